@@ -1,0 +1,11 @@
+import { z } from 'zod';
+import { actorContract, method } from '../../src/actor-runtime/index.ts';
+import { Create } from '../../src/posts/index.ts';
+import { NewWebhook, WebhookChange } from '../../src/webhooks/index.ts';
+
+/** One actor per organization: what is counted against its limits is admitted here. The id is the org's. */
+export const organizationActor = actorContract('Organization', {
+  admit: method({ input: Create, output: z.strictObject({ postIds: z.array(z.string()) }), batched: { max: 500 } }),
+  addWebhook: method({ input: NewWebhook, output: z.strictObject({ webhookId: z.string() }) }),
+  changeWebhook: method({ input: WebhookChange, output: z.strictObject({ webhookId: z.string() }) }),
+});

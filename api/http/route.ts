@@ -1,0 +1,97 @@
+import type { z } from 'zod';
+import type { Permission } from '../../src/access/index.ts';
+import type { Actors } from '../../src/actor-runtime/index.ts';
+import type { Context } from '../../src/context.ts';
+
+/** `session`: cookie or `auth` header. `super-admin`: a session of a super-admin. */
+export type AuthKind = 'session' | 'api-key' | 'oauth' | 'super-admin' | 'none';
+export type Gate = 'channel' | 'team_members' | 'posts_per_month' | 'brand_kits' | 'webhooks' | 'competitors' | 'storage_gb' | 'video_exports' | 'api' | 'mcp';
+
+/** Who asks. `orgId` is the one that the credential selects; every statement of a handler names it. */
+export interface Principal {
+  kind: 'session' | 'api-key' | 'oauth';
+  userId: string;
+  orgId: string;
+  permissions: ReadonlySet<Permission>;
+  isSuperAdmin: boolean;
+  sessionId?: string;
+  apiKeyId?: string;
+}
+
+/** What the ladder hands to the effect of a creating request, to be written in the same commit (S18). */
+export interface IdempotencyClaim { orgId: string; scope: string; key: string; claim: string }
+
+export interface Request {
+  id: string;
+  method: string;
+  path: string;
+  ip: string;
+  userAgent: string;
+  headers: Readonly<Record<string, string | undefined>>;
+  cookies: Readonly<Record<string, string>>;
+  /** The raw stream, for uploads. */
+  stream: import('node:http').IncomingMessage;
+}
+
+/** What a handler may say beside its result. */
+export interface Reply {
+  cookie(name: string, value: string | null, options?: { maxAgeSeconds?: number; httpOnly?: boolean }): void;
+  header(name: string, value: string): void;
+}
+
+export interface CallOf<B, Q, P> {
+  ctx: Context;
+  actors: Actors;
+  /** Present on every route whose `auth` is not `none`. */
+  principal: Principal;
+  params: P;
+  body: B;
+  query: Q;
+  request: Request;
+  reply: Reply;
+  idempotency: IdempotencyClaim | undefined;
+}
+
+/** A route is data. `mount.ts` climbs one ladder for all of them; OpenAPI, the permission matrix and the tenant test are read from here. */
+export interface Route<B extends z.ZodType, Q extends z.ZodType, P extends z.ZodType, Answer extends z.ZodType, Result> {
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  /** Express-free: `/posts/:id`. Fixed segments win over parameters. */
+  path: `/${string}`;
+  /** One sentence for OpenAPI. */
+  summary: string;
+  auth: readonly [AuthKind, ...AuthKind[]];
+  /** Refused with 403, by the ladder. */
+  permission?: Permission;
+  /** Refused with 402 in the turn that counts. Here it is only declared. */
+  gate?: Gate;
+  /** Requests per window and caller; default `API_LIMIT` per hour. `none` only for health. */
+  limit?: `${number}/${'minute' | 'hour'}` | 'none';
+  /** `ip`: this route counts by address even for a known caller. */
+  limitBy?: 'caller' | 'ip';
+  /** Honours `Idempotency-Key` (S18). */
+  idempotent?: boolean;
+  /** Default by S2: 201 for POST below /public/v1, else 200; 201 where `creates`. */
+  creates?: boolean;
+  body?: B;
+  query?: Q;
+  /** Default: every parameter called `id`, or ending in `Id`, must be the id of a row, else 404. */
+  params?: P;
+  /** `json` is parsed by the ladder; `stream` is left to the handler. */
+  input?: 'json' | 'stream';
+  /** What the answer is; `text` and `bytes` skip JSON. */
+  output?: 'json' | 'text' | 'bytes';
+  /** Dispatched before Express by the small table (goals B10, B11). */
+  hot?: boolean;
+  answer: Answer;
+  handle(call: CallOf<z.output<B>, z.output<Q>, z.output<P>>): Promise<Result>;
+  present(result: Result): z.input<Answer>;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a list of routes of all shapes; each was checked where it was declared
+export type AnyRoute = Route<any, any, any, any, any>;
+
+type Params = z.ZodType<Readonly<Record<string, string>>>;
+/** Declares a route; the types of body, query, parameters and answer are inferred. */
+export const route = <Answer extends z.ZodType, Result, B extends z.ZodType = z.ZodUndefined, Q extends z.ZodType = z.ZodUndefined, P extends z.ZodType = Params>(
+  spec: Route<B, Q, P, Answer, Result>,
+): Route<B, Q, P, Answer, Result> => spec;

@@ -1,0 +1,1 @@
+export { type Action, ACTIONS, type Permission, type Resource, RESOURCES } from './permissions.ts';

@@ -1,0 +1,44 @@
+import type { Sql } from '../db/index.ts';
+import type { Host } from './host.ts';
+
+export interface Address { type: string; id: string }
+/** `owner` (the org): reminders due at one instant are dealt round robin over owners. `data` is JSON, small, a hint only. */
+export interface Reminder extends Address { name: string; due: Date; owner?: string; data?: unknown }
+
+/** A host as it last said of itself. `actors`: active count by type. */
+export interface Placement {
+  incarnation: string;
+  engine: string;
+  address: string;
+  actors: Readonly<Record<string, number>>;
+  mailboxes: Readonly<Record<string, { queued: number; longest: number }>>;
+  startedAt: Date;
+  lastBeat: Date;
+}
+
+export interface ReminderCounts { pending: number; overdue: number }
+
+/**
+ * What `embedded/` and `dapr/` implement; both pass one conformance suite (`test/integration/actor-runtime.conformance.test.ts`).
+ * Errors: a business error of the actor arrives as the same `AppError`; `busy` when a mailbox is full or the actor could
+ * not be reached in time; `not_found` for an unknown type or method; anything else is `internal` with its cause logged.
+ */
+export interface Engine {
+  readonly name: 'embedded' | 'dapr';
+  /** Calls a method and waits for its turn. The input of a `batched` method is a list, its answer a list of `Settled`. A call is never aborted; one that the engine repeats carries the same `commandId`, and the host runs it once. */
+  invoke(to: Address, method: string, input: unknown): Promise<unknown>;
+  /** Registers durable one-shot reminders, overwriting those of the same address and name. */
+  remind(reminders: readonly Reminder[]): Promise<void>;
+  /** The same inside the caller's transaction where the engine keeps reminders in this database; the answer is called after the commit, and never rejects. */
+  remindWithin(transaction: Sql, reminders: readonly Reminder[]): Promise<() => void>;
+  forget(to: Address, name: string): Promise<void>;
+  /** Starts turns on this host; disposing it drains. */
+  host(host: Host): Promise<AsyncDisposable>;
+  /** What the engine knows of waiting reminders; undefined where it cannot say. */
+  reminderCounts(): Promise<ReminderCounts | undefined>;
+  /** What the engine's own runtime says of itself, as it says it; undefined where there is none. */
+  runtimeReport(): Promise<unknown>;
+}
+
+/** One result or one error of a batch, as it travels. */
+export type Settled = { ok: true; value: unknown } | { ok: false; error: { code: string; message: string } };

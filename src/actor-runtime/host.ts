@@ -1,0 +1,59 @@
+import type { Clock } from '../kernel/index.ts';
+import type { Actors } from './contract.ts';
+import type { Address, Reminder } from './engine.ts';
+import type { Implementation } from './implement.ts';
+
+/** What a host needs of its engine while turns run. */
+export interface HostPorts {
+  remind(reminders: readonly Reminder[]): Promise<void>;
+  forget(to: Address, name: string): Promise<void>;
+  /** The actor's document, or undefined. */
+  loadState(of: Address): Promise<unknown>;
+  /** Refused with `Fenced` when this host does not hold the actor any more. */
+  saveState(of: Address, doc: unknown): Promise<void>;
+}
+/** This host was replaced: the actor's memory is dropped and the turn fails. */
+export class Fenced extends Error {}
+
+export interface HostOptions {
+  implementations: readonly Implementation[];
+  needs: unknown;
+  actors: Actors;
+  clock: Clock;
+  limits?: Partial<HostLimits>;
+}
+export interface HostLimits {
+  /** Calls that wait in one mailbox; one more is `busy`. */
+  mailbox: number;
+  /** Nudges at work at a time, and those that may wait. */
+  nudgesAtWork: number;
+  nudgesWaiting: number;
+  /** A turn that lasts longer is logged; drain waits this long for turns. */
+  turnMs: number;
+  /** Background work may go on this long in a drain. */
+  backgroundMs: number;
+  /** An actor without a turn for this long is deactivated. */
+  idleMs: number;
+  /** Results of recent commands kept for repeats. */
+  commands: number;
+}
+
+/** Turns of one process: mailboxes, validation, batches, nudges, drain. Knows no engine. */
+export interface Host {
+  readonly types: readonly string[];
+  /** Given by the engine when it starts hosting. */
+  attach(ports: HostPorts): void;
+  call(to: Address, method: string, input: unknown, commandId?: string): Promise<unknown>;
+  /** Ends when the turn has ended; a nudge ends at once. Rejects with `busy` beyond the bound. */
+  fire(to: Address, name: string, data: unknown): Promise<void>;
+  /** Whether the reminder's handler is a nudge. */
+  isNudge(type: string, name: string): boolean;
+  /** Drops memory after the running turn. True when the actor was active. */
+  deactivate(of: Address): Promise<boolean>;
+  activations(): Readonly<Record<string, number>>;
+  mailboxes(): Readonly<Record<string, { queued: number; longest: number }>>;
+  /** From now on every new turn is `draining`. */
+  refuse(): void;
+  /** Ends when running turns and background work have ended, or their time is over. Answers what is left. */
+  settle(): Promise<{ turns: number; background: number }>;
+}

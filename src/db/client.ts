@@ -1,0 +1,31 @@
+import postgres from 'postgres';
+
+/** The client or a transaction: what a store function takes first. */
+export type Sql = postgres.ISql<{}>;
+/** The client itself: what opens transactions and is closed at the end. */
+export type Database = postgres.Sql<{}>;
+export type Json = postgres.JSONValue;
+
+export interface DatabaseOptions {
+  url: string;
+  /** Connections of this process. Few are faster than many: group commit does the rest. */
+  connections?: number;
+  applicationName?: string;
+  /** Called with every statement sent; tests count with it. */
+  onStatement?: (text: string) => void;
+}
+
+/** Opens the pool. Connections are made when first needed, and again after the database was away. */
+export const openDatabase = ({ url, connections = 8, applicationName = 'rookery', onStatement }: DatabaseOptions): Database =>
+  postgres(url, {
+    max: connections,
+    connect_timeout: 10,
+    backoff: (attempt) => Math.min(0.05 * 2 ** attempt, 2),
+    onnotice: () => {},
+    connection: { application_name: applicationName, timezone: 'UTC' },
+    ...(onStatement && { debug: (_connection: number, text: string) => onStatement(text) }),
+  });
+
+/** SQLSTATE 23505: another row has this key already. */
+export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
+  error instanceof postgres.PostgresError && error.code === '23505' && (constraint === undefined || error.constraint_name === constraint);

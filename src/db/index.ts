@@ -1,0 +1,3 @@
+export { groupCommit } from './batch.ts';
+export { type Database, type DatabaseOptions, isUniqueViolation, type Json, openDatabase, type Sql } from './client.ts';
+export { migrate } from './migrate.ts';

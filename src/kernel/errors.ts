@@ -1,0 +1,81 @@
+/** Every failure that a caller can see: stable code → HTTP status (clients.md S4). A new code starts here. */
+export const STATUS = {
+  invalid_request: 400, unknown_field: 400, validation_failed: 400, invalid_json: 400, unknown_domain: 400, unknown_version: 400,
+  version_deprecated: 400, preview_not_allowed: 400, media_domain_not_allowed: 400, blocked_url: 400, invalid_content: 400,
+  date_in_past: 400, billing_disabled: 400, oauth_app_exists: 400,
+  unauthenticated: 401, invalid_api_key: 401, invalid_token: 401, no_subscription: 401, session_revoked: 401,
+  limit_exceeded: 402, plan_required: 402, lifetime_no_addons: 402,
+  forbidden: 403, csrf_failed: 403, super_admin_required: 403, insufficient_scope: 403, origin_not_allowed: 403,
+  not_found: 404, method_not_allowed: 405,
+  conflict: 409, idempotency_in_flight: 409, push_token_taken: 409, already_published: 409,
+  version_retired: 410, link_expired: 410, too_large: 413, unsupported_media: 415, idempotency_mismatch: 422, rate_limited: 429,
+  internal: 500, provider_failed: 502, unavailable: 503, busy: 503, draining: 503,
+} as const satisfies Record<string, number>;
+export type ErrorCode = keyof typeof STATUS;
+
+/** One fault of an input: the field as a path (`posts.0.date`), the sentence for people, the rule that was broken. */
+export interface FieldError { field: string; message: string; rule: string }
+
+/** A business error. It crosses an actor call as JSON and arrives as the same error. */
+export class AppError extends Error {
+  override readonly name: string = 'AppError';
+  readonly code: ErrorCode;
+  readonly extra: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, extra: Record<string, unknown> = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.extra = extra;
+  }
+
+  get status(): number {
+    return STATUS[this.code];
+  }
+
+  /** What crosses an actor call. `cause` stays here, in the log; the public body is made in `api/http/errors.ts`. */
+  toJSON(): { code: ErrorCode; message: string } {
+    return { ...this.extra, code: this.code, message: this.message };
+  }
+
+  static fromJSON({ code, message, ...extra }: { code: ErrorCode; message: string }): AppError {
+    return new AppError(code, message, extra);
+  }
+}
+
+export const notFound = (what = 'Not found') => new AppError('not_found', what);
+export const limitExceeded = (limit: string, max: number) => new AppError('limit_exceeded', `Plan limit reached: ${limit} (${max})`, { limit, max });
+export const busy = (retryAfterMs: number) => new AppError('busy', 'Too much at once, try again shortly', { retryAfterMs });
+export const draining = () => new AppError('draining', 'This host is going away, try again shortly', { retryAfterMs: 1_000 });
+
+/** A body or an actor input that breaks its schema; `message` is that of the first fault (S6). */
+export const validationFailed = (errors: readonly FieldError[]) =>
+  new AppError(errors.every(({ rule }) => rule === 'unknown') ? 'unknown_field' : 'validation_failed', errors[0]?.message ?? 'Invalid input', { errors });
+export const invalidField = (field: string, message: string, rule = 'invalid') => validationFailed([{ field, message, rule }]);
+
+/** What became of a provider call. Actors decide what follows; adapters only say which. */
+export const PROVIDER_FAILURES = [
+  'reauthorize', //  the login or key was refused: a person must act
+  'rate_limited', // later, at `retryAfterMs`
+  'exhausted', //    quota or money used up at the provider
+  'rejected', //     this content, for ever
+  'unsupported', //  the provider does not offer it
+  'unavailable', //  surely not done: safe to send again
+  'lost', //         sent, no answer: nobody knows, look before sending again
+] as const;
+export type ProviderFailure = (typeof PROVIDER_FAILURES)[number];
+
+export class ProviderError extends AppError {
+  override readonly name = 'ProviderError';
+  readonly failure: ProviderFailure;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(failure: ProviderFailure, message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
+    super('provider_failed', message, { failure }, options);
+    this.failure = failure;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** Any thrown value as an error that callers may see; unknown ones become `internal`, with the cause kept for the log. */
+export const asAppError = (thrown: unknown): AppError =>
+  thrown instanceof AppError ? thrown : new AppError('internal', 'Something went wrong on our side', {}, { cause: thrown });

@@ -1,0 +1,1 @@
+export { Create, NewPost, PostChange, PostMedia } from './input.ts';

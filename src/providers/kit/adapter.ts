@@ -1,0 +1,39 @@
+import type { z } from 'zod';
+import type { ProviderFailure } from '../../kernel/index.ts';
+import type { Fields, ValuesOf } from './fields.ts';
+import type { Auth, Http } from './http.ts';
+
+export const DOMAINS = ['ai', 'media', 'storage', 'shortlink', 'social', 'vpn', 'contentpack', 'email', 'auth'] as const;
+export type Domain = (typeof DOMAINS)[number];
+export type Lifecycle = 'preview' | 'active' | 'deprecated' | 'retired';
+export type AuthType = 'oauth2' | 'oauth1' | 'api_key' | 'basic' | 'app_password' | 'aws_sigv4' | 'service_account' | 'wallet' | 'password' | 'none';
+
+/** What every adapter declares: identity, catalog card, and how to reach the provider. */
+export interface Manifest<F extends Fields = Fields> {
+  id: string;
+  version: `v${number}`;
+  title: string;
+  description: string;
+  website: string;
+  status?: Lifecycle;
+  authType: AuthType;
+  setupNotes?: string;
+  credentials: F;
+  /** Base URL; `{field}` is filled from the credentials. */
+  api: string;
+  auth?: Auth<Extract<keyof F, string>>;
+  /** Where the status means something else than usual. */
+  errors?: Readonly<Record<number, ProviderFailure>>;
+  /** A 200 whose body parses with this is the failure that it yields. */
+  errorInside?: z.ZodType<ProviderFailure>;
+  /** How long one call may take. */
+  timeoutMs?: number;
+}
+
+/** `account`: the connected account at the provider. `token`: its access token, where there is one. */
+export interface Connection<F extends Fields = Fields> { http: Http; values: ValuesOf<F>; account: string; token: string | undefined }
+export interface Adapter<Contract, F extends Fields = Fields> extends Manifest<F> {
+  domain: Domain;
+  capabilities: readonly string[];
+  connect(connection: Connection<F>): Contract;
+}

@@ -1,0 +1,33 @@
+import type { z } from 'zod';
+
+export interface Call {
+  query?: Record<string, string | undefined>;
+  json?: unknown;
+  form?: Record<string, string>;
+  multipart?: FormData;
+  bytes?: { data: Uint8Array; contentType: string };
+  headers?: Readonly<Record<string, string>>;
+  /** Stable for one attempt series: the provider answers a repeat with the first result. */
+  idempotencyKey?: string;
+  /** This call makes something public or costs money: no answer, 408 or 5xx means `lost`, and nothing below repeats it. */
+  creates?: true;
+}
+
+/**
+ * Bound to one connection: base URL, credentials, outbound guard, timeout, retries of safe calls, redaction and the
+ * mapping of failures lie behind it. A reply is always parsed; one that does not fit is `lost` for a creating call,
+ * else `unavailable`. A path may be absolute (`https://…`) where a provider has several hosts.
+ */
+export interface Http {
+  get<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
+  post<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
+  put<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
+  delete(path: string, call?: Call): Promise<void>;
+}
+
+/** Where the credential goes. */
+export type Auth<K extends string = string> =
+  | { in: 'header'; name: string; prefix: string; field: K }
+  | { in: 'query'; name: string; field: K }
+  | { in: 'token' }; // the channel's own access token as Bearer
+export const bearer = <K extends string>(field: K): Auth<K> => ({ in: 'header', name: 'authorization', prefix: 'Bearer ', field });

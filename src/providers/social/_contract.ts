@@ -1,0 +1,103 @@
+import type { z } from 'zod';
+import type { Adapter, Connection, Manifest } from '../kit/adapter.ts';
+import type { Fields, ValuesOf } from '../kit/fields.ts';
+import type { Http } from '../kit/http.ts';
+
+/** What is published: plain text made from the stored HTML, with its media in order. `id` is ours and stable over attempts. */
+export interface Post { id: string; text: string; media: readonly Media[] }
+export interface Media { name: string; contentType: string; alt: string; bytes(): Promise<Uint8Array>; width?: number; height?: number; url: string }
+/** `saved`: what a reply to it will need (bluesky: uri and cid). */
+export interface Published { id: string; url: string; saved?: unknown }
+export interface Profile { id: string; name: string; handle: string; picture?: string; server?: string }
+
+/** Tokens as they are kept, sealed. `expiresAt` is unset where they do not expire. */
+export interface Tokens { accessToken: string; refreshToken?: string; expiresAt?: Date }
+
+/** How a person connects a channel: by consent at the network, or by fields typed in here. */
+export type Login<F extends Fields = Fields> =
+  | {
+      kind: 'oauth2';
+      authorize: string;
+      token: string;
+      scopes: readonly string[];
+      pkce?: boolean;
+      /** The network has many servers: the person names one, and an app is registered there. */
+      registerApp?: (call: { http: Http; redirectUri: string; scopes: readonly string[] }) => Promise<{ clientId: string; clientSecret: string }>;
+    }
+  | {
+      kind: 'credentials';
+      /** Turns the typed fields into tokens; absent where the fields are used as they are. */
+      signIn?: (call: { http: Http; values: ValuesOf<F> }) => Promise<Tokens>;
+      /** Renews them; a refusal is `reauthorize`. */
+      refresh?: (call: { http: Http; values: ValuesOf<F>; tokens: Tokens }) => Promise<Tokens>;
+    };
+
+interface PostCall<F extends Fields, S extends z.ZodType> extends Connection<F> { post: Post; settings: z.output<S> }
+export interface Attempt<F extends Fields, S extends z.ZodType> extends PostCall<F, S> {
+  /** What an earlier attempt saved; `save` is durable before it ends, and comes before the step that cannot be taken back. */
+  saved: unknown;
+  save(handle: unknown): Promise<void>;
+  /** The items of the thread that are out already, when this is a reply: root first, the one before it last. */
+  thread: readonly Published[];
+}
+type Find<F extends Fields, S extends z.ZodType> = (call: PostCall<F, S> & { since: Date; saved: unknown }) => Promise<Published | undefined>;
+
+/** Why this network cannot be made to post twice. Every class but the last can answer: is it there? */
+type Once<F extends Fields, S extends z.ZodType> =
+  | { once: 'key' | 'two-phase' | 'own-id' | 'read-back'; find: Find<F, S> }
+  | { once: 'at-most-once'; find?: never };
+
+export interface Limits {
+  /** Greatest length, counted in `unit`. */
+  text: number;
+  unit: 'graphemes' | 'characters' | 'bytes';
+  /** Every link counts as this many. */
+  linkLength?: number;
+  media: number;
+  needsMedia?: boolean;
+  mediaTypes: readonly string[];
+  imageBytes?: number;
+}
+
+/** Required methods first; an optional method that is present *is* the capability. */
+export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> & Once<F, S> & {
+  login: Login<F>;
+  limits: Limits;
+  /** Of a post; unknown keys are kept and ignored (clients.md 4.3). */
+  settings: S;
+  /** After a lost answer `absent` counts only when this long has passed since the request left. Default: `timeoutMs` + 10 s. */
+  settlesWithinMs?: number;
+  editor?: 'normal' | 'markdown' | 'html';
+  toolTip?: string;
+  isWeb3?: boolean;
+  profile(call: Connection<F>): Promise<Profile>;
+  publish(call: Attempt<F, S>): Promise<Published>;
+  remove?(call: Connection<F> & { published: Published }): Promise<void>;
+};
+
+/** A connected channel, as the rooms see it. Each may throw `ProviderError`. */
+export interface Social {
+  profile(): Promise<Profile>;
+  publish(post: Post, settings: unknown, handle: Handle): Promise<Published>;
+  find?(post: Post, settings: unknown, since: Date, saved: unknown): Promise<Published | undefined>;
+  remove?(published: Published): Promise<void>;
+}
+export interface Handle { saved: unknown; save(handle: unknown): Promise<void>; thread: readonly Published[] }
+
+export type SocialAdapter = Adapter<Social> & SocialSpec<Fields, z.ZodType>;
+
+export const social = <const F extends Fields, S extends z.ZodType>(spec: SocialSpec<F, S>): Adapter<Social, F> & SocialSpec<F, S> => ({
+  ...spec,
+  domain: 'social',
+  capabilities: ['publish', ...(['find', 'remove'] as const).filter((name) => spec[name])],
+  connect(connection) {
+    const settled = (post: Post, settings: unknown) => ({ ...connection, post, settings: spec.settings.parse(settings) });
+    const { find, remove } = spec;
+    return {
+      profile: () => spec.profile(connection),
+      publish: (post, settings, handle) => spec.publish({ ...settled(post, settings), ...handle }),
+      ...(find && { find: (post: Post, settings: unknown, since: Date, saved: unknown) => find({ ...settled(post, settings), since, saved }) }),
+      ...(remove && { remove: (published: Published) => remove({ ...connection, published }) }),
+    };
+  },
+});

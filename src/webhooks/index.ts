@@ -1,0 +1,1 @@
+export { NewWebhook, WebhookChange } from './input.ts';
