@@ -1,16 +1,25 @@
 const transform = { '\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, module: { type: 'es6' } }] };
-const base = { extensionsToTreatAsEsm: ['.ts'], transform, testPathIgnorePatterns: ['/node_modules/', '/test/peers/'], modulePathIgnorePatterns: ['<rootDir>/test/peers/', '<rootDir>/.data/'] };
-const project = (displayName, testMatch, more = {}) => ({ ...base, displayName, testMatch, ...more });
-const withServices = { globalSetup: '<rootDir>/test/support/setup.ts', globalTeardown: '<rootDir>/test/support/teardown.ts' };
+const outside = ['/node_modules/', '/test/peers/', '/.data/'];
+const project = (displayName, testMatch, { without = [], ...more } = {}) => ({
+  displayName,
+  testMatch,
+  extensionsToTreatAsEsm: ['.ts'],
+  transform,
+  testPathIgnorePatterns: [...outside, ...without],
+  modulePathIgnorePatterns: ['<rootDir>/test/peers/', '<rootDir>/.data/'],
+  ...more,
+});
+const services = { globalSetup: '<rootDir>/test/support/setup.ts', globalTeardown: '<rootDir>/test/support/teardown.ts' };
+const BOUNDARIES = 'test/contract/boundaries.test.ts';
 
-/** `npm test` runs all of them; `--selectProjects unit` and so on choose. */
+/** `npm test` runs all of them; `npm test -- --selectProjects unit` chooses. */
 export default {
   testTimeout: 60_000,
   projects: [
-    project('unit', ['<rootDir>/{src,actors,api,sandbox,dapr,scripts}/**/*.test.ts']),
-    project('integration', ['<rootDir>/test/integration/**/*.test.ts'], withServices),
-    project('contract', ['<rootDir>/test/contract/**/*.test.ts'], withServices),
-    project('e2e', ['<rootDir>/test/e2e/**/*.test.ts'], withServices),
-    project('chaos', ['<rootDir>/test/chaos/**/*.test.ts'], withServices),
+    project('unit', ['<rootDir>/{src,actors,api,sandbox,dapr,scripts}/**/*.test.ts', `<rootDir>/${BOUNDARIES}`]),
+    project('integration', ['<rootDir>/test/integration/**/*.test.ts'], services),
+    project('contract', ['<rootDir>/test/contract/**/*.test.ts'], { ...services, without: [BOUNDARIES] }),
+    project('e2e', ['<rootDir>/test/e2e/**/*.test.ts'], services),
+    project('chaos', ['<rootDir>/test/chaos/**/*.test.ts'], services),
   ],
 };

@@ -1,0 +1,32 @@
+// `npm run check`: format, lint, types, boundaries, unused, generated files fresh, unit tests. Two lanes, for two cores.
+import { jest } from './jest.ts';
+import { type Ran, run } from './run.ts';
+
+const lanes: (() => Promise<Ran>)[][] = [
+  [
+    () => run('types', ['tsc', '-p', '.']),
+    () => run('lint', ['oxlint', '--type-aware']),
+    () => run('unused', ['knip', '--no-progress']),
+  ],
+  [
+    () => run('format', ['oxfmt', '--check', '.']),
+    () => run('boundaries', ['depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'actors', 'api', 'sandbox', 'dapr', 'rookery.ts']),
+    () => run('generated', ['node', 'rookery.ts', 'gen', '--check']),
+    () => jest('unit', ['--selectProjects', 'unit']),
+  ],
+];
+
+const results = await Promise.all(
+  lanes.map(async (lane) => {
+    const ran: Ran[] = [];
+    for (const step of lane) {
+      const one = await step();
+      ran.push(one);
+      process.stdout.write(`${one.status === 0 ? 'ok  ' : 'FAIL'} ${one.name.padEnd(11)} ${one.seconds.toFixed(1)} s\n`);
+    }
+    return ran;
+  }),
+);
+const failed = results.flat().filter(({ status }) => status !== 0);
+for (const { name, output } of failed) process.stdout.write(`\n--- ${name} ---\n${output}\n`);
+process.exitCode = failed.length > 0 ? 1 : 0;

@@ -1,0 +1,60 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, chmodSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { buildTemplate } from './database.ts';
+
+export interface Services extends AsyncDisposable { databaseUrl: string; redisUrl: string | undefined }
+
+export const freePort = () =>
+  new Promise<number>((done, fail) => {
+    const server = createServer().on('error', fail);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => (typeof address === 'object' && address ? done(address.port) : fail(new Error('no port'))));
+    });
+  });
+
+/** A Redis of our own on a free port, or undefined where the machine has none. */
+export async function startRedis(more: readonly string[] = []): Promise<(AsyncDisposable & { url: string; pid: number }) | undefined> {
+  if (spawnSync('redis-server', ['--version']).status !== 0) return undefined;
+  const port = await freePort();
+  const dir = mkdtempSync(join(tmpdir(), 'rookery-redis-'));
+  const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir, ...more], { stdio: 'ignore' });
+  for (let tries = 0; tries < 100; tries++) {
+    if (spawnSync('redis-cli', ['-p', String(port), 'ping']).stdout?.toString().startsWith('PONG')) break;
+    await sleep(50);
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    pid: child.pid!,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await sleep(20);
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The Postgres that `npm start` would use, in a folder of its own, and a Redis. `TEST_DATABASE_URL` names another server. */
+export async function startServices(): Promise<Services> {
+  const given = process.env['TEST_DATABASE_URL'];
+  const folder = mkdtempSync(join(tmpdir(), 'rookery-test-'));
+  chmodSync(folder, 0o777); // Postgres runs as a user of its own when the tests run as root
+  const postgres = given ? undefined : await startEmbeddedPostgres({ folder: join(folder, 'postgres'), settings: { fsync: 'off', max_connections: '200' } });
+  process.env['TEST_DATABASE_URL'] = given ?? postgres!.url;
+  const redis = await startRedis();
+  await buildTemplate();
+  return {
+    databaseUrl: process.env['TEST_DATABASE_URL'],
+    redisUrl: redis?.url,
+    async [Symbol.asyncDispose]() {
+      await redis?.[Symbol.asyncDispose]();
+      await postgres?.[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
