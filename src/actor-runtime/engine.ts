@@ -25,6 +25,8 @@ export interface ReminderCounts { pending: number; overdue: number }
  */
 export interface Engine {
   readonly name: 'embedded' | 'dapr';
+  /** Size as JSON, in bytes, that the inputs of one batch should not exceed; undefined where nothing is copied. */
+  readonly batchBytes?: number | undefined;
   /** Calls a method and waits for its turn. The input of a `batched` method is a list, its answer a list of `Settled`. A call is never aborted; one that the engine repeats carries the same `commandId`, and the host runs it once. */
   invoke(to: Address, method: string, input: unknown): Promise<unknown>;
   /** Registers durable one-shot reminders, overwriting those of the same address and name. */
@@ -32,8 +34,10 @@ export interface Engine {
   /** The same inside the caller's transaction where the engine keeps reminders in this database; the answer is called after the commit, and never rejects. */
   remindWithin(transaction: Sql, reminders: readonly Reminder[]): Promise<() => void>;
   forget(to: Address, name: string): Promise<void>;
-  /** Starts turns on this host; disposing it drains. */
+  /** Starts turns on this host; disposing it drains. One host for each engine and process. */
   host(host: Host): Promise<AsyncDisposable>;
+  /** Milliseconds since the last beat of this host was sent that reached the database, by the monotonic clock; Infinity where nothing is hosted. Publishing makes no provider call when it is older than 4 s. */
+  lastBeatAgeMs(): number;
   /** What the engine knows of waiting reminders; undefined where it cannot say. */
   reminderCounts(): Promise<ReminderCounts | undefined>;
   /** What the engine's own runtime says of itself, as it says it; undefined where there is none. */

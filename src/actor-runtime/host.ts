@@ -12,14 +12,23 @@ export interface HostPorts {
   /** Refused with `Fenced` when this host does not hold the actor any more. */
   saveState(of: Address, doc: unknown): Promise<void>;
 }
-/** This host was replaced: the actor's memory is dropped and the turn fails. */
+/** This host was replaced: the actor's memory is dropped and the turn fails with `draining`, so that the engine repeats the call elsewhere. */
 export class Fenced extends Error {}
+
+/** The part of a pino logger that the runtime uses. */
+export interface RuntimeLog {
+  debug(detail: object, message: string): void;
+  info(detail: object, message: string): void;
+  warn(detail: object, message: string): void;
+  error(detail: object, message: string): void;
+}
 
 export interface HostOptions {
   implementations: readonly Implementation[];
   needs: unknown;
   actors: Actors;
   clock: Clock;
+  log: RuntimeLog;
   limits?: Partial<HostLimits>;
 }
 export interface HostLimits {
@@ -34,9 +43,27 @@ export interface HostLimits {
   backgroundMs: number;
   /** An actor without a turn for this long is deactivated. */
   idleMs: number;
-  /** Results of recent commands kept for repeats. */
+  /** Results of recent commands kept for repeats, and how long. */
   commands: number;
+  commandMs: number;
 }
+
+/** What a host has done since it started. */
+export interface HostCounters {
+  turns: number;
+  failedTurns: number;
+  calls: number;
+  batches: number;
+  batchedInputs: number;
+  reminders: number;
+  nudges: number;
+  stateWrites: number;
+  refusedBusy: number;
+  repeatedCommands: number;
+}
+
+/** A reminder as it fires. `owner`: nudges that wait are dealt round robin over owners. */
+export interface Fired { to: Address; name: string; data: unknown; owner: string | undefined }
 
 /** Turns of one process: mailboxes, validation, batches, nudges, drain. Knows no engine. */
 export interface Host {
@@ -45,15 +72,16 @@ export interface Host {
   attach(ports: HostPorts): void;
   call(to: Address, method: string, input: unknown, commandId?: string): Promise<unknown>;
   /** Ends when the turn has ended; a nudge ends at once. Rejects with `busy` beyond the bound. */
-  fire(to: Address, name: string, data: unknown): Promise<void>;
+  fire(to: Address, name: string, data: unknown, owner?: string): Promise<void>;
   /** Whether the reminder's handler is a nudge. */
   isNudge(type: string, name: string): boolean;
   /** Drops memory after the running turn. True when the actor was active. */
   deactivate(of: Address): Promise<boolean>;
   activations(): Readonly<Record<string, number>>;
   mailboxes(): Readonly<Record<string, { queued: number; longest: number }>>;
-  /** From now on every new turn is `draining`. */
-  refuse(): void;
+  readonly counters: Readonly<HostCounters>;
+  /** From now on every new turn is `draining`, also for calls that wait. Answers the nudges that were taken and had no turn yet, for the engine to remind again. */
+  refuse(): readonly Fired[];
   /** Ends when running turns and background work have ended, or their time is over. Answers what is left. */
   settle(): Promise<{ turns: number; background: number }>;
 }

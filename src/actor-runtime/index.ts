@@ -1,5 +1,5 @@
 export { type ActorContract, actorContract, type Actors, type Caller, method, type Methods } from './contract.ts';
 export type { Bus } from './bus.ts';
 export type { Address, Engine, Placement, Reminder, ReminderCounts } from './engine.ts';
-export { Fenced, type Host, type HostLimits, type HostOptions, type HostPorts } from './host.ts';
+export { Fenced, type Fired, type Host, type HostCounters, type HostLimits, type HostOptions, type HostPorts, type RuntimeLog } from './host.ts';
 export { type Each, type Hint, type Implementation, implementFor, nudge, type Turn } from './implement.ts';
