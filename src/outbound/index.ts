@@ -1,0 +1,1 @@
+export { type Outbound, type OutboundAnswer, OutboundError, type OutboundFailure, type OutboundHead, type OutboundRequest, type OutboundStream } from './contract.ts';
