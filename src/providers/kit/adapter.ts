@@ -1,7 +1,8 @@
 import type { z } from 'zod';
-import type { ProviderFailure } from '../../kernel/index.ts';
+import type { Clock, ProviderFailure } from '../../kernel/index.ts';
 import type { Fields, ValuesOf } from './fields.ts';
 import type { Auth, Http } from './http.ts';
+import type { Sockets } from './sockets.ts';
 
 export const DOMAINS = ['ai', 'media', 'storage', 'shortlink', 'social', 'vpn', 'contentpack', 'email', 'auth'] as const;
 export type Domain = (typeof DOMAINS)[number];
@@ -15,7 +16,12 @@ export interface Manifest<F extends Fields = Fields> {
   title: string;
   description: string;
   website: string;
+  /** Default: active. */
   status?: Lifecycle;
+  deprecatedAt?: string;
+  sunsetAt?: string;
+  /** Registered only where the operator enables it (`SANDBOX_ENABLED`). */
+  optional?: 'sandbox';
   authType: AuthType;
   setupNotes?: string;
   credentials: F;
@@ -24,14 +30,23 @@ export interface Manifest<F extends Fields = Fields> {
   auth?: Auth<Extract<keyof F, string>>;
   /** Where the status means something else than usual. */
   errors?: Readonly<Record<number, ProviderFailure>>;
+  /** Where the body of a refusal says more than its status: the body parsed with this is the failure that it yields. */
+  errorOf?: z.ZodType<ProviderFailure>;
   /** A 200 whose body parses with this is the failure that it yields. */
   errorInside?: z.ZodType<ProviderFailure>;
-  /** How long one call may take. */
+  /** How long one call may take. Default 30 s. */
   timeoutMs?: number;
 }
 
 /** `account`: the connected account at the provider. `token`: its access token, where there is one. */
-export interface Connection<F extends Fields = Fields> { http: Http; values: ValuesOf<F>; account: string; token: string | undefined }
+export interface Connection<F extends Fields = Fields> {
+  http: Http;
+  sockets: Sockets;
+  clock: Clock;
+  values: ValuesOf<F>;
+  account: string;
+  token: string | undefined;
+}
 export interface Adapter<Contract, F extends Fields = Fields> extends Manifest<F> {
   domain: Domain;
   capabilities: readonly string[];

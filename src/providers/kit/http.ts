@@ -16,12 +16,16 @@ export interface Call {
 /**
  * Bound to one connection: base URL, credentials, outbound guard, timeout, retries of safe calls, redaction and the
  * mapping of failures lie behind it. A reply is always parsed; one that does not fit is `lost` for a creating call,
- * else `unavailable`. A path may be absolute (`https://…`) where a provider has several hosts.
+ * else `unavailable`. A path may be absolute (`https://…`) where a provider has several hosts; the credential goes to
+ * the origin of the base URL only.
  */
 export interface Http {
   get<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
+  /** Undefined when it is not there: 404, or a refusal whose body parses with `absent`. */
+  find<S extends z.ZodType>(path: string, reply: S, call?: Call & { absent?: z.ZodType }): Promise<z.output<S> | undefined>;
   post<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
   put<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
+  /** What is gone already counts as deleted. */
   delete(path: string, call?: Call): Promise<void>;
 }
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Clock } from '../../kernel/index.ts';
 import type { Adapter, Connection, Manifest } from '../kit/adapter.ts';
 import type { Fields, ValuesOf } from '../kit/fields.ts';
 import type { Http } from '../kit/http.ts';
@@ -8,10 +9,17 @@ export interface Post { id: string; text: string; media: readonly Media[] }
 export interface Media { name: string; contentType: string; alt: string; bytes(): Promise<Uint8Array>; width?: number; height?: number; url: string }
 /** `saved`: what a reply to it will need (bluesky: uri and cid). */
 export interface Published { id: string; url: string; saved?: unknown }
+/** `id` is unique over all servers of a network: a channel is one account (S246). */
 export interface Profile { id: string; name: string; handle: string; picture?: string; server?: string }
 
-/** Tokens as they are kept, sealed. `expiresAt` is unset where they do not expire. */
-export interface Tokens { accessToken: string; refreshToken?: string; expiresAt?: Date }
+/**
+ * Tokens as they are kept, sealed. `expiresAt` is unset where they do not expire. `values` take the place of typed
+ * fields from then on (bluesky: the server that really holds the account).
+ */
+export interface Tokens { accessToken: string; refreshToken?: string; expiresAt?: Date; values?: Readonly<Record<string, string>> }
+
+/** An app's own credentials at a network, or at one server of it. */
+export interface App { clientId: string; clientSecret: string }
 
 /** How a person connects a channel: by consent at the network, or by fields typed in here. */
 export type Login<F extends Fields = Fields> =
@@ -22,14 +30,14 @@ export type Login<F extends Fields = Fields> =
       scopes: readonly string[];
       pkce?: boolean;
       /** The network has many servers: the person names one, and an app is registered there. */
-      registerApp?: (call: { http: Http; redirectUri: string; scopes: readonly string[] }) => Promise<{ clientId: string; clientSecret: string }>;
+      registerApp?: (call: { http: Http; redirectUri: string; scopes: readonly string[]; appName: string }) => Promise<App>;
     }
   | {
       kind: 'credentials';
       /** Turns the typed fields into tokens; absent where the fields are used as they are. */
-      signIn?: (call: { http: Http; values: ValuesOf<F> }) => Promise<Tokens>;
-      /** Renews them; a refusal is `reauthorize`. */
-      refresh?: (call: { http: Http; values: ValuesOf<F>; tokens: Tokens }) => Promise<Tokens>;
+      signIn?: (call: { http: Http; values: ValuesOf<F>; clock: Clock }) => Promise<Tokens>;
+      /** Renews them; a refusal is `reauthorize`. `http` carries no token by itself; its base follows `tokens.values`, `values` are as typed. */
+      refresh?: (call: { http: Http; values: ValuesOf<F>; tokens: Tokens; clock: Clock }) => Promise<Tokens>;
     };
 
 interface PostCall<F extends Fields, S extends z.ZodType> extends Connection<F> { post: Post; settings: z.output<S> }
@@ -51,6 +59,8 @@ export interface Limits {
   /** Greatest length, counted in `unit`. */
   text: number;
   unit: 'graphemes' | 'characters' | 'bytes';
+  /** A second ceiling, in UTF-8 bytes. */
+  textBytes?: number;
   /** Every link counts as this many. */
   linkLength?: number;
   media: number;

@@ -1,0 +1,72 @@
+import { ProviderError } from '../../kernel/index.ts';
+import { type Outbound, OutboundError } from '../../outbound/index.ts';
+import type { Socket, Sockets } from './sockets.ts';
+
+/** Longest message that is kept; a longer one ends the connection. */
+const MAX_CHARACTERS = 1024 * 1024;
+
+/** `Sockets` over the guarded WebSocket. A refused or failed connection is `unavailable`, a forbidden address `rejected`. */
+export const openSockets = (outbound: Pick<Outbound, 'webSocket'>): Sockets => ({
+  async open(url, timeoutMs) {
+    const host = URL.canParse(url) ? new URL(url).host : url;
+    let ws: WebSocket;
+    try {
+      ws = outbound.webSocket(url);
+    } catch (error) {
+      const blocked = error instanceof OutboundError && (error.failure === 'blocked' || error.failure === 'invalid');
+      throw new ProviderError(blocked ? 'rejected' : 'unavailable', `${host} cannot be called: ${error instanceof Error ? error.message : 'unknown'}`);
+    }
+    const socket = wrap(ws);
+    await opened(ws, host, timeoutMs);
+    return socket;
+  },
+});
+
+const opened = (ws: WebSocket, host: string, timeoutMs: number) =>
+  new Promise<void>((resolve, reject) => {
+    const refuse = (why: string) => {
+      clearTimeout(timer);
+      reject(new ProviderError('unavailable', `${host} ${why}`));
+    };
+    const timer = setTimeout(() => {
+      refuse('did not open in time');
+      ws.close();
+    }, timeoutMs);
+    ws.addEventListener('open', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    ws.addEventListener('error', () => refuse('refused the connection'));
+    ws.addEventListener('close', () => refuse('closed the connection'));
+  });
+
+function wrap(ws: WebSocket): Socket {
+  const messages: string[] = [];
+  let closed = false;
+  let wake = () => {};
+  const note = () => wake();
+  ws.addEventListener('message', ({ data }: MessageEvent) => {
+    if (typeof data !== 'string') return;
+    if (data.length > MAX_CHARACTERS || messages.length > 1_000) ws.close();
+    else messages.push(data);
+    note();
+  });
+  for (const end of ['close', 'error'] as const)
+    ws.addEventListener(end, () => {
+      closed = true;
+      note();
+    });
+  return {
+    send: (text) => ws.send(text),
+    close: () => ws.close(),
+    async next(signal) {
+      while (messages.length === 0 && !closed && !signal?.aborted) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          signal?.addEventListener('abort', () => resolve(), { once: true });
+        });
+      }
+      return messages.shift();
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/** A link, mention or hashtag in a plain text; `start` and `end` are UTF-16 positions, `value` is without `@` and `#`. */
+export interface Found { kind: 'link' | 'mention' | 'tag'; value: string; start: number; end: number }
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+export const countGraphemes = (text: string): number => [...graphemes.segment(text)].length;
+
+const encoder = new TextEncoder();
+export const byteLength = (text: string): number => encoder.encode(text).length;
+
+const LINK = /https?:\/\/[^\s<>"'`]+/giu;
+/** Punctuation that ends a sentence, and a closing bracket that was not opened in the link, do not belong to it. */
+function trimLink(link: string): string {
+  let end = link.length;
+  for (;;) {
+    const last = link[end - 1]!;
+    if (/[.,;:!?'"…]/.test(last)) end -= 1;
+    else if (last === ')' && !link.slice(0, end - 1).includes('(')) end -= 1;
+    else return link.slice(0, end);
+  }
+}
+
+/** Links (`http…`), mentions (`@name`, `@name.example`, `@name@example`) and hashtags, in order, none inside another. */
+export function findInText(text: string): Found[] {
+  const found: Found[] = [];
+  const add = (kind: Found['kind'], start: number, whole: string, value: string) => {
+    const end = start + whole.length;
+    if (!found.some((one) => start < one.end && end > one.start)) found.push({ kind, value, start, end });
+  };
+  for (const match of text.matchAll(LINK)) {
+    const link = trimLink(match[0]);
+    if (URL.canParse(link)) add('link', match.index, link, link);
+  }
+  for (const match of text.matchAll(/(?<![\p{L}\p{N}_@/])@([\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?(?:@[\p{L}\p{N}][\p{L}\p{N}.-]*[\p{L}\p{N}](?::\d+)?)?)/gu)) add('mention', match.index, match[0], match[1]!);
+  for (const match of text.matchAll(/(?<![\p{L}\p{N}_&/])#([\p{L}\p{N}_]*[\p{L}_][\p{L}\p{N}_]*)/gu)) add('tag', match.index, match[0], match[1]!);
+  return found.toSorted((a, b) => a.start - b.start);
+}
+
+/** The length of a text as a network counts it. */
+export function textLength(text: string, { unit, linkLength }: { unit: 'graphemes' | 'characters' | 'bytes'; linkLength?: number }): number {
+  const counted = linkLength === undefined ? text : findInText(text).filter(({ kind }) => kind === 'link').reduceRight((rest, { start, end }) => rest.slice(0, start) + 'x'.repeat(linkLength) + rest.slice(end), text);
+  if (unit === 'bytes') return byteLength(counted);
+  return unit === 'graphemes' ? countGraphemes(counted) : [...counted].length;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
+const decode = (text: string): string =>
+  text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w{2,6}));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
+    const point = decimal ? Number(decimal) : hex ? Number.parseInt(hex, 16) : undefined;
+    if (point !== undefined) return point > 0 && point <= 0x10ffff ? String.fromCodePoint(point) : '';
+    return ENTITIES[name!.toLowerCase()] ?? whole;
+  });
+
+/** Plain text of the HTML that an editor stores (`p br a ul ol li h1…`): paragraphs as lines, items as `- `, a link whose text hides it in brackets. A text without tags stays as it is. */
+export function htmlToText(html: string): string {
+  if (!/<\/?[a-z][^>]*>/i.test(html)) return decode(html).trim();
+  const plain = html
+    .replace(/<a\s[^>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)')[^>]*>([\s\S]*?)<\/a>/gi, (_, double: string | undefined, single: string | undefined, inner: string) => {
+      const href = double ?? single ?? '';
+      const shown = inner.replace(/<[^>]+>/g, '');
+      return !/^https?:/i.test(href) || decode(href).includes(decode(shown)) ? (/^https?:/i.test(href) ? href : shown) : `${shown} (${href})`;
+    })
+    .replace(/<li[^>]*>\s*(?:<p[^>]*>)?/gi, '- ')
+    .replace(/(?:<\/p>\s*)?<\/li>/gi, '\n')
+    .replace(/<br\s*\/?>/gi, '\n')
+    .replace(/<\/(?:p|h[1-6]|ul|ol|div|blockquote)>/gi, '\n')
+    .replace(/<[^>]+>/g, '');
+  return decode(plain).replace(/[ \t]+\n/g, '\n').replace(/\n{3,}/g, '\n\n').trim();
+}
+
+const bare = (text: string): string => text.normalize('NFC').toLowerCase().replace(/https?:\/\/(?:www\.)?/g, '').replace(/[\s\u200B\u2026]+/g, '');
+
+/** Whether a provider's HTML shows this plain text: tags, entities, white space, link prefixes and the host of a mention aside. */
+export function sameText(html: string, plain: string): boolean {
+  const seen = bare(decode(html.replace(/<[^>]+>/g, ' ')));
+  const meant = bare(plain);
+  return seen === meant || seen === bare(plain.replace(/(@[\w.-]+)@[\w.-]+/g, '$1'));
+}
