@@ -1,0 +1,13 @@
+import type { Clock } from '../kernel/index.ts';
+import { openMemoryCache } from './memory.ts';
+import type { Cache, CacheOptions } from './port.ts';
+
+export { openMemoryCache } from './memory.ts';
+export type { Cache, CacheOptions, Hit } from './port.ts';
+
+/** Redis where an address is given, else the cache of this process. */
+export async function openCache(url: string | undefined, clock: Clock, options: CacheOptions = {}): Promise<Cache> {
+  if (url === undefined) return openMemoryCache(clock, options);
+  const { openRedisCache } = await import('./redis.ts'); // the client is not loaded where nothing needs it
+  return openRedisCache(url, clock, options);
+}

@@ -1,0 +1,32 @@
+import type { Clock } from '../kernel/index.ts';
+import type { Hit } from './port.ts';
+
+/** Buckets kept at most. Beyond it the oldest go first: memory stays bounded whatever callers send. */
+const MAX_BUCKETS = 200_000;
+
+/** Fixed windows in this process: the limiter of the in-process cache, and of a process whose Redis is away. */
+export function windowLimiter(clock: Clock): (bucket: string, limit: number, windowMs: number) => Hit {
+  const windows = new Map<string, { count: number; endsAt: number }>();
+  let sweepAt = 0;
+
+  function sweep(now: number): void {
+    sweepAt = now + 60_000;
+    for (const [bucket, { endsAt }] of windows) if (endsAt <= now) windows.delete(bucket);
+    for (const bucket of windows.keys()) {
+      if (windows.size <= MAX_BUCKETS) break;
+      windows.delete(bucket);
+    }
+  }
+
+  return (bucket, limit, windowMs) => {
+    const now = clock.now().getTime();
+    if (now >= sweepAt || windows.size > MAX_BUCKETS + 1_000) sweep(now);
+    let window = windows.get(bucket);
+    if (!window || window.endsAt <= now) {
+      windows.delete(bucket); // so that the order of the map is the order of the starts
+      windows.set(bucket, (window = { count: 0, endsAt: now + windowMs }));
+    }
+    window.count++;
+    return { allowed: window.count <= limit, remaining: Math.max(limit - window.count, 0), resetAt: new Date(window.endsAt) };
+  };
+}

@@ -1,0 +1,66 @@
+import type { Clock } from '../kernel/index.ts';
+import { windowLimiter } from './limiter.ts';
+import type { Cache, CacheOptions } from './port.ts';
+
+const MAX_VALUES = 100_000;
+
+/** The cache of one process: nothing to install, nothing shared. */
+export function openMemoryCache(clock: Clock, { onHandlerError = () => {} }: CacheOptions = {}): Cache {
+  const values = new Map<string, { value: string; endsAt: number }>();
+  const handlers = new Map<string, Set<(message: string) => void>>();
+  const hit = windowLimiter(clock);
+  const now = () => clock.now().getTime();
+
+  function makeRoom(): void {
+    for (const [key, { endsAt }] of values) if (endsAt <= now()) values.delete(key);
+    for (const key of values.keys()) {
+      if (values.size < MAX_VALUES) break;
+      values.delete(key);
+    }
+  }
+
+  return {
+    kind: 'memory',
+    async get(key) {
+      const held = values.get(key);
+      return held && held.endsAt > now() ? held.value : undefined;
+    },
+    async set(key, value, ttlMs) {
+      if (values.size >= MAX_VALUES) makeRoom();
+      values.delete(key);
+      values.set(key, { value, endsAt: now() + ttlMs });
+    },
+    async delete(key) {
+      values.delete(key);
+    },
+    async publish(channel, message) {
+      // Later, as over a wire: a publisher never runs inside its own listener.
+      setImmediate(() => {
+        for (const handler of handlers.get(channel) ?? [])
+          try {
+            handler(message);
+          } catch (error) {
+            onHandlerError(channel, error);
+          }
+      });
+    },
+    async subscribe(channel, handler) {
+      const own = (message: string) => handler(message); // the same function may be subscribed twice
+      const all = handlers.get(channel) ?? new Set();
+      handlers.set(channel, all.add(own));
+      return {
+        async [Symbol.asyncDispose]() {
+          all.delete(own);
+          if (all.size === 0 && handlers.get(channel) === all) handlers.delete(channel);
+        },
+      };
+    },
+    hit: async (bucket, limit, windowMs) => hit(bucket, limit, windowMs),
+    async ping() {},
+    health: () => ({ limitsShared: true, awaySince: undefined }),
+    async [Symbol.asyncDispose]() {
+      values.clear();
+      handlers.clear();
+    },
+  };
+}
