@@ -28,6 +28,7 @@ export async function openRedisCache(url: string, clock: Clock, { prefix = 'rook
     retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), 2_000),
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'), // its primary has changed
     connectTimeout: CONNECT_MS,
+    disconnectTimeout: 100, // its timer would keep an ending process alive
     lazyConnect: true,
   };
   const redis = new Redis(url, { ...options, enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: ANSWER_MS, enableAutoPipelining: true }) as WithHit;
