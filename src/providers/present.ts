@@ -1,6 +1,7 @@
 import type { AuthType, Domain, Lifecycle } from './kit/adapter.ts';
 import type { Field, Fields } from './kit/fields.ts';
 import { type AnyAdapter, lifecycleOf } from './rules.ts';
+import type { LedgerRow } from './store.ts';
 
 /** What the console is told of a credential field (S155). */
 export interface CredentialField { name: string; label: string; secret: boolean; required: boolean; help: string | null; default?: string; placeholder?: string }
@@ -53,7 +54,7 @@ export const presentCatalogEntry = (adapter: AnyAdapter, featuredSortOrder: numb
   deprecatedAt: adapter.deprecatedAt ?? null,
   sunsetAt: adapter.sunsetAt ?? null,
   description: adapter.description,
-  website: adapter.website,
+  website: adapter.website ?? null,
   mediaCategories: [],
   featured: featuredSortOrder !== null,
   featuredSortOrder,
@@ -85,3 +86,11 @@ export const presentCustomFields = ({ login, credentials }: Pick<AnyAdapter, 'lo
         ...(field.options && { options: [...field.options] }),
         ...(field.help !== undefined && { help: field.help }),
       }));
+
+/** A page of the sandbox's ledger (S243); `nextCursor` is null when it holds all there is. */
+export const presentLedger = ({ rows, limit }: { rows: readonly LedgerRow[]; limit: number }) => ({
+  items: rows.map(({ seq, at, postId, text, media, idempotencyKey, accepted }) => ({
+    seq: Number(seq), at: at.toISOString(), postId, text, media: Array.isArray(media) ? (media as unknown[]) : [], idempotencyKey, accepted,
+  })),
+  nextCursor: rows.length === limit ? (rows.at(-1)?.seq ?? null) : null,
+});

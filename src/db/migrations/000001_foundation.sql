@@ -47,11 +47,11 @@ create table memberships (
   user_id uuid not null references users on delete cascade,
   role_key text not null,                  -- a system role's key, or the id of a row of `roles`
   disabled boolean not null default false,
-  last_used_at timestamptz not null default now(),
+  last_used_at timestamptz,                -- null: the user has not acted for it yet
   created_at timestamptz not null default now(),
   primary key (org_id, user_id)
 );
-create index memberships_of_user on memberships (user_id, last_used_at desc);      -- which org a session acts for (S45)
+create index memberships_of_user on memberships (user_id, last_used_at desc nulls last);   -- which org a session acts for (S45)
 
 create table sessions (
   id uuid primary key,
@@ -127,6 +127,8 @@ create table channels (
   disabled boolean not null default false,
   refresh_needed boolean not null default false,
   refresh_reason text,
+  refresh_claim uuid,                      -- who renews the token; one at a time over all processes
+  refresh_until timestamptz,               -- after this a crashed renewal can be claimed again
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   deleted_at timestamptz,
@@ -174,13 +176,17 @@ create table files (
   width int,
   height int,
   duration_ms int,
+  thumbnail_timestamp_ms int,              -- the moment of a film that a person chose as its cover
   folder text,
+  listed boolean not null default true,    -- false: kept for a post, not shown in the library
+  source_url text,                         -- of a copy that was fetched from outside for a post
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   deleted_at timestamptz
 );
-create index files_of_org on files (org_id, created_at desc) where deleted_at is null;
+create index files_of_org on files (org_id, created_at desc) where deleted_at is null and listed;
 create unique index files_storage_key on files (storage_key);
+create index files_copies on files (created_at) where not listed;                        -- the sweep of old copies, the latest copy of an address
 
 -- Posts ---------------------------------------------------------------------------------------------------------------
 
@@ -392,8 +398,11 @@ create table sandbox_ledger (
   step text not null,
   text text not null default '',
   media jsonb not null default '[]',
+  reply_to text,                           -- the post_id that it answers to
   idempotency_key text,
   accepted boolean not null,
-  answered text not null                   -- what it did: ok, rate_limited, error, …
+  answered text not null                   -- what it did: ok, repeated, rate_limited, error, …
 );
 create index sandbox_ledger_of_account on sandbox_ledger (account, seq);
+create unique index sandbox_ledger_once on sandbox_ledger (account, idempotency_key) where accepted;   -- a key is accepted once; also finds by key
+create index sandbox_ledger_posts on sandbox_ledger (post_id) where accepted;

@@ -15,7 +15,7 @@ export interface Manifest<F extends Fields = Fields> {
   version: `v${number}`;
   title: string;
   description: string;
-  website: string;
+  website?: string;
   /** Default: active. */
   status?: Lifecycle;
   deprecatedAt?: string;

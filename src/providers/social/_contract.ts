@@ -96,18 +96,22 @@ export interface Handle { saved: unknown; save(handle: unknown): Promise<void>; 
 
 export type SocialAdapter = Adapter<Social> & SocialSpec<Fields, z.ZodType>;
 
-export const social = <const F extends Fields, S extends z.ZodType>(spec: SocialSpec<F, S>): Adapter<Social, F> & SocialSpec<F, S> => ({
-  ...spec,
-  domain: 'social',
-  capabilities: ['publish', ...(['find', 'remove'] as const).filter((name) => spec[name])],
-  connect(connection) {
-    const settled = (post: Post, settings: unknown) => ({ ...connection, post, settings: spec.settings.parse(settings) });
-    const { find, remove } = spec;
-    return {
-      profile: () => spec.profile(connection),
-      publish: (post, settings, handle) => spec.publish({ ...settled(post, settings), ...handle }),
-      ...(find && { find: (post: Post, settings: unknown, since: Date, saved: unknown) => find({ ...settled(post, settings), since, saved }) }),
-      ...(remove && { remove: (published: Published) => remove({ ...connection, published }) }),
-    };
-  },
-});
+/** Declares a social adapter. What the registry holds is the same for all: the types of its own fields and settings end here. */
+export const social = <const F extends Fields, S extends z.ZodType>(spec: SocialSpec<F, S>): SocialAdapter => {
+  const adapter: Adapter<Social, F> & SocialSpec<F, S> = {
+    ...spec,
+    domain: 'social',
+    capabilities: ['publish', ...(['find', 'remove'] as const).filter((name) => spec[name])],
+    connect(connection) {
+      const settled = (post: Post, settings: unknown) => ({ ...connection, post, settings: spec.settings.parse(settings) });
+      const { find, remove } = spec;
+      return {
+        profile: () => spec.profile(connection),
+        publish: (post, settings, handle) => spec.publish({ ...settled(post, settings), ...handle }),
+        ...(find && { find: (post: Post, settings: unknown, since: Date, saved: unknown) => find({ ...settled(post, settings), since, saved }) }),
+        ...(remove && { remove: (published: Published) => remove({ ...connection, published }) }),
+      };
+    },
+  };
+  return adapter as unknown as SocialAdapter; // values are checked against the fields, settings by their schema, before they come here
+};

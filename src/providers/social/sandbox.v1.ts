@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { text } from '../kit/fields.ts';
+import { social } from './_contract.ts';
+
+const Account = z.object({ id: z.string(), token: z.string() });
+const Me = z.object({ id: z.string(), name: z.string() });
+const Accepted = z.object({ id: z.string(), url: z.url() });
+const Uploaded = z.object({ id: z.string(), bytes: z.int() });
+const Found = z.object({ items: z.array(Accepted) });
+
+/** The network of our own: publishes nowhere, keeps a ledger, and behaves as it is told (clients.md S243). */
+export default social({
+  id: 'sandbox',
+  version: 'v1',
+  title: 'Sandbox',
+  description: 'A practice network on this machine: posts go nowhere, and it fails on request.',
+  status: 'preview',
+  optional: 'sandbox',
+  authType: 'none',
+  credentials: { name: text('Account name', { validation: '.{1,100}', help: 'Any name; the same name is the same account' }) },
+  api: 'http://127.0.0.1:4510', // the process says where it really is
+  auth: { in: 'token' },
+  timeoutMs: 15_000,
+  settlesWithinMs: 30_000,
+  toolTip: 'Publishes nowhere',
+  once: 'key',
+  login: {
+    kind: 'credentials',
+    async signIn({ http, values }) {
+      const { token } = await http.post('/accounts', Account, { json: { name: values.name } });
+      return { accessToken: token };
+    },
+    async refresh({ http, tokens }) {
+      const { token } = await http.post('/tokens', z.object({ token: z.string() }), { headers: { authorization: `Bearer ${tokens.accessToken}` } });
+      return { accessToken: token };
+    },
+  },
+  limits: { text: 10_000, unit: 'characters', media: 20, mediaTypes: ['image/*', 'video/*'] },
+  settings: z.object({
+    latencyMs: z.int().min(0).max(120_000).optional(),
+    outcome: z.enum(['ok', 'rate_limited', 'error', 'error_after_accept', 'hang', 'auth_expired', 'garbage']).optional(),
+    retryAfterSeconds: z.int().min(0).max(86_400).optional(),
+    times: z.int().min(0).max(1_000).optional(),
+  }),
+
+  async profile({ http }) {
+    const { id, name } = await http.get('/me', Me);
+    return { id, name, handle: name };
+  },
+
+  async publish({ http, post, settings, thread }) {
+    const media = await Promise.all(
+      post.media.map(async ({ name, contentType, alt, bytes }) => ({ name, contentType, alt, ...(await http.post('/media', Uploaded, { bytes: { data: await bytes(), contentType } })) })),
+    );
+    return http.post('/posts', Accepted, {
+      json: { text: post.text, media, replyTo: thread.at(-1)?.id, treatment: settings },
+      idempotencyKey: post.id,
+      creates: true,
+    });
+  },
+
+  async find({ http, post }) {
+    const { items } = await http.get('/posts', Found, { query: { key: post.id } });
+    return items[0];
+  },
+
+  async remove({ http, published }) {
+    await http.delete(`/posts/${encodeURIComponent(published.id)}`);
+  },
+});

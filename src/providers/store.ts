@@ -1,0 +1,13 @@
+import type { Sql } from '../db/index.ts';
+
+export interface LedgerRow { seq: string; at: Date; postId: string | null; text: string; media: unknown; idempotencyKey: string | null; accepted: boolean }
+
+/** What the sandbox network noted of a channel of this org, oldest first, after `seq`; undefined when the org has no such sandbox channel. */
+export async function sandboxLedger(sql: Sql, orgId: string, channelId: string, after: string, limit: number): Promise<LedgerRow[] | undefined> {
+  const [channel] = await sql<{ account: string }[]>`
+    select internal_id as account from channels where org_id = ${orgId} and id = ${channelId} and provider_id = 'sandbox' and deleted_at is null`;
+  if (!channel) return undefined;
+  return sql<LedgerRow[]>`
+    select seq::text, at, post_id as "postId", text, media, idempotency_key as "idempotencyKey", accepted
+    from sandbox_ledger where account = ${channel.account} and seq > ${after}::bigint and step in ('publish', 'reply') order by seq limit ${limit}`;
+}
