@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { PROVIDER_FAILURES } from '../kernel/index.ts';
+import type { Published } from '../providers/index.ts';
+import type { PostMedia } from './input.ts';
+import type { ChannelSnapshot } from './ports.ts';
+
+/** One attempt at one post: whoever reports on it names all of it, and the row refuses what is stale. */
+export interface Attempt { orgId: string; channelId: string; postId: string; attempt: number; incarnation: string }
+
+/** All that sending needs, read by the statement that took the post. */
+export interface Taken extends Attempt {
+  content: string;
+  media: readonly PostMedia[];
+  settings: Readonly<Record<string, unknown>>;
+  /** What an earlier attempt saved. */
+  saved: unknown;
+  attemptsFailed: number;
+  /** Items of the thread that are out, root first; empty for a root. */
+  thread: readonly Published[];
+  /** By the database's clock: since the attempt was taken, and how long after its due time that was. */
+  takenAt: Date;
+  sinceTakenMs: number;
+  lateMs: number;
+  /** A network that cannot be asked: whether a request of this attempt may have left. Others are asked. */
+  mayHaveSent: boolean;
+  lookUps: number;
+  channel: ChannelSnapshot;
+}
+
+/** What the taking update found. `early`: the time that is missing by the database's clock. `idle`: slot taken, channel stopped, or nothing waits. */
+export type Next = { kind: 'taken'; taken: Taken } | { kind: 'early'; missingMs: number; remind: boolean } | { kind: 'idle' };
+
+/** What the network answered to a publish that worked. Anything else is garbage: the post may be out. */
+export const Release = z.object({ id: z.string().min(1), url: z.string(), saved: z.unknown().optional() });
+
+/** What became of one attempt. `handed-back`: no request has left, and this host will not send it. */
+export type Outcome =
+  | { kind: 'published'; release: Published; lateMs: number | undefined }
+  | { kind: 'processing'; processingMs: number }
+  | { kind: 'absent' }
+  | { kind: 'handed-back' }
+  | { kind: 'undecided'; message: string }
+  | { kind: (typeof PROVIDER_FAILURES)[number]; message: string; retryAfterMs?: number | undefined; mediaFault?: boolean };
