@@ -1,9 +1,9 @@
 import type { Sql } from '../db/index.ts';
+import type { Address, Reminder } from './address.ts';
 import type { Host } from './host.ts';
 
-export interface Address { type: string; id: string }
-/** `owner` (the org): reminders due at one instant are dealt round robin over owners. `data` is JSON, small, a hint only. */
-export interface Reminder extends Address { name: string; due: Date; owner?: string; data?: unknown }
+export type { Address, Reminder } from './address.ts';
+
 
 /** A host as it last said of itself. `actors`: active count by type. */
 export interface Placement {
@@ -31,7 +31,7 @@ export interface Engine {
   invoke(to: Address, method: string, input: unknown): Promise<unknown>;
   /** Registers durable one-shot reminders, overwriting those of the same address and name. */
   remind(reminders: readonly Reminder[]): Promise<void>;
-  /** The same inside the caller's transaction where the engine keeps reminders in this database; the answer is called after the commit, and never rejects. */
+  /** The same inside the caller's transaction where the engine keeps reminders in this database; the answer is called after the commit, and never rejects. Once in a transaction: rows are locked in the order of their addresses. */
   remindWithin(transaction: Sql, reminders: readonly Reminder[]): Promise<() => void>;
   forget(to: Address, name: string): Promise<void>;
   /** Starts turns on this host; disposing it drains. One host for each engine and process. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/index.ts';
+import type { Address, Reminder } from './address.ts';
 import type { Actors } from './contract.ts';
-import type { Address, Reminder } from './engine.ts';
 import type { Implementation } from './implement.ts';
 
 /** What a host needs of its engine while turns run. */

@@ -1,0 +1,25 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { escapeName, unescapeName } from './escape.ts';
+
+test('any text survives the way over the wire, in characters that Dapr leaves alone', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const wire = escapeName(text);
+      expect(wire).toMatch(/^[A-Za-z0-9_:-]+$/);
+      expect(unescapeName(wire)).toBe(text);
+    }),
+  );
+});
+
+test.each(['', '_', '__', '.', '..', 'a/b', 'a\\b', 'a%2Fb', '#?', '\n\0', 'ü', '😀', '😀_😀', '_5f', 'org:post-1'])('%j', (text) => {
+  expect(unescapeName(escapeName(text))).toBe(text);
+});
+
+test('ids as we make them look the same on the wire', () => {
+  expect(escapeName('0199-aa:0199-bb')).toBe('0199-aa:0199-bb');
+});
+
+test.each(['_x', 'a_', '_5F', '_ff', 'a b', '_41', '_5f'])('%j is refused: nothing of ours spells that way', (wire) => expect(unescapeName(wire)).toBeUndefined());
+
+test('half a surrogate pair is refused, not replaced', () => expect(() => escapeName('\ud800')).toThrow(TypeError));

@@ -1,0 +1,103 @@
+import { AppError, busy, type Clock, newId, notFound } from '../../kernel/index.ts';
+import type { Address } from '../engine.ts';
+import type { RuntimeLog } from '../host.ts';
+import { escapeName } from './escape.ts';
+import { type Answer, errorCodeOf, type Sidecar } from './sidecar.ts';
+import { COMMAND_HEADER, encode, ERROR_HEADER, decode, errorFrom } from './wire.ts';
+
+export interface InvokeOptions {
+  sidecar: Sidecar;
+  clock: Clock;
+  log: RuntimeLog;
+  /** Whether any host may have this type. Daprd cannot tell an unknown type from one whose hosts are all away. */
+  isType(type: string): boolean;
+  /** A call whose tries all fail is repeated this long, counted from the first failure: a host that was killed alone needs 3 s. */
+  repeatMs: number;
+  /** A caller waits at most this long; the call itself goes on. */
+  patienceMs: number;
+}
+
+const FIRST_PAUSE_MS = 40;
+const LONGEST_PAUSE_MS = 500;
+
+type Outcome = { done: unknown } | { failed: AppError } | { again: unknown };
+
+/** Reads an answer by the three cases of the wire: typed error, result, or a failure of the engine's own. */
+function read(answer: Answer): Outcome {
+  if (answer.status === 200 && answer.headers[ERROR_HEADER] !== undefined) {
+    const error = errorFrom(answer.text);
+    return error.code === 'draining' ? { again: error } : { failed: error };
+  }
+  if (answer.status === 200) return { done: decode(answer.text) };
+  const cause = new Error(`daprd answered ${answer.status} ${answer.text.slice(0, 300)}`);
+  if (answer.status === 413) return { failed: new AppError('too_large', 'The input of this call is too large', {}, { cause }) };
+  if (answer.status === 400 && errorCodeOf(answer) === 'ERR_BAD_REQUEST') return { failed: internal(cause) };
+  if (answer.status === 401 || answer.status === 403) return { failed: internal(cause) }; // a wrong token does not become right by trying
+  return { again: cause };
+}
+const internal = (cause: unknown) => new AppError('internal', 'Something went wrong on our side', {}, { cause });
+
+/** Calls of actor methods. What failed in between is repeated with the same command id: daprd may have run it, and the host runs one id once. */
+export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }: InvokeOptions) {
+  async function attempt(to: Address, path: string, body: string, commandId: string): Promise<Outcome> {
+    try {
+      return read(await sidecar.ask(to.type, { method: 'POST', path, body, headers: { [COMMAND_HEADER]: commandId } }));
+    } catch (error) {
+      return error instanceof AppError ? { failed: error } : { again: error };
+    }
+  }
+
+  async function call(to: Address, method: string, input: unknown): Promise<unknown> {
+    const commandId = newId();
+    const path = `/v1.0/actors/${to.type}/${escapeName(to.id)}/method/${method}`;
+    const body = encode(input);
+    let firstFailure: number | undefined;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      const outcome = await attempt(to, path, body, commandId);
+      if ('done' in outcome) return outcome.done;
+      if ('failed' in outcome) {
+        if (outcome.failed.cause !== undefined) log.error({ to, method, commandId, cause: outcome.failed.cause }, 'actor call failed');
+        throw outcome.failed;
+      }
+      firstFailure ??= clock.monotonic();
+      if (clock.monotonic() - firstFailure + pause > repeatMs) {
+        log.warn({ to, method, commandId, cause: outcome.again }, 'actor could not be reached');
+        throw busy(1_000);
+      }
+      await clock.sleep(pause * (0.75 + Math.random() / 2));
+    }
+  }
+
+  const patience = waitAtMost(patienceMs, clock);
+  return {
+    async invoke(to: Address, method: string, input: unknown): Promise<unknown> {
+      if (!isType(to.type)) throw notFound(`No actor type ${to.type}`);
+      if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(method) || method === 'remind' || method === 'timer') throw notFound(`No method ${method} of ${to.type}`);
+      return patience.race(call(to, method, input));
+    },
+    close: () => patience.close(),
+  };
+}
+
+/** Ends the wait of callers that have waited long enough, without touching what they wait for. One timer for all of them. */
+function waitAtMost(ms: number, clock: Clock) {
+  const waiting = new Set<{ until: number; give(): void }>();
+  const sweep = setInterval(() => {
+    const now = clock.monotonic();
+    for (const one of waiting) {
+      if (one.until > now) break; // in order of arrival
+      waiting.delete(one);
+      one.give();
+    }
+  }, Math.min(ms, 500));
+  sweep.unref();
+  return {
+    race: <T>(work: Promise<T>) =>
+      new Promise<T>((done, fail) => {
+        const one = { until: clock.monotonic() + ms, give: () => fail(busy(1_000)) };
+        waiting.add(one);
+        work.then(done, fail).finally(() => waiting.delete(one));
+      }),
+    close: () => clearInterval(sweep),
+  };
+}

@@ -1,0 +1,96 @@
+import { type ChannelCredentials, Client, credentials, Metadata, type MethodDefinition, type ServiceDefinition, type ServiceError, status } from '@grpc/grpc-js';
+import { load } from '@grpc/proto-loader';
+import { fileURLToPath } from 'node:url';
+import { AppError, type Clock } from '../../kernel/index.ts';
+import type { Address, Reminder, ReminderCounts } from '../engine.ts';
+import { escapeName } from './escape.ts';
+import { encodeHint, TOKEN_HEADER } from './wire.ts';
+
+const PROTO = fileURLToPath(new URL('./reminders.proto', import.meta.url));
+const SERVICE = 'dapr.proto.runtime.v1.Dapr';
+/** More callers at a time do not register faster. */
+const AT_ONCE = 64;
+const TRY_MS = 5_000;
+const PAUSE_MS = 100;
+
+export interface RemindersOptions {
+  port: number;
+  token: string | undefined;
+  clock: Clock;
+  /** A callback that failed comes again after this long, for ever. */
+  retryMs: number;
+  /** A registration that fails for want of a scheduler is tried this long. */
+  repeatMs: number;
+}
+
+/** Reminders over gRPC, the only way to give one a failure policy: without it, four failed callbacks delete it. */
+export interface Reminders {
+  register(reminders: readonly Reminder[]): Promise<void>;
+  unregister(of: Address, name: string): Promise<void>;
+  /** Asks the scheduler for every reminder of a type: for a page that a person looks at, not for every second. */
+  count(types: readonly string[]): Promise<ReminderCounts>;
+  close(): void;
+}
+
+type Method = MethodDefinition<object, object>;
+interface Stored { name: string; reminder?: { due_time?: string } }
+
+const duration = (ms: number) => ({ seconds: Math.floor(ms / 1_000), nanos: (ms % 1_000) * 1_000_000 });
+const isTransient = ({ code }: ServiceError) => code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED || code === status.INTERNAL || code === status.UNKNOWN || code === status.CANCELLED;
+const isFor = (error: ServiceError, code: string) => error.message.includes(code) || error.details.includes(code);
+
+export async function openReminders({ port, token, clock, retryMs, repeatMs }: RemindersOptions): Promise<Reminders> {
+  const service = (await load(PROTO, { keepCase: true, longs: Number }))[SERVICE] as ServiceDefinition;
+  const plain: ChannelCredentials = credentials.createInsecure();
+  const client = new Client(`127.0.0.1:${port}`, plain, { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000, 'grpc.enable_http_proxy': 0 });
+  const metadata = new Metadata();
+  if (token !== undefined) metadata.set(TOKEN_HEADER, token);
+
+  const once = (name: string, message: object) =>
+    new Promise<object>((done, fail) => {
+      const { path, requestSerialize, responseDeserialize } = service[name] as Method;
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, message, metadata, { deadline: clock.in(TRY_MS) }, (error, answer) => (error ? fail(error) : done(answer ?? {})));
+    });
+
+  async function ask(name: string, message: object): Promise<object> {
+    const started = clock.monotonic();
+    for (;;) {
+      try {
+        return await once(name, message);
+      } catch (error) {
+        const failure = error as ServiceError;
+        if (isFor(failure, 'NON_HOSTED') || failure.code === status.PERMISSION_DENIED)
+          throw new Error('Dapr keeps reminders only for types that this process hosts: call a method of the actor, and let it set the reminder', { cause: error });
+        if (!isTransient(failure)) throw new Error(`daprd refused ${name}: ${failure.details}`, { cause: error });
+        if (clock.monotonic() - started + PAUSE_MS > repeatMs) throw new AppError('unavailable', 'Reminders cannot be set at the moment, try again shortly', { retryAfterMs: 1_000 }, { cause: error });
+      }
+      await clock.sleep(PAUSE_MS);
+    }
+  }
+
+  const registration = ({ type, id, name, due, data, owner }: Reminder) => ({
+    actor_type: type, actor_id: escapeName(id), name: escapeName(name),
+    due_time: due.toISOString(), data: encodeHint(data, owner), overwrite: true,
+    failure_policy: { constant: { interval: duration(retryMs) } },
+  });
+
+  return {
+    async register(reminders) {
+      const left = reminders.values();
+      const worker = async () => {
+        for (const reminder of left) await ask('RegisterActorReminder', registration(reminder));
+      };
+      await Promise.all(Array.from({ length: Math.min(AT_ONCE, reminders.length) }, worker));
+    },
+    async unregister({ type, id }, name) {
+      await ask('UnregisterActorReminder', { actor_type: type, actor_id: escapeName(id), name: escapeName(name) });
+    },
+    async count(types) {
+      const lists = await Promise.all(types.map((type) => once('ListActorReminders', { actor_type: type })));
+      const stored = lists.flatMap((list) => (list as { reminders?: Stored[] }).reminders ?? []);
+      const now = clock.now().getTime();
+      return { pending: stored.length, overdue: stored.filter(({ reminder }) => Date.parse(reminder?.due_time ?? '') < now).length };
+    },
+    close: () => client.close(),
+  };
+}
