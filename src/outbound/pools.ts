@@ -1,0 +1,72 @@
+import { isIP } from 'node:net';
+import { rootCertificates } from 'node:tls';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
+import { parseAddress } from './addresses.ts';
+import { blocked, type Guard } from './guard.ts';
+
+export type Connector = buildConnector.connector;
+
+const MOST_POOLS = 1_000;
+const CONNECT_TIMEOUT = 5_000;
+
+/** What really opens sockets; tests put their own in its place. `authorities` (PEM) are trusted beside the usual ones. */
+export const socketConnector = (authorities: readonly string[] = []): Connector =>
+  buildConnector({ timeout: CONNECT_TIMEOUT, allowH2: false, ...(authorities.length > 0 && { ca: [...rootCertificates, ...authorities] }) });
+
+const failures = new WeakSet<Error>();
+/** Whether the error comes from connecting, so that surely nothing was sent. */
+export const isConnectFailure = (error: unknown): boolean => error instanceof Error && failures.has(error);
+
+/** Connects to one address and to nothing else, whatever the name says meanwhile; the address is judged once more. */
+export const pinnedConnector = (guard: Guard, name: string, address: string, beneath: Connector): Connector => (options, callback) => {
+  const fail = (error: Error) => {
+    failures.add(error);
+    callback(error, null);
+  };
+  const refused = guard.judgeAddress(address) === 'refused';
+  if (refused) return fail(blocked());
+  // A server name only for TLS, and only when it is a name: for plain connections it would be looked up again.
+  const servername = options.protocol === 'https:' && isIP(name) === 0 ? { servername: name } : {};
+  const { servername: _asked, ...rest } = options;
+  beneath({ ...rest, ...servername, host: address, hostname: address }, (error, socket) => {
+    if (error || !socket) return fail(error ?? new Error('No connection'));
+    const reached = parseAddress(socket.remoteAddress ?? '');
+    const meant = parseAddress(address);
+    if (reached?.value === meant?.value && reached?.family === meant?.family) return callback(null, socket);
+    socket.destroy();
+    fail(blocked());
+  });
+};
+
+/** Keep-alive connections by origin and address: a name that now resolves elsewhere finds none of its old ones. Bounded; the one not used for longest goes first. */
+export function openPools(guard: Guard, beneath: Connector) {
+  const pools = new Map<string, Pool>();
+  const drop = (key: string, pool: Pool) => {
+    pools.delete(key);
+    void pool.close().catch(() => undefined); // ends what is under way first
+  };
+
+  return {
+    at(url: URL, address: string): Dispatcher {
+      const key = `${url.origin}|${address}`;
+      const name = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+      const pool = pools.get(key) ?? new Pool(url.origin, {
+        connect: pinnedConnector(guard, name, address, beneath),
+        connections: 256, pipelining: 1, allowH2: false, clientTtl: 60_000,
+        keepAliveTimeout: 10_000, keepAliveMaxTimeout: 60_000,
+        headersTimeout: 0, bodyTimeout: 0, // every request has a deadline of its own
+      });
+      pools.delete(key);
+      pools.set(key, pool);
+      if (pools.size > MOST_POOLS) {
+        const [oldest] = pools;
+        if (oldest) drop(...oldest);
+      }
+      return pool;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
+      pools.clear();
+    },
+  };
+}
