@@ -49,7 +49,7 @@ export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }
 
   async function call(to: Address, method: string, input: unknown): Promise<unknown> {
     const commandId = newId();
-    const path = `/v1.0/actors/${to.type}/${escapeName(to.id)}/method/${method}`;
+    const path = `/v1.0/actors/${escapeName(to.type)}/${escapeName(to.id)}/method/${escapeName(method)}`;
     const body = encode(input);
     let firstFailure: number | undefined;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
@@ -72,7 +72,7 @@ export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }
   return {
     async invoke(to: Address, method: string, input: unknown): Promise<unknown> {
       if (!isType(to.type)) throw notFound(`No actor type ${to.type}`);
-      if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(method) || method === 'remind' || method === 'timer') throw notFound(`No method ${method} of ${to.type}`);
+      if (method === 'remind' || method === 'timer' || !method.isWellFormed()) throw notFound(`No method ${method} of ${to.type}`);
       return patience.race(call(to, method, input));
     },
     close: () => patience.close(),

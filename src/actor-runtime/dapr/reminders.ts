@@ -69,7 +69,7 @@ export async function openReminders({ port, token, clock, retryMs, repeatMs }: R
   }
 
   const registration = ({ type, id, name, due, data, owner }: Reminder) => ({
-    actor_type: type, actor_id: escapeName(id), name: escapeName(name),
+    actor_type: escapeName(type), actor_id: escapeName(id), name: escapeName(name),
     due_time: due.toISOString(), data: encodeHint(data, owner), overwrite: true,
     failure_policy: { constant: { interval: duration(retryMs) } },
   });
@@ -83,10 +83,10 @@ export async function openReminders({ port, token, clock, retryMs, repeatMs }: R
       await Promise.all(Array.from({ length: Math.min(AT_ONCE, reminders.length) }, worker));
     },
     async unregister({ type, id }, name) {
-      await ask('UnregisterActorReminder', { actor_type: type, actor_id: escapeName(id), name: escapeName(name) });
+      await ask('UnregisterActorReminder', { actor_type: escapeName(type), actor_id: escapeName(id), name: escapeName(name) });
     },
     async count(types) {
-      const lists = await Promise.all(types.map((type) => once('ListActorReminders', { actor_type: type })));
+      const lists = await Promise.all(types.map((type) => once('ListActorReminders', { actor_type: escapeName(type) })));
       const stored = lists.flatMap((list) => (list as { reminders?: Stored[] }).reminders ?? []);
       const now = clock.now().getTime();
       return { pending: stored.length, overdue: stored.filter(({ reminder }) => Date.parse(reminder?.due_time ?? '') < now).length };

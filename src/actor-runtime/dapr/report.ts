@@ -7,7 +7,7 @@ const MAX_BODY = 4 * 1024 * 1024;
 
 function getJson(url: string): Promise<unknown> {
   return new Promise((done, fail) => {
-    request(url, { timeout: PATIENCE_MS }, (response) => {
+    const asked = request(url, { timeout: PATIENCE_MS }, (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (more: string) => {
@@ -22,10 +22,10 @@ function getJson(url: string): Promise<unknown> {
           fail(new Error(`${url} answered ${response.statusCode}, no JSON`));
         }
       });
-    })
-      .on('timeout', function timeout() { this.destroy(new Error(`${url} does not answer`)); })
-      .on('error', fail)
-      .end();
+    });
+    asked.on('timeout', () => asked.destroy(new Error(`${url} does not answer`)));
+    asked.on('error', fail);
+    asked.end();
   });
 }
 

@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { AppError, asAppError, equalSecrets } from '../../kernel/index.ts';
+import type { Address } from '../engine.ts';
 import type { Host, RuntimeLog } from '../host.ts';
 import type { Subscriptions } from './bus.ts';
-import { unescapeName } from './escape.ts';
+import { escapeName, unescapeName } from './escape.ts';
 import { COMMAND_HEADER, decode, decodeHint, encode, ERROR_HEADER, TOKEN_HEADER } from './wire.ts';
 
 /** Daprd keeps idle connections for 90 s; a server that closes earlier makes it meet closing sockets. */
@@ -58,13 +59,12 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
   let lastProbed = Number.NEGATIVE_INFINITY;
 
   const config = encode({
-    entities: host.types, actorIdleTimeout: `${idleMs}ms`, drainOngoingCallTimeout: `${drainMs}ms`, drainRebalancedActors: true, reentrancy: { enabled: false },
+    entities: host.types.map(escapeName), actorIdleTimeout: `${idleMs}ms`, drainOngoingCallTimeout: `${drainMs}ms`, drainRebalancedActors: true, reentrancy: { enabled: false },
   });
 
   async function actor(method: string, [type, id, verb, name, reminder, ...more]: readonly string[], request: IncomingMessage): Promise<Reply> {
-    const known = id === undefined ? undefined : unescapeName(id);
-    if (type === undefined || known === undefined || more.length > 0) return { status: method === 'DELETE' ? 200 : 404 };
-    const to = { type, id: known };
+    const to = addressOf(type, id);
+    if (!to || more.length > 0) return { status: method === 'DELETE' ? 200 : 404 };
     if (method === 'DELETE' && verb === undefined) {
       const done = host.deactivate(to).catch((error: unknown) => log.warn({ to, error }, 'deactivation failed'));
       await Promise.race([done, new Promise((passed) => setTimeout(passed, DEACTIVATE_MS).unref())]);
@@ -72,15 +72,16 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
     }
     if (method !== 'PUT' || verb !== 'method' || !name || name === 'timer') return { status: 404 };
     if (name === 'remind') {
-      const which = reminder === undefined ? undefined : unescapeName(reminder);
+      const which = unescaped(reminder);
       if (which === undefined) return { status: 404 };
       const { data, owner } = decodeHint(await bodyOf(request));
       await host.fire(to, which, data, owner);
       return { status: 200 };
     }
-    if (reminder !== undefined) return { status: 404 };
+    const called = unescaped(name);
+    if (called === undefined || reminder !== undefined) return { status: 404 };
     const commandId = request.headers[COMMAND_HEADER];
-    return { status: 200, body: encode(await host.call(to, name, input(await bodyOf(request)), typeof commandId === 'string' ? commandId : undefined)) };
+    return { status: 200, body: encode(await host.call(to, called, input(await bodyOf(request)), typeof commandId === 'string' ? commandId : undefined)) };
   }
 
   async function answer(request: IncomingMessage): Promise<Reply> {
@@ -142,6 +143,12 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
         server.closeAllConnections();
       }),
   };
+}
+
+const unescaped = (wire: string | undefined) => (wire === undefined ? undefined : unescapeName(wire));
+function addressOf(type: string | undefined, id: string | undefined): Address | undefined {
+  const known = { type: unescaped(type), id: unescaped(id) };
+  return known.type === undefined || known.id === undefined ? undefined : { type: known.type, id: known.id };
 }
 
 /** A body that is no JSON is a fault of the caller, named as such. */

@@ -7,7 +7,7 @@ import { decode, encode } from './wire.ts';
 /** Turns wait for it, so it must not wait behind the calls that wait for turns. */
 const LANE = ' state';
 const KEY = 'doc';
-const at = ({ type, id }: Address) => `/v1.0/actors/${type}/${escapeName(id)}/state`;
+const at = ({ type, id }: Address) => `/v1.0/actors/${escapeName(type)}/${escapeName(id)}/state`;
 
 function refused(answer: Answer, what: string): Error {
   const code = errorCodeOf(answer);
