@@ -66,7 +66,7 @@ export function openGuard(allowedPrivateCidrs: readonly string[]): Guard {
 
     judgeUrl(text, [secure, plain] = ['https:', 'http:']) {
       const url = URL.parse(text);
-      if (!url || url.hostname === '') throw new OutboundError('invalid', 'This is not a URL');
+      if (!url) throw new OutboundError('invalid', 'This is not a URL');
       if (url.protocol !== secure && url.protocol !== plain) throw blocked();
       if (url.username !== '' || url.password !== '') throw blocked();
       if (url.protocol === plain && opened.length === 0) throw blocked();

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { Agent, errors, WebSocket as GuardedWebSocket } from 'undici';
 import { readBody } from './body.ts';
 import { type Outbound, OutboundError, type OutboundHead, type OutboundRequest } from './contract.ts';
-import { openGuard } from './guard.ts';
+import { blocked, openGuard } from './guard.ts';
 import { type Connector, isConnectFailure, openPools, pinnedConnector, socketConnector } from './pools.ts';
 import { type Resolve, systemResolver } from './resolver.ts';
 
@@ -86,8 +86,9 @@ export function openOutbound({ timeoutMs: defaultTimeout, allowedPrivateCidrs, a
       answer.body.on('error', () => undefined);
       answer.body.destroy();
       if (hops === MOST_HOPS) throw new OutboundError('too_many_redirects', 'Too many redirects', { sent: true });
-      const next = guard.judgeUrl(URL.parse(location, url)?.href ?? '');
-      if (url.protocol === 'https:' && next.protocol !== 'https:') throw new OutboundError('blocked', 'Blocked URL', { sent: true });
+      const target = URL.parse(location, url);
+      const next = target && guard.judgeUrl(target.href);
+      if (!next || (url.protocol === 'https:' && next.protocol !== 'https:')) throw blocked();
       if (next.origin !== url.origin) headers = Object.fromEntries(Object.entries(headers).filter(([name]) => request.carried.has(name.toLowerCase())));
       url = next;
     }
@@ -193,7 +194,8 @@ function asOutboundError(error: unknown, { timedOut, signal, attempted: sent }: 
   if (timedOut()) return new OutboundError('timeout', 'timeout', { cause: error, sent });
   if (signal.aborted) return new OutboundError('interrupted', 'The request was given up', { cause: error, sent });
   if (error instanceof errors.InvalidArgumentError) return new OutboundError('invalid', 'This request cannot be sent: a header or the URL holds what may not be there', { cause: error });
-  const reason = error instanceof Error ? ('code' in error && typeof error.code === 'string' ? error.code : error.message) : String(error);
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+  const reason = String(code ?? message ?? error);
   return connecting && !sentBefore
     ? new OutboundError('unreachable', `No connection: ${reason}`, { cause: error })
     : new OutboundError('interrupted', connecting ? `No connection: ${reason}` : `No answer: ${reason}`, { cause: error, sent: true });

@@ -13,9 +13,9 @@ const CONNECT_TIMEOUT = 5_000;
 export const socketConnector = (authorities: readonly string[] = []): Connector =>
   buildConnector({ timeout: CONNECT_TIMEOUT, allowH2: false, ...(authorities.length > 0 && { ca: [...rootCertificates, ...authorities] }) });
 
-const failures = new WeakSet<Error>();
+const failures = new WeakSet<object>();
 /** Whether the error comes from connecting, so that surely nothing was sent. */
-export const isConnectFailure = (error: unknown): boolean => error instanceof Error && failures.has(error);
+export const isConnectFailure = (error: unknown): boolean => typeof error === 'object' && error !== null && failures.has(error);
 
 /** Connects to one address and to nothing else, whatever the name says meanwhile; the address is judged once more. */
 export const pinnedConnector = (guard: Guard, name: string, address: string, beneath: Connector): Connector => (options, callback) => {
