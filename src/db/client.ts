@@ -26,6 +26,10 @@ export const openDatabase = ({ url, connections = 8, applicationName = 'rookery'
     ...(onStatement && { debug: (_connection: number, text: string) => onStatement(text) }),
   });
 
+/** One connection of its own to the same database, never recycled: for what lives as long as a session. It is made anew by the next statement; `onClose` hears of each end, also the wanted one. */
+export const openSession = (sql: Database, onClose: () => void): Database =>
+  postgres({ ...sql.options, max: 1, idle_timeout: null, max_lifetime: null, onclose: onClose } as unknown as postgres.Options<{}>);
+
 /** SQLSTATE 23505: another row has this key already. */
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
   error instanceof postgres.PostgresError && error.code === '23505' && (constraint === undefined || error.constraint_name === constraint);

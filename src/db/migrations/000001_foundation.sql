@@ -119,7 +119,8 @@ create table channels (
   handle text not null default '',
   picture text,
   credentials text not null,               -- sealed JSON: the fields that a person typed in, the app, the tokens
-  token_expires_at timestamptz,
+  token_expires_at timestamptz,            -- when a person has to log in again; null where the service renews the token itself, or it does not expire
+  renamed boolean not null default false,  -- a person chose name and picture: a new login keeps them
   settings jsonb not null default '{}',    -- the provider's own settings of this channel
   additional_settings text not null default '[]',
   posting_times int[] not null default '{120,400,700}',
@@ -137,11 +138,13 @@ create table channels (
   slot_post_id uuid,
   slot_until timestamptz,
   next_due_at timestamptz,                 -- least due_at of the posts that wait; carries the guarantee of the reminder `due`
-  registered_for timestamptz               -- the due time that a reminder was last registered for
+  registered_for timestamptz,              -- the due time that a reminder was last registered for
+  moves bigint not null default 0          -- grows with every write that may bring a due time nearer: the taking update raises next_due_at only when it has seen them all
 );
 create unique index channels_account on channels (org_id, provider_id, internal_id);   -- the same account is the same channel (S246), deleted ones included
 create index channels_of_org on channels (org_id, created_at) where deleted_at is null;
-create index channels_due on channels (next_due_at) where next_due_at is not null and slot_incarnation is null;      -- reconciler: due and untouched, and what enters the horizon
+create index channels_due on channels (next_due_at) where next_due_at is not null and slot_incarnation is null and not disabled and not refresh_needed and deleted_at is null;   -- reconciler: due and untouched
+create index channels_entering on channels (next_due_at) where next_due_at is not null and registered_for is distinct from next_due_at and not disabled and not refresh_needed and deleted_at is null;   -- reconciler: what enters the horizon
 create index channels_slots on channels (slot_incarnation) where slot_incarnation is not null;                        -- reconciler: slots of silent hosts
 
 create table connect_states (
@@ -150,8 +153,7 @@ create table connect_states (
   user_id uuid not null references users on delete cascade,
   provider_id text not null,
   provider_version text not null,
-  server text,                             -- of providers with own servers
-  verifier text,                           -- PKCE, sealed
+  sealed text not null,                    -- sealed JSON: fields, app and PKCE verifier of this login
   refresh_channel_id uuid,
   return_url text,
   expires_at timestamptz not null
@@ -222,8 +224,8 @@ create table posts (
   attempts_failed int not null default 0,  -- counts towards giving up
   incarnation text,                        -- of the host that took it
   taken_at timestamptz,
-  request_sent_at timestamptz,             -- null: no request of this attempt has left the house
-  saved jsonb,                             -- what the adapter keeps over a lost answer
+  request_sent_at timestamptz,             -- written before the call where the network cannot be asked; elsewhere taken_at stands for it
+  saved jsonb,                             -- what the adapter keeps over a lost answer: `{"value": …}`
   look_ups int not null default 0,
   look_up_at timestamptz,                  -- the next look-up or poll; its scan carries the Post's reminder
   release_id text,
@@ -239,9 +241,12 @@ create table posts (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   deleted_at timestamptz,
-  check (state in ('QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT'))
+  deleted_with_channel boolean not null default false,     -- comes back with it (S136)
+  check (state in ('QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT')),
+  check (due_at >= publish_date)
 );
-create index posts_waiting on posts (channel_id, due_at) where state = 'QUEUE' and detail in ('scheduled', 'retrying') and due_at is not null and deleted_at is null;  -- the taking update
+create index posts_waiting on posts (channel_id, publish_date, seq) where state = 'QUEUE' and detail in ('scheduled', 'retrying') and due_at is not null and deleted_at is null;  -- the taking update; due_at is never before publish_date
+create index posts_paused on posts (channel_id) where state = 'QUEUE' and detail = 'paused' and deleted_at is null;       -- a channel that works again
 create index posts_calendar on posts (org_id, publish_date) where deleted_at is null and root_post_id is null;  -- GET /posts
 create index posts_group on posts (org_id, group_id);
 create index posts_thread on posts (root_post_id) where root_post_id is not null;
@@ -362,7 +367,7 @@ create table actor_reminders (             -- of the embedded engine
   name text not null,
   due_at timestamptz not null,
   owner text,
-  data jsonb,
+  data json,                               -- as it was given; jsonb would refuse U+0000
   version uuid not null,                   -- a new one with each registration
   primary key (type, id, name)
 );
@@ -371,7 +376,7 @@ create index actor_reminders_due on actor_reminders (due_at);
 create table actor_states (                -- of the embedded engine
   type text not null,
   id text not null,
-  doc jsonb not null,
+  doc json not null,
   primary key (type, id)
 );
 

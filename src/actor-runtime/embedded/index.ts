@@ -1,0 +1,2 @@
+export { openEmbeddedBus } from './bus.ts';
+export { type EmbeddedOptions, openEmbeddedEngine } from './engine.ts';

@@ -1,0 +1,72 @@
+import type { Sql } from '../db/index.ts';
+import type { Clock } from '../kernel/index.ts';
+import type { Placement } from './engine.ts';
+import type { Host, RuntimeLog } from './host.ts';
+
+const EVERY_MS = 1_000;
+const FORGET_EVERY = 600; // beats
+
+export interface Beat extends AsyncDisposable {
+  /** Milliseconds since the last beat was sent that reached the database, by the monotonic clock; Infinity before the first. */
+  lastBeatAgeMs(): number;
+}
+
+interface Options {
+  /** A connection that nothing slow shares; the session of `holdDatabase` is one. */
+  sql: Sql;
+  clock: Clock;
+  log: RuntimeLog;
+  incarnation: string;
+  engine: string;
+  address: string;
+  host: Pick<Host, 'types' | 'activations' | 'mailboxes'>;
+}
+
+/** Says every second in `actor_hosts` that this host lives, and what it holds. Ends after the first beat arrived; disposing it deletes the row. */
+export async function startBeat({ sql, clock, log, incarnation, engine, address, host }: Options): Promise<Beat> {
+  const ended = new AbortController();
+  let sentAt = -Infinity;
+  let silent = false;
+
+  async function beat(): Promise<void> {
+    const sent = clock.monotonic();
+    await sql`
+      insert into actor_hosts (incarnation, engine, address, types, active, mailboxes)
+      values (${incarnation}, ${engine}, ${address}, ${[...host.types]}, ${sql.json(host.activations())}, ${sql.json(host.mailboxes())})
+      on conflict (incarnation) do update set active = excluded.active, mailboxes = excluded.mailboxes, last_beat = clock_timestamp()`;
+    sentAt = sent;
+  }
+
+  async function goOn(): Promise<void> {
+    for (let n = 1; ; n++) {
+      await clock.sleep(EVERY_MS, ended.signal).catch(() => {});
+      if (ended.signal.aborted) return;
+      try {
+        await beat();
+        if (n % FORGET_EVERY === 0) await sql`delete from actor_hosts where last_beat < now() - interval '1 day'`;
+        silent = false;
+      } catch (error) {
+        if (!silent) log.warn({ err: error }, 'The beat of this host does not reach the database');
+        silent = true;
+      }
+    }
+  }
+
+  await beat();
+  const going = goOn();
+  return {
+    lastBeatAgeMs: () => clock.monotonic() - sentAt,
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await going;
+      sentAt = -Infinity;
+      await sql`delete from actor_hosts where incarnation = ${incarnation}`.catch((error: unknown) => log.warn({ err: error }, 'The row of this host stays behind'));
+    },
+  };
+}
+
+/** Every host as it last said of itself, silent ones too. */
+export const placement = async (sql: Sql): Promise<Placement[]> =>
+  sql<Placement[]>`
+    select incarnation, engine, address, active as actors, mailboxes, started_at as "startedAt", last_beat as "lastBeat"
+    from actor_hosts order by started_at, incarnation`;
