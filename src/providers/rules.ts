@@ -53,10 +53,23 @@ export function readFields(fields: Fields, input: Readonly<Record<string, unknow
     } else if (typeof given !== 'string') fault('must be a text', 'invalid_type');
     else if (field.options && !field.options.some(({ value }) => value === given)) fault(`must be one of ${field.options.map(({ value }) => value).join(', ')}`, 'invalid_value');
     else if (field.validation && !new RegExp(`^(?:${field.validation})$`, 'u').test(given.trim())) fault(field.help ?? 'has another form', 'invalid_format');
-    else values[name] = field.secret ? given : given.trim();
+    else if (field.form === 'origin') {
+      const origin = originOf(given);
+      if (origin === undefined) fault('must be the address of a server, like https://social.example', 'invalid_format');
+      else values[name] = origin;
+    } else values[name] = field.secret ? given : given.trim();
   }
   if (errors.length > 0) throw validationFailed(errors);
   return values;
+}
+
+/** `https://host` of what a person types for a server; undefined for what is none. */
+function originOf(typed: string): string | undefined {
+  const text = typed.trim();
+  const whole = /^https?:\/\//i.test(text) ? text : `https://${text}`;
+  if (!URL.canParse(whole)) return undefined;
+  const url = new URL(whole);
+  return url.username || url.password || url.hostname === '' ? undefined : url.origin;
 }
 
 /** Settings of a post as the adapter takes them; a wrong value of a known key is 400, unknown keys pass (clients.md 4.3). */

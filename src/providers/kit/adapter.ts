@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Clock, ProviderFailure } from '../../kernel/index.ts';
+export type { Clock };
 import type { Fields, ValuesOf } from './fields.ts';
 import type { Auth, Http } from './http.ts';
 import type { Sockets } from './sockets.ts';

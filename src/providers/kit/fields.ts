@@ -8,6 +8,8 @@ export interface Field {
   /** Regular expression source that a value must match whole. */
   validation?: string;
   help?: string;
+  /** `origin`: the address of a server. Stored as `https://host`, however it was typed. */
+  form?: 'origin';
 }
 export type Fields = Readonly<Record<string, Field>>;
 export type ValuesOf<F extends Fields> = { readonly [K in keyof F]: string };

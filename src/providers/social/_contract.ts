@@ -83,6 +83,8 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> & On
   profile(call: Connection<F>): Promise<Profile>;
   publish(call: Attempt<F, S>): Promise<Published>;
   remove?(call: Connection<F> & { published: Published }): Promise<void>;
+  /** The limits that this channel's own server has, where servers differ. */
+  serverLimits?(call: Connection<F>): Promise<Limits>;
 };
 
 /** A connected channel, as the rooms see it. Each may throw `ProviderError`. */
@@ -91,6 +93,7 @@ export interface Social {
   publish(post: Post, settings: unknown, handle: Handle): Promise<Published>;
   find?(post: Post, settings: unknown, since: Date, saved: unknown): Promise<Published | undefined>;
   remove?(published: Published): Promise<void>;
+  serverLimits?(): Promise<Limits>;
 }
 export interface Handle { saved: unknown; save(handle: unknown): Promise<void>; thread: readonly Published[] }
 
@@ -101,15 +104,16 @@ export const social = <const F extends Fields, S extends z.ZodType>(spec: Social
   const adapter: Adapter<Social, F> & SocialSpec<F, S> = {
     ...spec,
     domain: 'social',
-    capabilities: ['publish', ...(['find', 'remove'] as const).filter((name) => spec[name])],
+    capabilities: ['publish', ...(['find', 'remove', 'serverLimits'] as const).filter((name) => spec[name])],
     connect(connection) {
       const settled = (post: Post, settings: unknown) => ({ ...connection, post, settings: spec.settings.parse(settings) });
-      const { find, remove } = spec;
+      const { find, remove, serverLimits } = spec;
       return {
         profile: () => spec.profile(connection),
         publish: (post, settings, handle) => spec.publish({ ...settled(post, settings), ...handle }),
         ...(find && { find: (post: Post, settings: unknown, since: Date, saved: unknown) => find({ ...settled(post, settings), since, saved }) }),
         ...(remove && { remove: (published: Published) => remove({ ...connection, published }) }),
+        ...(serverLimits && { serverLimits: () => serverLimits(connection) }),
       };
     },
   };

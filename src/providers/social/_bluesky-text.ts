@@ -1,0 +1,30 @@
+import { byteLength, findInText } from '../kit/text.ts';
+
+export interface Facet { index: { byteStart: number; byteEnd: number }; features: [Record<string, string>] }
+
+/** Rich text of the AT Protocol: positions are UTF-8 bytes. A mention whose handle resolves to nobody stays plain text. */
+export async function facetsOf(text: string, resolve: (handle: string) => Promise<string | undefined>): Promise<Facet[]> {
+  const facets: Facet[] = [];
+  for (const { kind, value, start, end } of findInText(text)) {
+    const feature = await featureOf(kind, value, resolve);
+    if (!feature) continue;
+    const byteStart = byteLength(text.slice(0, start));
+    facets.push({ index: { byteStart, byteEnd: byteStart + byteLength(text.slice(start, end)) }, features: [feature] });
+  }
+  return facets;
+}
+
+const MAX_TAG = 64;
+
+async function featureOf(kind: 'link' | 'mention' | 'tag', value: string, resolve: (handle: string) => Promise<string | undefined>): Promise<Record<string, string> | undefined> {
+  switch (kind) {
+    case 'link':
+      return { $type: 'app.bsky.richtext.facet#link', uri: value };
+    case 'tag':
+      return value.length > MAX_TAG ? undefined : { $type: 'app.bsky.richtext.facet#tag', tag: value };
+    case 'mention': {
+      const did = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value) ? await resolve(value.toLowerCase()) : undefined;
+      return did === undefined ? undefined : { $type: 'app.bsky.richtext.facet#mention', did };
+    }
+  }
+}

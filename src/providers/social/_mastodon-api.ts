@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import type { Connection } from '../kit/adapter.ts';
+import { refused } from '../kit/fallback.ts';
+import { text } from '../kit/fields.ts';
+import type { Http } from '../kit/http.ts';
+import { fitPicture } from '../kit/picture.ts';
+import { sameText } from '../kit/text.ts';
+import { type Limits, type Media, social } from './_contract.ts';
+
+/** Where servers that speak Mastodon's API differ. Absent means: exactly like Mastodon. */
+interface Quirks {
+  /** A repeat with the same key is not known to answer with the first status. */
+  noIdempotencyKey?: boolean;
+  noPkce?: boolean;
+  /** Pictures go to `/v1/media` and are ready at once. */
+  mediaV1?: boolean;
+}
+
+interface Brand {
+  id: string;
+  title: string;
+  description: string;
+  website: string;
+  instance?: string;
+  scopes: readonly string[];
+  visibilities: readonly [string, ...string[]];
+  limits: Limits;
+  /** What 403 means. */
+  forbidden: 'reauthorize' | 'rejected';
+  quirks?: Quirks;
+}
+
+const AppReply = z.object({ client_id: z.string(), client_secret: z.string() });
+const Account = z.object({ id: z.string(), username: z.string(), acct: z.string().nullish(), display_name: z.string().nullish(), avatar: z.string().nullish() });
+const Status = z.object({ id: z.string(), url: z.string().nullish(), uri: z.string().nullish() });
+const Statuses = z.array(Status.extend({ content: z.string(), created_at: z.coerce.date(), media_attachments: z.array(z.unknown()).nullish() }));
+/** `url` is null while the server works on it. */
+const Attachment = z.object({ id: z.coerce.string(), url: z.string().nullish() });
+const Instance = z.object({
+  configuration: z.object({
+    statuses: z.object({ max_characters: z.number(), max_media_attachments: z.number(), characters_reserved_per_url: z.number() }).partial().nullish(),
+    media_attachments: z.object({ image_size_limit: z.number(), image_matrix_limit: z.number(), supported_mime_types: z.array(z.string()) }).partial().nullish(),
+  }).nullish(),
+});
+
+/** Clocks of servers differ a little: a status may look that much older than the request that made it. */
+const SKEW_MS = 5_000;
+const POLLS = 40;
+const POLL_MS = 750;
+type Line = Pick<Connection, 'http' | 'clock'>;
+
+/** The family of servers with Mastodon's client API. */
+export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbidden, limits, ...brand }: Brand) =>
+  social({
+    ...brand,
+    limits,
+    version: 'v1',
+    authType: 'oauth2',
+    once: quirks.noIdempotencyKey ? 'read-back' : 'key',
+    credentials: { instance: text('Server URL', { form: 'origin', help: 'The address of your server, for example https://social.example', ...(instance && { default: instance }) }) },
+    api: '{instance}/api',
+    auth: { in: 'token' },
+    errors: { 403: forbidden },
+    errorOf: z.object({ error: z.string().regex(/not finished processing/i) }).transform(() => 'unavailable' as const),
+    settings: z.object({
+      visibility: z.enum(visibilities).optional(),
+      spoiler_text: z.string().max(500).optional(),
+      sensitive: z.boolean().optional(),
+      language: z.string().regex(/^[a-z]{2,3}$/).optional(),
+    }),
+    login: {
+      kind: 'oauth2',
+      authorize: '{instance}/oauth/authorize',
+      token: '{instance}/oauth/token',
+      scopes,
+      pkce: !quirks.noPkce,
+      async registerApp({ http, redirectUri, appName }) {
+        const app = await http.post('/v1/apps', AppReply, { form: { client_name: appName, redirect_uris: redirectUri, scopes: scopes.join(' ') } });
+        return { clientId: app.client_id, clientSecret: app.client_secret };
+      },
+    },
+
+    async profile({ http, values }) {
+      const me = await http.get('/v1/accounts/verify_credentials', Account);
+      const { host } = new URL(values.instance);
+      return { id: `${me.id}@${host}`, name: me.display_name || me.username, handle: `@${me.username}@${host}`, server: values.instance, ...(me.avatar && { picture: me.avatar }) };
+    },
+
+    async serverLimits({ http }) {
+      const { configuration } = await instanceOf(http);
+      const { statuses, media_attachments: media } = configuration ?? {};
+      return {
+        ...limits,
+        ...(statuses?.max_characters && { text: statuses.max_characters }),
+        ...(statuses?.characters_reserved_per_url && { linkLength: statuses.characters_reserved_per_url }),
+        ...(statuses?.max_media_attachments && { media: statuses.max_media_attachments }),
+        ...(media?.image_size_limit && { imageBytes: media.image_size_limit }),
+        ...(media?.supported_mime_types?.length && { mediaTypes: media.supported_mime_types }),
+      };
+    },
+
+    async publish({ http, clock, post, settings, thread }) {
+      const status = await http.post('/v1/statuses', Status, {
+        json: { status: post.text, media_ids: await upload({ http, clock }, post.media, quirks.mediaV1 ? '/v1/media' : '/v2/media'), in_reply_to_id: thread.at(-1)?.id, ...settings },
+        ...(!quirks.noIdempotencyKey && { idempotencyKey: post.id }),
+        creates: true,
+      });
+      return { id: status.id, url: status.url ?? status.uri ?? '' };
+    },
+
+    /** The newest own statuses: same text, as many pictures, not older than the request. */
+    async find({ http, account, post, since }) {
+      const [id = ''] = account.split('@');
+      const latest = await http.get(`/v1/accounts/${encodeURIComponent(id)}/statuses`, Statuses, { query: { limit: '20', exclude_reblogs: 'true' } });
+      const earliest = since.getTime() - SKEW_MS;
+      const status = latest.find((one) => one.created_at.getTime() >= earliest && sameText(one.content, post.text) && (one.media_attachments?.length ?? 0) === post.media.length);
+      return status && { id: status.id, url: status.url ?? status.uri ?? '' };
+    },
+
+    async remove({ http, published }) {
+      await http.delete(`/v1/statuses/${encodeURIComponent(published.id)}`);
+    },
+  });
+
+async function instanceOf(http: Http): Promise<z.output<typeof Instance>> {
+  return (await http.find('/v2/instance', Instance)) ?? (await http.find('/v1/instance', Instance)) ?? { configuration: null };
+}
+
+/** Sends the media, encoded anew where the server would refuse its size, and waits until each is ready. */
+async function upload(line: Line, media: readonly Media[], path: string): Promise<string[]> {
+  if (media.length === 0) return [];
+  const { configuration } = await instanceOf(line.http);
+  const limits = configuration?.media_attachments;
+  const ids: string[] = [];
+  for (const item of media) {
+    const fitted = limits && (await fitPicture(item, { maxBytes: limits.image_size_limit, maxPixels: limits.image_matrix_limit, types: limits.supported_mime_types ?? [item.contentType] }));
+    const { data, contentType } = fitted ?? { data: await item.bytes(), contentType: item.contentType };
+    const multipart = new FormData();
+    multipart.set('file', new Blob([data as Uint8Array<ArrayBuffer>], { type: contentType }), item.name);
+    if (item.alt) multipart.set('description', item.alt);
+    ids.push(await uploaded(line, path, multipart));
+  }
+  return ids;
+}
+
+async function uploaded({ http, clock }: Line, path: string, multipart: FormData): Promise<string> {
+  let attachment = await http.post(path, Attachment, { multipart });
+  const { id } = attachment;
+  for (let poll = 0; !attachment.url; poll += 1) {
+    if (poll === POLLS) throw refused('unavailable', 'The server is still working on the media');
+    await clock.sleep(POLL_MS);
+    attachment = await http.get(`/v1/media/${encodeURIComponent(id)}`, Attachment);
+  }
+  return id;
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import type { Clock } from '../kit/adapter.ts';
+import { refused } from '../kit/fallback.ts';
+import { secret, text } from '../kit/fields.ts';
+import { decodeNpub, encodeNevent, encodeNpub, NostrEvent, publicKeyOf, readPrivateKey, signEvent } from '../kit/nostr.ts';
+import { findInText } from '../kit/text.ts';
+import { type Media, type Post, type Published, social } from './_contract.ts';
+import { ask, sendToAll } from './_nostr-relays.ts';
+
+const RELAYS = ['wss://nos.lol', 'wss://relay.damus.io', 'wss://relay.snort.social', 'wss://temp.iris.to', 'wss://vault.iris.to'];
+const MAX_RELAYS = 10;
+const relay = z.url({ protocol: /^wss?$/ });
+const Card = z.object({ name: z.string().nullish(), display_name: z.string().nullish(), picture: z.string().nullish() });
+/** Of a note that is out: what a reply needs. */
+const Saved = z.object({ event: NostrEvent, relays: z.array(z.string()) });
+
+const relaysOf = (typed: string): string[] => [...new Set(typed.split(/[\s,]+/).filter((one) => one !== ''))].slice(0, MAX_RELAYS);
+const seconds = (clock: Clock) => Math.floor(clock.now().getTime() / 1000);
+
+function keyOf(typed: string): Uint8Array {
+  const key = readPrivateKey(typed);
+  if (!key) throw refused('reauthorize', 'This is not a Nostr private key: use 64 hexadecimal characters, or nsec1…');
+  return key;
+}
+
+export default social({
+  id: 'nostr',
+  version: 'v1',
+  title: 'Nostr',
+  description: 'Signed notes, sent to several relays at once.',
+  website: 'https://nostr.com',
+  authType: 'password',
+  setupNotes: 'The private key controls the identity for ever and cannot be replaced. It is stored sealed.',
+  credentials: {
+    password: secret('Private key', { validation: '[0-9a-fA-F]{64}|nsec1[02-9ac-hj-np-z]{58}', help: '64 hexadecimal characters, or nsec1…' }),
+    relays: text('Relays', { required: false, default: RELAYS.join(', '), validation: '(?:wss?://[^\\s,]+[\\s,]*)+', help: 'wss:// addresses, with commas between them; ten at most' }),
+  },
+  api: 'wss:', // there is no server: notes go to the relays
+  isWeb3: true,
+  once: 'own-id',
+  limits: { text: 60_000, unit: 'bytes', media: 20, mediaTypes: ['image/*', 'video/*', 'audio/*'] },
+  settings: z.object({ relays: z.array(relay).min(1).max(MAX_RELAYS).optional() }),
+  timeoutMs: 40_000,
+  login: { kind: 'credentials' },
+
+  async profile({ sockets, clock, values }) {
+    const publicKey = publicKeyOf(keyOf(values.password));
+    const found = await ask({ sockets, clock }, relaysOf(values.relays), { kinds: [0], authors: [publicKey], limit: 1 });
+    const card = found && Card.safeParse(read(found.event.content)).data;
+    const npub = encodeNpub(publicKey);
+    return { id: publicKey, name: card?.display_name || card?.name || `${npub.slice(0, 12)}…`, handle: npub, ...(card?.picture && { picture: card.picture }) };
+  },
+
+  async publish({ sockets, clock, values, post, settings, saved, save, thread }) {
+    const key = keyOf(values.password);
+    const relays = settings.relays ?? relaysOf(values.relays);
+    const earlier = NostrEvent.safeParse(saved).data;
+    const event = earlier ?? signEvent({ created_at: seconds(clock), kind: 1, content: contentOf(post), tags: tagsOf(post, thread) }, key);
+    if (!earlier) await save(event); // from here on the same bytes are the same note, however often they are sent
+    const verdicts = await sendToAll({ sockets, clock }, relays, event, key);
+    return publishedAs(event, verdicts.filter(({ word }) => word === 'stored').map((verdict) => verdict.relay));
+  },
+
+  async find({ sockets, clock, values, settings, saved }) {
+    const event = NostrEvent.safeParse(saved).data;
+    if (!event) return undefined;
+    const found = await ask({ sockets, clock }, settings.relays ?? relaysOf(values.relays), { ids: [event.id] });
+    return found && publishedAs(event, found.relays);
+  },
+
+  async remove({ sockets, clock, values, published }) {
+    const relays = Saved.safeParse(published.saved).data?.relays ?? relaysOf(values.relays);
+    const key = keyOf(values.password);
+    const request = signEvent({ created_at: seconds(clock), kind: 5, content: '', tags: [['e', published.id], ['k', '1']] }, key);
+    await sendToAll({ sockets, clock }, relays, request, key);
+  },
+});
+
+const publishedAs = (event: NostrEvent, relays: string[]): Published => ({
+  id: event.id,
+  url: `https://njump.me/${encodeNevent(event.id, relays)}`,
+  saved: { event, relays } satisfies z.output<typeof Saved>,
+});
+
+const contentOf = ({ text, media }: Post): string => [text, ...media.map(({ url }) => url)].filter((line) => line !== '').join('\n');
+
+/** Hashtags (NIP-24), people (`nostr:npub1…`, NIP-27), pictures (NIP-92), and the note it answers to (NIP-10). */
+function tagsOf(post: Post, thread: readonly Published[]): string[][] {
+  const tags = findInText(post.text).filter(({ kind }) => kind === 'tag').map(({ value }) => value.toLowerCase());
+  const people = [...post.text.matchAll(/\bnostr:(npub1[02-9ac-hj-np-z]{58})\b/g)].flatMap(([, npub]) => decodeNpub(npub!) ?? []);
+  return [
+    ...[...new Set(tags)].map((tag) => ['t', tag]),
+    ...[...new Set(people)].map((person) => ['p', person]),
+    ...post.media.map(imeta),
+    ...replyTags(thread),
+  ];
+}
+
+const imeta = ({ url, contentType, alt, width, height }: Media): string[] => [
+  'imeta', `url ${url}`, `m ${contentType}`, ...(width && height ? [`dim ${width}x${height}`] : []), ...(alt ? [`alt ${alt}`] : []),
+];
+
+function replyTags(thread: readonly Published[]): string[][] {
+  const [root] = thread;
+  const parent = thread.at(-1);
+  if (!root || !parent) return [];
+  const relayOf = ({ saved }: Published) => Saved.safeParse(saved).data?.relays[0] ?? '';
+  const author = Saved.safeParse(parent.saved).data?.event.pubkey;
+  return [
+    ['e', root.id, relayOf(root), 'root'],
+    ...(parent.id === root.id ? [] : [['e', parent.id, relayOf(parent), 'reply']]),
+    ...(author ? [['p', author]] : []),
+  ];
+}
+
+function read(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,14 @@
+import { mastodonApi } from './_mastodon-api.ts';
+
+export default mastodonApi({
+  id: 'pixelfed',
+  title: 'Pixelfed',
+  description: 'Photo posts on a federated Pixelfed server.',
+  website: 'https://pixelfed.org',
+  instance: 'https://pixelfed.social',
+  scopes: ['read', 'write'],
+  visibilities: ['public', 'unlisted', 'private'],
+  limits: { text: 500, unit: 'characters', media: 4, needsMedia: true, imageBytes: 15_000_000, mediaTypes: ['image/jpeg', 'image/png', 'image/gif'] },
+  forbidden: 'rejected',
+  quirks: { noPkce: true, noIdempotencyKey: true, mediaV1: true },
+});
