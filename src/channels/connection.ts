@@ -1,0 +1,187 @@
+import type { Database } from '../db/index.ts';
+import { AppError, type Clock, newId, ProviderError, type Vault } from '../kernel/index.ts';
+import type { Limits, Providers, Social, SocialAdapter, Tokens } from '../providers/index.ts';
+import { type Credentials, openCredentials, sealCredentials } from './credentials.ts';
+import { needsLogin } from './moves.ts';
+import { isExpired, isExpiring, loginExpiry } from './rules.ts';
+import * as store from './store.ts';
+
+const CLAIM_MS = 60_000; // a process that dies while it renews holds the others up for so long
+const PATIENCE_MS = 20_000;
+const LOOK_MS = 100;
+
+/** What is known of a channel without asking the database again. */
+export interface Snapshot { providerId: string; providerVersion: string; credentials: string; settings: Readonly<Record<string, unknown>> }
+
+/** A connected channel with a fresh token. */
+export interface Connected {
+  social: Social;
+  once: SocialAdapter['once'];
+  /** Provider and origin, such as `mastodon https://a.example`: what hangs there holds only the calls of this lane. */
+  lane: string;
+  timeoutMs?: number | undefined;
+  settlesWithinMs?: number | undefined;
+}
+/** What a network takes. */
+export interface NetworkRules { title: string; limits: Limits; checkSettings(settings: unknown, at: string): void }
+
+interface Deps { sql: Database; clock: Clock; vault: Vault; providers: Providers }
+interface Opened { sealed: string; credentials: Credentials }
+const needsPerson = (message = 'The channel needs a new login') => new ProviderError('reauthorize', message);
+const isRefusal = (error: unknown) => error instanceof ProviderError && error.failure === 'reauthorize';
+
+/** Opens channels for use: tokens are renewed before they expire and when they are refused, one renewal at a time. */
+export function openConnections({ sql, clock, vault, providers }: Deps) {
+  /** Renewals under way in this process, by the sealed text that they replace. */
+  const underWay = new Map<string, Promise<Opened>>();
+  const opened = (sealed: string): Opened => ({ sealed, credentials: openCredentials(vault, sealed) });
+  const signsIn = ({ login }: SocialAdapter) => login.kind === 'credentials' && (login.signIn !== undefined || login.refresh !== undefined);
+  const canRenew = (adapter: SocialAdapter, { tokens }: Credentials) => (adapter.login.kind === 'credentials' ? signsIn(adapter) : tokens?.refreshToken !== undefined);
+
+  async function freshTokens(adapter: SocialAdapter, { values, tokens, app }: Credentials): Promise<Tokens> {
+    try {
+      const renewed = tokens && (await providers.refresh(adapter, { values, tokens, app }));
+      if (renewed) return tokens.values && !renewed.values ? { ...renewed, values: tokens.values } : renewed;
+    } catch (error) {
+      if (!isRefusal(error) || adapter.login.kind !== 'credentials' || !adapter.login.signIn) throw error; // else the fields themselves may still be good
+    }
+    const signed = await providers.signIn(adapter, values);
+    if (!signed) throw needsPerson(`${adapter.title}: the login has ended`);
+    return signed;
+  }
+
+  /** The login as another process or a person left it; undefined: it is still the one in `seen`. */
+  async function replacement(orgId: string, channelId: string, seen: Opened): Promise<Opened | undefined> {
+    const row = await store.sealedOf(sql, orgId, channelId);
+    if (!row) throw new ProviderError('rejected', 'The channel was deleted');
+    if (row.refreshNeeded) throw needsPerson();
+    return row.credentials === seen.sealed ? undefined : opened(row.credentials);
+  }
+
+  /** Claims the renewal, or answers what the one who holds the claim makes of it. */
+  async function claimOr(orgId: string, channelId: string, seen: Opened, claim: string): Promise<Opened | undefined> {
+    const end = clock.monotonic() + PATIENCE_MS;
+    while (!(await store.claimRenewal(sql, orgId, channelId, seen.sealed, claim, CLAIM_MS))) {
+      const other = await replacement(orgId, channelId, seen);
+      if (other) return other;
+      if (clock.monotonic() >= end) throw new ProviderError('unavailable', 'The login of this channel is being renewed');
+      await clock.sleep(LOOK_MS);
+    }
+    return undefined;
+  }
+
+  async function renewOnce(adapter: SocialAdapter, orgId: string, channelId: string, seen: Opened): Promise<Opened> {
+    const claim = newId();
+    const other = await claimOr(orgId, channelId, seen, claim);
+    if (other) return other;
+    try {
+      const credentials = { ...seen.credentials, tokens: await freshTokens(adapter, seen.credentials), grantedAt: clock.now() };
+      const fresh = { sealed: sealCredentials(vault, credentials), credentials };
+      const saved = await store.saveRenewal(sql, orgId, channelId, seen.sealed, { credentials: fresh.sealed, tokenExpiresAt: loginExpiry(credentials, signsIn(adapter)) });
+      return saved ? fresh : ((await replacement(orgId, channelId, seen)) ?? fresh);
+    } catch (error) {
+      if (isRefusal(error)) {
+        if (await needsLogin(sql, orgId, channelId, error instanceof Error ? error.message : '', seen.sealed)) throw error;
+        const newer = await replacement(orgId, channelId, seen);
+        if (newer) return newer;
+      } else await store.releaseRenewal(sql, orgId, channelId, claim);
+      throw error;
+    }
+  }
+
+  /** New tokens in place of those in `seen`, once for all who ask. */
+  function renew(adapter: SocialAdapter, orgId: string, channelId: string, seen: Opened): Promise<Opened> {
+    const running = underWay.get(seen.sealed);
+    if (running) return running;
+    const renewal = renewOnce(adapter, orgId, channelId, seen).finally(() => underWay.delete(seen.sealed));
+    underWay.set(seen.sealed, renewal);
+    return renewal;
+  }
+
+  /** The login with a token that lasts. A fault of the line does not matter while the old one is still good. */
+  async function usable(adapter: SocialAdapter, orgId: string, channelId: string, given: Opened): Promise<Opened> {
+    if (!isExpiring(given.credentials, clock.now())) return given;
+    if (canRenew(adapter, given.credentials)) {
+      try {
+        return await renew(adapter, orgId, channelId, given);
+      } catch (error) {
+        if (isRefusal(error) || isExpired(given.credentials, clock.now())) throw error;
+        return given;
+      }
+    }
+    if (!isExpired(given.credentials, clock.now())) return given;
+    await needsLogin(sql, orgId, channelId, 'The login has expired', given.sealed);
+    throw needsPerson('The login of this channel has expired');
+  }
+
+  /**
+   * A refused login is believed only when the network refuses to say who we are, too (S137): then the channel needs a person.
+   * Otherwise it was this one request that was refused.
+   */
+  function confirming(social: Social, lost: (reason: string) => Promise<unknown>): Social {
+    const checked = async <R>(call: () => Promise<R>): Promise<R> => {
+      try {
+        return await call();
+      } catch (error) {
+        if (!(error instanceof ProviderError) || error.failure !== 'reauthorize') throw error;
+        const profile = await social.profile().then(() => undefined, (cause: unknown) => cause);
+        if (profile === undefined) throw new ProviderError('rejected', error.message, { cause: error });
+        if (!isRefusal(profile)) throw new ProviderError('unavailable', error.message, { cause: error });
+        await lost(error.message);
+        throw error;
+      }
+    };
+    const { find, remove } = social;
+    return {
+      profile: () => social.profile(),
+      publish: (post, settings, handle) => checked(() => social.publish(post, settings, handle)),
+      ...(find && { find: (...call: Parameters<typeof find>) => checked(() => find(...call)) }),
+      ...(remove && { remove: (...call: Parameters<typeof remove>) => checked(() => remove(...call)) }),
+    };
+  }
+
+  async function snapshotOf(orgId: string, channelId: string): Promise<Snapshot> {
+    const row = await store.sealedOf(sql, orgId, channelId);
+    if (!row) throw new ProviderError('rejected', 'The channel was deleted');
+    if (row.refreshNeeded) throw needsPerson();
+    return row;
+  }
+
+  function adapterOf({ providerId, providerVersion }: Snapshot): SocialAdapter {
+    try {
+      return providers.resolve('social', providerId, { version: providerVersion, use: 'pinned' });
+    } catch (cause) {
+      throw new ProviderError('unsupported', cause instanceof AppError ? cause.message : `${providerId} is not offered here`, { cause });
+    }
+  }
+
+  return {
+    signsIn,
+    async connect(orgId: string, channelId: string, snapshot?: Snapshot): Promise<Connected> {
+      const channel = snapshot ?? (await snapshotOf(orgId, channelId));
+      const adapter = adapterOf(channel);
+      let current = await usable(adapter, orgId, channelId, opened(channel.credentials));
+      const { values, account, tokens } = current.credentials;
+      const renewNow = async () => {
+        current = await renew(adapter, orgId, channelId, current);
+        if (!current.credentials.tokens) throw needsPerson();
+        return current.credentials.tokens;
+      };
+      const social = providers.connect(adapter, { values, account, tokens, renew: canRenew(adapter, current.credentials) ? renewNow : undefined });
+      const withSettings: Social = { ...social, publish: (post, settings, handle) => social.publish(post, { ...channel.settings, ...Object(settings) as object }, handle) };
+      return {
+        social: confirming(withSettings, (reason) => needsLogin(sql, orgId, channelId, reason, current.sealed)),
+        once: adapter.once,
+        lane: [adapter.id, originOf({ ...values, ...tokens?.values })].join(' ').trim(),
+        timeoutMs: adapter.timeoutMs,
+        settlesWithinMs: adapter.settlesWithinMs,
+      };
+    },
+  };
+}
+
+/** The server that a login names, where the network has many. */
+function originOf(values: Readonly<Record<string, string>>): string {
+  const url = Object.values(values).find((value) => /^https?:/.test(value) && URL.canParse(value));
+  return url === undefined ? '' : new URL(url).origin;
+}

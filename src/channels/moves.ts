@@ -1,0 +1,173 @@
+import type { Sql } from '../db/index.ts';
+
+// Locks are taken in this order: the channel's row, then its posts. Posts that are on their way (publishing, processing,
+// unconfirmed) are left to those who publish them.
+
+/** Stops the posts that wait in the rows of `channel`, and writes down why. */
+const pausePosts = (sql: Sql, orgId: string, message: string) => sql`
+  paused as (
+    update posts p set detail = 'paused', updated_at = now() from channel c
+    where p.org_id = ${orgId} and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying') and p.due_at is not null and p.deleted_at is null
+    returning p.id
+  ), noted as (
+    insert into post_timeline (org_id, post_id, kind, message) select ${orgId}, id, 'paused', ${message} from paused
+  )`;
+
+/** A person must log in again (S137). False: already known, deleted, or `seen` is given and no longer the login in use. */
+export async function needsLogin(sql: Sql, orgId: string, id: string, reason: string, seen?: string): Promise<boolean> {
+  const rows = await sql`
+    with channel as (
+      update channels set refresh_needed = true, refresh_reason = ${reason}, refresh_claim = null, refresh_until = null, next_due_at = null, registered_for = null, updated_at = now()
+      where org_id = ${orgId} and id = ${id} and deleted_at is null and not refresh_needed ${seen === undefined ? sql`` : sql`and credentials = ${seen}`}
+      returning id
+    ), ${pausePosts(sql, orgId, 'The channel needs a new login')}, told as (
+      insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.refresh_needed', id, jsonb_build_object('reason', ${reason}::text) from channel
+    )
+    select id from channel`;
+  return rows.length > 0;
+}
+
+/** Stops a channel and the posts that wait in it. False: it is stopped already, or deleted. */
+export async function disable(sql: Sql, orgId: string, id: string): Promise<boolean> {
+  const rows = await sql`
+    with channel as (
+      update channels set disabled = true, next_due_at = null, registered_for = null, updated_at = now()
+      where org_id = ${orgId} and id = ${id} and deleted_at is null and not disabled
+      returning id
+    ), ${pausePosts(sql, orgId, 'The channel was disabled')}, told as (
+      insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.disabled', id, jsonb_build_object('reason', 'person') from channel
+    )
+    select id from channel`;
+  return rows.length > 0;
+}
+
+/** Deletes a channel with its unpublished posts (S136). False: it is deleted already. */
+export async function remove(sql: Sql, orgId: string, id: string): Promise<boolean> {
+  const rows = await sql`
+    with channel as (
+      update channels set deleted_at = now(), next_due_at = null, registered_for = null, updated_at = now()
+      where org_id = ${orgId} and id = ${id} and deleted_at is null
+      returning id
+    ), gone as (
+      update posts p set deleted_at = now(), updated_at = now() from channel c
+      where p.org_id = ${orgId} and p.channel_id = c.id and p.state <> 'PUBLISHED' and p.deleted_at is null
+        and not (p.state = 'QUEUE' and p.detail in ('publishing', 'processing', 'unconfirmed'))
+      returning p.id
+    ), noted as (
+      insert into post_timeline (org_id, post_id, kind, message) select ${orgId}, id, 'cancelled', 'The channel was deleted' from gone
+    ), told as (
+      insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.deleted', id, jsonb_build_object('reason', 'person') from channel
+    )
+    select id from channel`;
+  return rows.length > 0;
+}
+
+// A post that waited in a stopped channel and is late: up to 24 h it is published (`publish`), else a person decides
+// (`ask`: it stays paused), or it is given up (`drop`). S135.
+const policy = (sql: Sql, orgId: string) => sql`
+  policy as (
+    select choice, case choice when 'publish' then now() - interval '24 hours' else now() end as horizon
+    from (select coalesce(settings->>'reconnectPolicy', 'publish') as choice from organizations where id = ${orgId}) o
+  )`;
+/** What becomes of a post of the channel row `c`: `p` the post, `policy` the rule; `c.stopped` when the channel still stands still. */
+const moved = (sql: Sql) => {
+  const waits = sql`(p.state = 'QUEUE' and p.detail in ('paused', 'scheduled', 'retrying'))`;
+  const late = sql`(p.publish_date < policy.horizon)`;
+  const dropped = sql`(${waits} and ${late} and policy.choice = 'drop' and not c.stopped)`;
+  const runs = sql`(${waits} and not ${late} and not c.stopped)`;
+  return sql`
+    state = case when ${dropped} then 'ERROR' else p.state end,
+    detail = case when ${dropped} then 'missed' when ${runs} then 'scheduled' when ${waits} then 'paused' else p.detail end,
+    error_kind = case when ${dropped} then 'missed' else p.error_kind end,
+    error = case when ${dropped} then 'The channel was not connected when this post was due' else p.error end,
+    due_at = case when ${dropped} then null when ${runs} and (p.due_at is not null or p.root_post_id is null) then greatest(coalesce(p.due_at, p.publish_date), now()) else p.due_at end,
+    deleted_at = null, updated_at = now()`;
+};
+/** CTEs `moved` (posts that waited), `restored` (posts that were deleted with the channel) and `next`, over the CTE `channel (id, stopped, deleted_at)`. */
+const resumePosts = (sql: Sql, orgId: string) => sql`
+  ${policy(sql, orgId)}, moved as (
+    update posts p set ${moved(sql)} from channel c, policy
+    where p.org_id = ${orgId} and p.channel_id = c.id and p.state = 'QUEUE' and p.detail = 'paused' and p.deleted_at is null
+      and not c.stopped and (p.publish_date >= policy.horizon or policy.choice = 'drop')
+    returning p.id, p.state, p.detail, p.due_at
+  ), restored as (
+    update posts p set ${moved(sql)} from channel c, policy
+    where p.org_id = ${orgId} and p.channel_id = c.id and p.deleted_at = c.deleted_at and c.deleted_at > now() - interval '30 days' and p.state <> 'PUBLISHED'
+    returning p.id, p.state, p.detail, p.due_at
+  ), touched as (
+    select * from moved union all select * from restored
+  ), noted as (
+    insert into post_timeline (org_id, post_id, kind, message)
+    select ${orgId}, id, case state when 'ERROR' then 'failed' else 'resumed' end, case state when 'ERROR' then 'Missed while the channel was not connected' else 'The channel works again' end
+    from touched where (state = 'QUEUE' and detail = 'scheduled') or (state = 'ERROR' and detail = 'missed')
+  ), given_up as (
+    insert into outbox (org_id, topic, entity_id) select ${orgId}, 'post.failed', id from touched where state = 'ERROR' and detail = 'missed'
+  ), next as (
+    select min(due_at) as due_at from (
+      select due_at from touched where state = 'QUEUE' and detail = 'scheduled'
+      union all
+      select p.due_at from posts p join channel c on p.channel_id = c.id and not c.stopped
+      where p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying') and p.due_at is not null and p.deleted_at is null
+    ) waiting
+  )`;
+
+/** Starts a disabled channel, and the posts that wait in it unless it needs a login. False: it is not disabled, or deleted. */
+export async function enable(sql: Sql, orgId: string, id: string): Promise<boolean> {
+  const rows = await sql`
+    with channel as (
+      select id, refresh_needed as stopped, deleted_at from channels where org_id = ${orgId} and id = ${id} and deleted_at is null and disabled for update
+    ), ${resumePosts(sql, orgId)}
+    update channels c set disabled = false, next_due_at = next.due_at, registered_for = null, updated_at = now()
+    from channel o, next where c.org_id = ${orgId} and c.id = o.id
+    returning c.id`;
+  return rows.length > 0;
+}
+
+export interface LoggedIn {
+  /** For a channel that is new. */
+  id: string;
+  providerId: string;
+  providerVersion: string;
+  internalId: string;
+  name: string;
+  handle: string;
+  picture: string | null;
+  /** Sealed. */
+  credentials: string;
+  tokenExpiresAt: Date | null;
+}
+
+/**
+ * Writes a login: a new channel, or the one of the same account, which works from then on with its posts (S135, S136, S246).
+ * Deleted less than 30 days ago, it comes back with the posts that went with it.
+ */
+export async function saveLogin(sql: Sql, orgId: string, login: LoggedIn): Promise<{ id: string; created: boolean }> {
+  for (let tries = 0; ; tries++) {
+    const [row] = await sql<{ id: string; created: boolean }[]>`
+      with channel as (
+        select id, disabled and deleted_at is null as stopped, deleted_at from channels
+        where org_id = ${orgId} and provider_id = ${login.providerId} and internal_id = ${login.internalId} for update
+      ), ${resumePosts(sql, orgId)}, refreshed as (
+        update channels c set
+          provider_version = ${login.providerVersion}, handle = ${login.handle}, credentials = ${login.credentials}, token_expires_at = ${login.tokenExpiresAt},
+          name = case when c.renamed then c.name else ${login.name} end, picture = case when c.renamed then c.picture else ${login.picture} end,
+          disabled = o.stopped, refresh_needed = false, refresh_reason = null, refresh_claim = null, refresh_until = null, deleted_at = null,
+          next_due_at = case when o.stopped then null else next.due_at end, registered_for = null, updated_at = now()
+        from channel o, next where c.org_id = ${orgId} and c.id = o.id
+        returning c.id
+      ), inserted as (
+        insert into channels (id, org_id, provider_id, provider_version, internal_id, name, handle, picture, credentials, token_expires_at)
+        select ${login.id}::uuid, ${orgId}::uuid, ${login.providerId}, ${login.providerVersion}, ${login.internalId}, ${login.name}, ${login.handle}, ${login.picture}, ${login.credentials}, ${login.tokenExpiresAt}::timestamptz
+        where not exists (select from channel)
+        on conflict (org_id, provider_id, internal_id) do nothing
+        returning id
+      ), settled as (
+        select id, false as created from refreshed union all select id, true from inserted
+      ), told as (
+        insert into outbox (org_id, topic, entity_id) select ${orgId}, 'channel.connected', id from settled
+      )
+      select id, created from settled`;
+    if (row) return row;
+    if (tries > 3) throw new Error('The channel of this account is being connected and deleted at once'); // somebody else inserted it meanwhile: the next look finds it
+  }
+}

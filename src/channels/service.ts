@@ -1,0 +1,146 @@
+import type { Database } from '../db/index.ts';
+import { AppError, type Clock, invalidField, isId, newId, notFound, type Vault } from '../kernel/index.ts';
+import type { Outbound } from '../outbound/index.ts';
+import { checkSettings, type Providers, type SocialAdapter } from '../providers/index.ts';
+import { type Connected, type NetworkRules, openConnections, type Snapshot } from './connection.ts';
+import { type Begin, type Complete, type Completed, openLogins, type Person } from './login.ts';
+import * as moves from './moves.ts';
+import { type ChannelRules, type ChannelShape, type NetworkShape, presentChannel, presentNetwork, presentRules } from './present.ts';
+import { readAdditional } from './rules.ts';
+import * as store from './store.ts';
+import type { ChannelRow, CustomerRow } from './store.ts';
+
+export interface ChannelsOptions {
+  sql: Database;
+  clock: Clock;
+  vault: Vault;
+  providers: Providers;
+  outbound: Pick<Outbound, 'judge'>;
+  frontendUrl: string;
+  /** INTEGRATION_RETURN_URL_ALLOWLIST */
+  returnUrlAllowlist: readonly string[];
+}
+
+export interface Channels {
+  /** Networks that can be connected here (S128). */
+  networks(): NetworkShape[];
+  /** The channels of an organization, of one group when given; an unknown group has none (S262). */
+  list(orgId: string, group?: string): Promise<ChannelShape[]>;
+  /** One channel, or 404. */
+  get(orgId: string, id: string): Promise<ChannelShape>;
+  /** The rows of those channels that are there, for whoever judges a post. */
+  find(orgId: string, ids: readonly string[]): Promise<ChannelRow[]>;
+  /** How to write for a channel (public `integration-settings`). */
+  rulesOf(orgId: string, id: string): Promise<ChannelRules>;
+  /** What a network takes. Throws `AppError` for a provider or version that is not registered or retired. */
+  rules(providerId: string, providerVersion: string): NetworkRules;
+
+  /** The address of the consent page (S130). */
+  begin(person: Person, providerId: string, options: Begin): Promise<{ url: string }>;
+  /** Connects a channel by code and state, or by typed fields; the same account is the same channel (S131, S132, S246). */
+  complete(person: Person, providerId: string, call: Complete): Promise<Completed>;
+  /** Whether `begin` needs more than the network's name, or is not possible at all. */
+  canBeginAlone(providerId: string): boolean;
+  /** A channel in use: its token is fresh, and renewed when the network refuses it. Throws `ProviderError`. */
+  connect(orgId: string, channelId: string, snapshot?: Snapshot): Promise<Connected>;
+
+  // Moves of the Channel actor: each one conditional statement over the channel and the posts that wait in it; true when it held.
+  enable(orgId: string, id: string): Promise<boolean>;
+  disable(orgId: string, id: string): Promise<boolean>;
+  remove(orgId: string, id: string): Promise<boolean>;
+  needsLogin(orgId: string, id: string, reason: string): Promise<boolean>;
+
+  customers(orgId: string): Promise<CustomerRow[]>;
+  /** Puts a channel into the group of that name, made on first use. */
+  nameCustomer(orgId: string, id: string, name: string): Promise<void>;
+  /** Puts a channel into a group by id; null takes it out. */
+  setCustomer(orgId: string, id: string, customerId: string | null): Promise<void>;
+  /** Minutes after midnight in the org's zone (S138). */
+  setTimes(orgId: string, id: string, minutes: readonly number[]): Promise<void>;
+  /** The provider's own settings of the channel, as JSON text (S140). */
+  setAdditional(orgId: string, id: string, text: string): Promise<void>;
+  setShown(orgId: string, id: string, shown: { name: string; picture: string | null }): Promise<void>;
+}
+
+const missing = () => notFound('Integration not found');
+
+/** The channels room. */
+export function openChannels(options: ChannelsOptions): Channels {
+  const { sql, clock, providers } = options;
+  const connections = openConnections(options);
+  const logins = openLogins({ ...options, signsIn: connections.signsIn });
+
+  const pinned = (row: Pick<ChannelRow, 'providerId' | 'providerVersion'>): SocialAdapter | undefined =>
+    providers.list('social').find(({ id, version }) => id === row.providerId && version === row.providerVersion);
+  const present = (row: ChannelRow) => presentChannel(row, pinned(row), clock.now());
+  const usable = (adapter: SocialAdapter) => adapter.login.kind === 'credentials' || adapter.login.registerApp !== undefined || providers.ownApp(adapter, {}) !== undefined;
+
+  /** The version of each network that a new channel would get, previews included (S243). */
+  function newest(): SocialAdapter[] {
+    const ids = [...new Set(providers.list('social').map(({ id }) => id))];
+    return ids.flatMap((id) => {
+      try {
+        const adapter = providers.resolve('social', id, { allowPreview: true });
+        return usable(adapter) ? [adapter] : [];
+      } catch (error) {
+        if (error instanceof AppError) return []; // only retired or deprecated versions
+        throw error;
+      }
+    });
+  }
+
+  async function row(orgId: string, id: string): Promise<ChannelRow> {
+    const [found] = isId(id) ? await store.channelsById(sql, orgId, [id]) : [];
+    if (!found) throw missing();
+    return found;
+  }
+  async function update(orgId: string, id: string, details: store.Details): Promise<void> {
+    if (!isId(id) || !(await store.updateDetails(sql, orgId, id, details))) throw missing();
+  }
+  async function group(orgId: string, id: string, customerId: string | null): Promise<void> {
+    const result = isId(id) && (customerId === null || isId(customerId)) ? await store.setCustomer(sql, orgId, id, customerId) : isId(id) ? 'unknown_group' : 'missing';
+    if (result === 'missing') throw missing();
+    if (result === 'unknown_group') throw invalidField('group', 'group: there is no such group', 'unknown_id');
+  }
+
+  return {
+    networks: () => newest().map(presentNetwork).toSorted((a, b) => a.name.localeCompare(b.name, 'en')),
+    list: async (orgId, customerId) => (customerId !== undefined && !isId(customerId) ? [] : (await store.channelsOfOrg(sql, orgId, customerId)).map(present)),
+    get: async (orgId, id) => present(await row(orgId, id)),
+    find: (orgId, ids) => store.channelsById(sql, orgId, ids.filter(isId)),
+    async rulesOf(orgId, id) {
+      const channel = await row(orgId, id);
+      return presentRules(providers.resolve('social', channel.providerId, { version: channel.providerVersion, use: 'pinned' }));
+    },
+    rules(providerId, providerVersion) {
+      const adapter = providers.resolve('social', providerId, { version: providerVersion, use: 'pinned' });
+      return { title: adapter.title, limits: adapter.limits, checkSettings: (settings, at) => checkSettings(adapter, settings, at) };
+    },
+
+    begin: (person, providerId, more) => logins.begin(person, providerId, more),
+    complete: (person, providerId, call) => logins.complete(person, providerId, call),
+    canBeginAlone: (providerId) => newest().some(({ id, login }) => id === providerId && login.kind === 'oauth2' && !login.registerApp),
+    connect: (orgId, channelId, snapshot) => connections.connect(orgId, channelId, snapshot),
+
+    enable: (orgId, id) => moves.enable(sql, orgId, id),
+    disable: (orgId, id) => moves.disable(sql, orgId, id),
+    remove: (orgId, id) => moves.remove(sql, orgId, id),
+    needsLogin: (orgId, id, reason) => moves.needsLogin(sql, orgId, id, reason),
+
+    customers: (orgId) => store.customersOfOrg(sql, orgId),
+    async nameCustomer(orgId, id, name) {
+      await row(orgId, id);
+      await group(orgId, id, await store.ensureCustomer(sql, orgId, newId(), name));
+    },
+    setCustomer: group,
+    setTimes: (orgId, id, minutes) => update(orgId, id, { postingTimes: [...new Set(minutes)].toSorted((a, b) => a - b) }),
+    async setAdditional(orgId, id, text) {
+      const channel = await row(orgId, id);
+      const settings = readAdditional(text);
+      const adapter = pinned(channel);
+      if (adapter) checkSettings(adapter, settings, 'additionalSettings');
+      await update(orgId, id, { additional: { text, settings } });
+    },
+    setShown: (orgId, id, shown) => update(orgId, id, { shown }),
+  };
+}
