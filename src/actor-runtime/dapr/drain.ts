@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/index.ts';
 import type { Host, RuntimeLog } from '../host.ts';
-import { type Probe, probeWindowMs } from './probe.ts';
+import type { Probe } from './probe.ts';
 import type { Reminders } from './reminders.ts';
 import type { HostServer } from './server.ts';
 
@@ -8,6 +8,7 @@ const SILENCE_MS = 1_500;
 /** Whoever still asks after the types were withdrawn (a sidecar that lost its placement) does not keep the process. */
 const LONGEST_SILENCE_MS = 6_000;
 const LOOK_MS = 50;
+const PROBE_ANSWER_MS = 250;
 
 export interface DrainOptions { host: Host; server: HostServer; reminders: Reminders; probe: Probe; clock: Clock; log: RuntimeLog }
 
@@ -19,7 +20,7 @@ export async function drain({ host, server, reminders, probe, clock, log }: Drai
   const flip = clock.monotonic();
   server.turnUnhealthy();
   const taken = host.refuse();
-  const withdrawn = probeWindowMs(probe) + 2 * probe.intervalMs; // the last of the probes that must fail, and its answer
+  const withdrawn = probe.threshold * probe.intervalMs + PROBE_ANSWER_MS; // the last of the probes that must fail, and its answer
   // A nudge that was answered and had no turn yet is set again, for a host that is there when it fires.
   const due = clock.in(withdrawn);
   const handedBack = reminders

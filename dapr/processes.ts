@@ -1,0 +1,177 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { request } from 'node:http';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { PROBE } from '../src/actor-runtime/dapr/index.ts';
+import type { DaprPrograms, Environment } from './install/index.ts';
+
+export const APP_ID = 'rookery';
+export const API_APP_ID = 'rookery-api';
+const HERE = '127.0.0.1';
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+export const COMPONENTS = join(ROOT, 'components');
+const CONFIG = join(ROOT, 'dapr', 'config.yaml');
+/** Daprd takes folders only, and passes over what is not YAML. */
+const RESILIENCY_FOLDER = join(ROOT, 'dapr');
+/** Above a drain: our health turns 503 long before. */
+const BLOCK_SHUTDOWN = '30s';
+const STOP_MS = 20_000;
+const ASK_MS = 2_000;
+
+export interface Exit { code: number | null; signal: NodeJS.Signals | null }
+/** A program that was started here, in a process group of its own. */
+export interface Running {
+  readonly name: string;
+  readonly pid: number;
+  readonly logFile: string;
+  readonly exited: Promise<Exit>;
+  /** Undefined while it runs. */
+  exit(): Exit | undefined;
+  /** To the process and what it started. Nothing happens when it is gone. */
+  signal(signal: NodeJS.Signals): void;
+  /** SIGTERM, and SIGKILL for what is still there after `graceMs`. Ends when it is gone. */
+  stop(graceMs?: number): Promise<Exit>;
+}
+
+export interface Start { name: string; command: string; args: readonly string[]; environment: Environment; logFile: string; cwd?: string }
+
+/** Starts a program whose output goes to a file. Its end is told by `exited`; nothing starts it again. */
+export function startProcess({ name, command, args, environment, logFile, cwd = ROOT }: Start): Running {
+  mkdirSync(dirname(logFile), { recursive: true });
+  const log = createWriteStream(logFile, { flags: 'a' });
+  const child: ChildProcess = spawn(command, args, { cwd, env: { ...environment }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  child.stdout?.pipe(log, { end: false });
+  child.stderr?.pipe(log, { end: false });
+  let exit: Exit | undefined;
+  const exited = new Promise<Exit>((done) => {
+    const ended = (how: Exit) => {
+      exit ??= how;
+      log.end();
+      done(exit);
+    };
+    child.once('exit', (code, signal) => ended({ code, signal }));
+    child.once('error', (error) => {
+      log.write(`${String(error)}\n`);
+      ended({ code: -1, signal: null });
+    });
+  });
+  const signal = (which: NodeJS.Signals) => {
+    if (exit || child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, which);
+    } catch {
+      // it ended in this moment
+    }
+  };
+  return {
+    name, logFile, exited, signal,
+    pid: child.pid ?? -1,
+    exit: () => exit,
+    async stop(graceMs = STOP_MS) {
+      signal('SIGTERM');
+      const timer = setTimeout(() => signal('SIGKILL'), graceMs);
+      const how = await exited;
+      clearTimeout(timer);
+      return how;
+    },
+  };
+}
+
+/** Ports of 127.0.0.1 that are free at this moment, all different. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, () =>
+      new Promise<ReturnType<typeof createServer>>((done, fail) => {
+        const server = createServer().on('error', fail);
+        server.listen(0, HERE, () => done(server));
+      })),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((done) => void server.close(done))));
+  return ports;
+}
+
+/** Status and body of a GET; status 0 when nobody answers. */
+export function ask(url: string, headers: Record<string, string> = {}): Promise<{ status: number; text: string }> {
+  return new Promise((done) => {
+    const asked = request(url, { headers, timeout: ASK_MS, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (more: string) => void (text += more));
+      response.on('end', () => done({ status: response.statusCode ?? 0, text }));
+      response.on('error', () => done({ status: 0, text }));
+    });
+    asked.on('timeout', () => asked.destroy());
+    asked.on('error', () => done({ status: 0, text: '' }));
+    asked.end();
+  });
+}
+
+/** Waits for `isReady`; rejects when one of the programs ends meanwhile, or after `ms`. */
+export async function waitUntil(what: string, isReady: () => Promise<boolean>, { needs = [], ms = 60_000 }: { needs?: readonly Running[]; ms?: number } = {}): Promise<void> {
+  const started = performance.now();
+  while (!(await isReady())) {
+    const gone = needs.find((one) => one.exit());
+    if (gone) throw new Error(`${gone.name} ended (${describeExit(gone.exit()!)}) before ${what}; its log is ${gone.logFile}`);
+    if (performance.now() - started > ms) throw new Error(`Not within ${ms / 1_000} s: ${what}. Logs: ${needs.map(({ logFile }) => logFile).join(', ')}`);
+    await sleep(100);
+  }
+}
+export const describeExit = ({ code, signal }: Exit): string => (signal ? `by ${signal}` : `with code ${code}`);
+
+export interface PlacementPorts { grpc: number; raft: number; health: number; metrics: number }
+export interface SchedulerPorts { grpc: number; etcdClient: number; etcdPeer: number; health: number; metrics: number }
+export interface SidecarPorts { app: number | undefined; http: number; grpc: number; internal: number; metrics: number }
+interface Common { programs: DaprPrograms; logFile: string; environment: Environment }
+
+/** Placement, which says which host has which actor. Keeps nothing on disk. Its health port listens on every interface, whatever it is told. */
+export const startPlacement = ({ programs, ports, logFile, environment }: Common & { ports: PlacementPorts }): Running =>
+  startProcess({
+    name: 'placement', command: programs.placement, environment, logFile,
+    args: [
+      '--listen-address', HERE, '--port', `${ports.grpc}`, '--initial-cluster', `dapr-placement-0=${HERE}:${ports.raft}`,
+      '--healthz-port', `${ports.health}`, '--metadata-enabled', '--metrics-listen-address', HERE, '--metrics-port', `${ports.metrics}`,
+    ],
+  });
+
+/** Scheduler, which keeps the reminders in `dataFolder`. */
+export const startScheduler = ({ programs, ports, logFile, environment, dataFolder }: Common & { ports: SchedulerPorts; dataFolder: string }): Running =>
+  startProcess({
+    name: 'scheduler', command: programs.scheduler, environment, logFile,
+    args: [
+      '--listen-address', HERE, '--port', `${ports.grpc}`, '--etcd-data-dir', dataFolder, '--etcd-client-listen-address', HERE, '--etcd-client-port', `${ports.etcdClient}`,
+      '--etcd-initial-cluster', `dapr-scheduler-server-0=http://${HERE}:${ports.etcdPeer}`, '--etcd-initial-election-tick-advance',
+      '--healthz-port', `${ports.health}`, '--metrics-listen-address', HERE, '--metrics-port', `${ports.metrics}`,
+    ],
+  });
+
+export interface SidecarStart extends Common {
+  name: string;
+  appId: string;
+  ports: SidecarPorts;
+  placement: PlacementPorts;
+  scheduler: SchedulerPorts;
+  /** Folders or files with components; ours unless a test has its own. */
+  resources?: readonly string[];
+}
+
+/** One daprd, on 127.0.0.1 only. It probes its app as `PROBE` says: the drain of a host is built on these flags. */
+export const startSidecar = ({ name, programs, appId, ports, placement, scheduler, logFile, environment, resources = [COMPONENTS] }: SidecarStart): Running =>
+  startProcess({
+    name, command: programs.daprd, environment, logFile,
+    args: [
+      '--app-id', appId,
+      ...(ports.app === undefined ? [] : [
+        '--app-port', `${ports.app}`, '--app-protocol', 'http', '--enable-app-health-check', '--app-health-check-path', '/healthz',
+        '--app-health-probe-interval', `${PROBE.intervalMs / 1_000}`, '--app-health-probe-timeout', `${PROBE.timeoutMs}`, '--app-health-threshold', `${PROBE.threshold}`,
+      ]),
+      '--dapr-listen-addresses', HERE, '--dapr-http-port', `${ports.http}`, '--dapr-grpc-port', `${ports.grpc}`,
+      '--dapr-internal-grpc-port', `${ports.internal}`, '--dapr-internal-grpc-listen-address', HERE,
+      '--dapr-block-shutdown-duration', BLOCK_SHUTDOWN, '--dapr-graceful-shutdown-seconds', '10', '--max-body-size', '16Mi',
+      '--metrics-listen-address', HERE, '--metrics-port', `${ports.metrics}`,
+      '--placement-host-address', `${HERE}:${placement.grpc}`, '--scheduler-host-address', `${HERE}:${scheduler.grpc}`,
+      ...resources.flatMap((path) => ['--resources-path', path]), '--resources-path', RESILIENCY_FOLDER, '--config', CONFIG,
+    ],
+  });
