@@ -112,8 +112,8 @@ export async function startSandbox({ sql, port = 0, clock = systemClock }: Sandb
       const body = await read(request);
       const answer = body ? await route({ request, url: new URL(request.url ?? '/', origin), body }) : refuse(413, 'Too large');
       if (answer) send(response, answer);
-    } catch {
-      send(response, refuse(503, 'The ledger cannot be written'));
+    } catch (error) {
+      send(response, refuse(503, `The ledger cannot be written: ${error instanceof Error ? error.message : 'unknown'}`));
     }
   }
 

@@ -40,7 +40,7 @@ const insert = (sql: Sql, entries: readonly Entry[]) => sql<{ postId: string }[]
   select account, post_id, step, text, media, reply_to, idempotency_key, accepted, answered from unnest(
     ${entries.map(({ account }) => account)}::text[], ${entries.map(({ postId }) => postId)}::text[], ${entries.map(({ step }) => step)}::text[],
     ${entries.map(({ text }) => text)}::text[], ${entries.map(({ media }) => JSON.stringify(media))}::text[]::jsonb[], ${entries.map(({ replyTo }) => replyTo)}::text[],
-    ${entries.map(({ idempotencyKey }) => idempotencyKey)}::text[], ${entries.map((entry) => entry.accepted)}::bool[], ${entries.map(({ answered }) => answered)}::text[]
+    ${entries.map(({ idempotencyKey }) => idempotencyKey)}::text[], ${entries.map((entry) => String(entry.accepted))}::text[]::bool[], ${entries.map(({ answered }) => answered)}::text[]
   ) as t (account, post_id, step, text, media, reply_to, idempotency_key, accepted, answered)
   on conflict (account, idempotency_key) where accepted do nothing
   returning post_id as "postId"`;
@@ -61,8 +61,8 @@ export const listPosts = (sql: Sql, account: string, key: string | undefined) =>
     and not exists (select from sandbox_ledger d where d.post_id = l.post_id and d.accepted and d.step = 'delete')
   order by seq desc limit 50`;
 
-/** Whether the account has this post. */
+/** Whether the account has this post, and it was not deleted. */
 export async function hasPost(sql: Sql, account: string, postId: string): Promise<boolean> {
-  const [row] = await sql`select from sandbox_ledger where post_id = ${postId} and account = ${account} and accepted and step <> 'delete' limit 1`;
-  return row !== undefined;
+  const rows = await sql<{ step: string }[]>`select step from sandbox_ledger where post_id = ${postId} and account = ${account} and accepted`;
+  return rows.length > 0 && rows.every(({ step }) => step !== 'delete');
 }

@@ -1,0 +1,20 @@
+import { openOutbound } from '../../src/outbound/index.ts';
+import { systemClock } from '../../src/kernel/index.ts';
+import { openProviders, type Handle, type Media, type Post, type ProvidersOptions } from '../../src/providers/index.ts';
+
+/** Providers as the product opens them, allowed to call this machine; `await using` closes the connections. */
+export function localProviders(more: Partial<ProvidersOptions> = {}) {
+  const outbound = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
+  const providers = openProviders({ outbound, clock: systemClock, sandboxEnabled: true, ...more });
+  return { ...providers, outbound, [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose]() };
+}
+
+let made = 0;
+/** A post with its own id. */
+export const postOf = (text: string, media: readonly Media[] = []): Post => ({ id: `post-${(made += 1)}-${process.pid}`, text, media });
+
+/** A handle that remembers what the adapter saved. */
+export function handleOf(saved: unknown = undefined, thread: Handle['thread'] = []): Handle & { kept: unknown[] } {
+  const kept: unknown[] = [];
+  return { saved, thread, kept, save: async (handle) => void kept.push(handle) };
+}
