@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { Sql } from '../db/index.ts';
 import { AppError, type Clock, invalidField, isId, newId, notFound, ProviderError, randomBase62 } from '../kernel/index.ts';
 import { type Outbound, OutboundError } from '../outbound/index.ts';
@@ -31,7 +32,7 @@ export interface MediaOptions {
 }
 
 /** A picture or film as a post names it: a file of the organization, else an address. */
-export interface MediaItem { id?: string | undefined; path: string; alt: string }
+export interface MediaItem { id?: string | undefined; path: string; alt: string; thumbnail?: string | null | undefined }
 export interface Information { name?: string | undefined; alt?: string | undefined; folder?: string | null | undefined; thumbnail?: string | null | undefined; thumbnailTimestamp?: number | undefined }
 
 /** What is answered for a stored object. `range` is the part that is sent; `unsatisfiable` when the asked one lies outside. */
@@ -42,7 +43,7 @@ export interface Served extends AsyncDisposable {
   inline: boolean;
   etag: string;
   modified: Date;
-  read(range?: { start: number; end: number }): NodeJS.ReadableStream;
+  read(range?: { start: number; end: number }): Readable;
 }
 
 export interface Media {
@@ -148,6 +149,19 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
     };
   }
 
+  function judgeOutside(url: string, field: string): void {
+    try {
+      outbound.judge(url);
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      if (error.failure === 'invalid') throw invalidField(field, `${field}: ${error.message}`, 'invalid_format');
+      throw new AppError(error.code, error.message, { errors: [{ field, message: `${field}: ${error.message}`, rule: 'blocked' }] }, { cause: error });
+    }
+    if (domainAllowed(options.restrictDomains, url)) return;
+    const message = `${field}: media must be hosted at ${options.restrictDomains.join(', ')}`;
+    throw new AppError('media_domain_not_allowed', message, { errors: [{ field, message, rule: 'domain' }] });
+  }
+
   async function fileOrThrow(orgId: string, id: string): Promise<FileRow> {
     const [file] = isId(id) ? await store.filesById(sql, orgId, [id]) : [];
     if (!file) throw notFound('File not found');
@@ -168,6 +182,7 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
         return present(await keep(orgId, received, { name: name ?? nameOfUrl(url), folder: null, listed: true, sourceUrl: null }));
       } catch (error) {
         if (error instanceof OutboundError && error.failure === 'too_large') throw tooLarge(maxBytes);
+        if (error instanceof OutboundError && error.failure === 'invalid') throw invalidField('url', `url: ${error.message}`);
         if (error instanceof AppError && !(error instanceof OutboundError && error.code === 'provider_failed')) throw error;
         if (error instanceof FetchRefused || error instanceof OutboundError) throw new AppError('invalid_request', 'Failed to fetch URL', {}, { cause: error });
         throw error;
@@ -197,19 +212,17 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
     },
 
     async remove(orgId, id, { force }) {
-      const result = isId(id) ? await store.deleteFile(sql, orgId, id, force) : 'missing';
+      const result = isId(id) ? await store.deleteFile(sql, orgId, id, force, backendUrl) : 'missing';
       if (result === 'missing') throw notFound('File not found');
       if (result === 'used') throw new AppError('conflict', 'A scheduled post uses this file: send ?force=true to delete it all the same');
     },
 
     async judge(orgId, items, at) {
       const own = await ownFiles(orgId, items);
-      items.forEach(({ path }, n) => {
-        const field = `${at}.${n}.path`;
-        if (own[n] === null) throw invalidField(field, `${field}: there is no such file`);
-        if (own[n] !== undefined) return;
-        outbound.judge(path);
-        if (!domainAllowed(options.restrictDomains, path)) throw new AppError('media_domain_not_allowed', `Media must be hosted at ${options.restrictDomains.join(', ')}`, { errors: [{ field, message: 'media domain not allowed', rule: 'domain' }] });
+      items.forEach(({ path, thumbnail }, n) => {
+        if (own[n] === null) throw invalidField(`${at}.${n}.path`, `${at}.${n}.path: there is no such file`);
+        if (own[n] === undefined) judgeOutside(path, `${at}.${n}.path`);
+        if (thumbnail && keyOfUrl(backendUrl, thumbnail) === undefined) judgeOutside(thumbnail, `${at}.${n}.thumbnail`);
       });
     },
 

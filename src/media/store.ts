@@ -89,14 +89,16 @@ export async function updateFile(sql: Sql, orgId: string, id: string, change: Fi
   return row;
 }
 
-/** Marks a file deleted, unless a queued post needs it and `force` is not given. */
-export async function deleteFile(sql: Sql, orgId: string, id: string, force: boolean): Promise<'deleted' | 'used' | 'missing'> {
+/** Marks a file deleted, unless a queued post needs it, by id or by its address below `backendUrl`, and `force` is not given. */
+export async function deleteFile(sql: Sql, orgId: string, id: string, force: boolean, backendUrl: string): Promise<'deleted' | 'used' | 'missing'> {
   const [row] = await sql<{ deleted: boolean }[]>`
     with found as (
-      select id from files where org_id = ${orgId} and id = ${id} and deleted_at is null for update
+      select id, storage_key from files where org_id = ${orgId} and id = ${id} and deleted_at is null for update
     ), used as (
-      select 1 from posts
-      where org_id = ${orgId} and state = 'QUEUE' and deleted_at is null and media @> jsonb_build_array(jsonb_build_object('id', ${id}::text)) limit 1
+      select 1 from posts p, found f
+      where p.org_id = ${orgId} and p.state = 'QUEUE' and p.deleted_at is null
+        and (p.media @> jsonb_build_array(jsonb_build_object('id', f.id::text)) or p.media @> jsonb_build_array(jsonb_build_object('path', ${`${backendUrl}/uploads/`}::text || f.storage_key)))
+      limit 1
     ), gone as (
       update files set deleted_at = now(), updated_at = now() where org_id = ${orgId} and id in (select id from found) and (${force} or not exists (select from used)) returning id
     )

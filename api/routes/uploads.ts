@@ -1,0 +1,65 @@
+import type { Readable } from 'node:stream';
+import { z } from 'zod';
+import { notFound } from '../../src/kernel/index.ts';
+import { route } from '../http/route.ts';
+
+/** The one range of a `Range` header; `whole` where there is none, or one that may be ignored (RFC 9110 14.2). */
+export function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'whole' | 'outside' {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '');
+  if (!match || (match[1] === '' && match[2] === '')) return 'whole';
+  const [first, last] = [match[1]!, match[2]!];
+  const start = first === '' ? Math.max(size - Number(last), 0) : Number(first);
+  const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return 'whole';
+  return start >= size || (first === '' && Number(last) === 0) ? 'outside' : { start, end };
+}
+
+export default [
+  route({
+    method: 'get',
+    path: '/uploads/:folder/:file',
+    summary: 'A file of the local storage, by its unguessable name',
+    auth: ['none'],
+    limit: '6000/minute', // a library shows many at once
+    output: 'bytes',
+    answer: z.custom<Readable | string>(),
+    async handle({ ctx, params, request, reply }) {
+      const stored = await ctx.media.serve(`${params['folder']}/${params['file']}`);
+      if (!stored) throw notFound();
+      const { size, etag, modified, mime, inline } = stored;
+      const headers = {
+        'Content-Type': mime,
+        'X-Content-Type-Options': 'nosniff',
+        'Content-Security-Policy': "default-src 'none'; sandbox",
+        'Content-Disposition': inline ? 'inline' : `attachment; filename="${params['file']}"`,
+        'Cross-Origin-Resource-Policy': 'cross-origin',
+        'Cache-Control': 'public, max-age=31536000, immutable', // the content behind a name never changes
+        'Accept-Ranges': 'bytes',
+        ETag: etag,
+        'Last-Modified': modified.toUTCString(),
+      };
+      for (const [name, value] of Object.entries(headers)) reply.header(name, value);
+      const empty = async (status: number) => {
+        await stored[Symbol.asyncDispose]();
+        reply.status(status);
+        return '';
+      };
+      if (request.headers['if-none-match']?.split(',').some((tag) => tag.trim() === etag || tag.trim() === '*')) return empty(304);
+      const conditional = request.headers['if-range'];
+      const range = conditional === undefined || conditional === etag ? rangeOf(request.headers['range'], size) : 'whole';
+      if (range === 'outside') {
+        reply.header('Content-Range', `bytes */${size}`);
+        return empty(416);
+      }
+      if (range === 'whole') {
+        reply.header('Content-Length', String(size));
+        return stored.read();
+      }
+      reply.status(206);
+      reply.header('Content-Range', `bytes ${range.start}-${range.end}/${size}`);
+      reply.header('Content-Length', String(range.end - range.start + 1));
+      return stored.read(range);
+    },
+    present: (body) => body,
+  }),
+];
