@@ -37,6 +37,8 @@ export interface Request {
 export interface Reply {
   cookie(name: string, value: string | null, options?: { maxAgeSeconds?: number; httpOnly?: boolean }): void;
   header(name: string, value: string): void;
+  /** In place of the status of S2; 304 sends no body. */
+  status(code: number): void;
 }
 
 export interface CallOf<B, Q, P> {
@@ -72,13 +74,19 @@ export interface Route<B extends z.ZodType, Q extends z.ZodType, P extends z.Zod
   idempotent?: boolean;
   /** Default by S2: 201 for POST below /public/v1, else 200; 201 where `creates`. */
   creates?: boolean;
+  /** Without one the body must be absent or `{}`. */
   body?: B;
+  /** Bytes of a JSON body; 2 MB unless said (S8). */
+  bodyLimit?: number;
+  /** Keys that it does not name are ignored, `strictObject` or not (S7). */
   query?: Q;
+  /** `params`: a verified extension token in `body.params` stands in for the header (S11). `refresh-cookie`: checked when the cookie `refresh` is what the route acts on (S39). */
+  csrf?: 'params' | 'refresh-cookie';
   /** Default: every parameter called `id`, or ending in `Id`, must be the id of a row, else 404. */
   params?: P;
   /** `json` is parsed by the ladder; `stream` is left to the handler. */
   input?: 'json' | 'stream';
-  /** What the answer is; `text` and `bytes` skip JSON. */
+  /** What the answer is; `text` and `bytes` (a Uint8Array or a Readable, with its own `content-type` header) skip JSON. */
   output?: 'json' | 'text' | 'bytes';
   /** Dispatched before Express by the small table (goals B10, B11). */
   hot?: boolean;

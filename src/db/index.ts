@@ -1,5 +1,5 @@
 export { groupCommit } from './batch.ts';
 export { claimKey, dropOldKeys, type KeyClaim, releaseKey, settleKey } from './idempotency.ts';
-export { type Database, type DatabaseOptions, isUniqueViolation, type Json, openDatabase, openSession, type Sql } from './client.ts';
+export { type Database, type DatabaseOptions, type Fragment, isUniqueViolation, type Json, openDatabase, openSession, type Sql } from './client.ts';
 export { type Lease, lease, type LeaseOptions, openLease } from './lease.ts';
 export { migrate } from './migrate.ts';

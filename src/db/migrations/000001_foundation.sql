@@ -241,7 +241,6 @@ create table posts (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   deleted_at timestamptz,
-  deleted_with_channel boolean not null default false,     -- comes back with it (S136)
   check (state in ('QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT')),
   check (due_at >= publish_date)
 );
@@ -287,7 +286,8 @@ create table outbox (
   topic text not null,                     -- post.published, post.failed, …
   entity_id uuid not null,
   payload jsonb not null default '{}',
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  refused text                             -- why no consumer could take it; kept for people, the others go on
 );  -- the relay reads in order of id and deletes what it has dealt out
 
 create table webhooks (
@@ -310,30 +310,35 @@ create table webhooks (
   consecutive_failures int not null default 0,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  deleted_at timestamptz
+  deleted_at timestamptz,
+  -- the sending slot: one delivery of a webhook is on its way at a time
+  slot_incarnation text,                   -- the host that sends
+  slot_delivery_id uuid,
+  slot_until timestamptz,
+  due_at timestamptz                       -- the earliest attempt that waits; null: nothing waits
 );
 create index webhooks_of_org on webhooks (org_id, created_at) where deleted_at is null;
+create index webhooks_due on webhooks (due_at) where due_at is not null and slot_incarnation is null and deleted_at is null;   -- reconciler: due and untouched
+create index webhooks_slots on webhooks (slot_incarnation) where slot_incarnation is not null;                                 -- reconciler: slots of silent hosts
 
 create table webhook_deliveries (
   id uuid primary key,                     -- one for each (event, webhook): the same on all attempts
   org_id uuid not null,
   webhook_id uuid not null references webhooks on delete cascade,
   outbox_id bigint,                        -- the event; null for pings
-  seq bigint not null,                     -- in the order of the webhook's events
+  seq bigint,                              -- in the order of the webhook's events; null for pings
   event text not null,
   body text not null,                      -- serialized once, sent as the same bytes each time
   state text not null default 'pending',   -- pending, succeeded, failed
-  attempts int not null default 0,
+  attempts int not null default 0,         -- recorded ones
   next_attempt_at timestamptz,
-  incarnation text,                        -- the host that is sending
-  sending_until timestamptz,
-  created_at timestamptz not null default now(),
+  created_at timestamptz not null default now(),   -- of the event
   check (state in ('pending', 'succeeded', 'failed'))
 );
 create unique index webhook_deliveries_once on webhook_deliveries (webhook_id, outbox_id) where outbox_id is not null;
-create unique index webhook_deliveries_order on webhook_deliveries (webhook_id, seq);
-create index webhook_deliveries_pending on webhook_deliveries (next_attempt_at) where state = 'pending';                  -- reconciler
-create index webhook_deliveries_waiting on webhook_deliveries (webhook_id, seq) where state = 'pending';                  -- the next of one webhook
+create unique index webhook_deliveries_order on webhook_deliveries (webhook_id, seq) where seq is not null;               -- GET /webhooks/:id/events
+create index webhook_deliveries_first on webhook_deliveries (webhook_id, seq) where state = 'pending' and attempts = 0;    -- the next first attempt of one webhook
+create index webhook_deliveries_retries on webhook_deliveries (webhook_id, next_attempt_at) where state = 'pending' and attempts > 0;   -- its next retry
 
 create table webhook_attempts (
   id uuid primary key,

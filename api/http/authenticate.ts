@@ -1,0 +1,60 @@
+import { permissionsOf } from '../../src/access/index.ts';
+import { type Holder, unauthenticated } from '../../src/auth/index.ts';
+import type { Context } from '../../src/context.ts';
+import { AppError, randomHex } from '../../src/kernel/index.ts';
+import type { CookieWriter } from './cookies.ts';
+import { isCsrfToken } from './csrf.ts';
+import type { Exchange } from './exchange.ts';
+import type { AnyRoute, Principal } from './route.ts';
+import { failedAuthentication } from './throttle.ts';
+
+const noKey = () => new AppError('unauthenticated', 'No API Key found');
+const bare = (header: string): string => header.replace(/^bearer +/i, '').trim();
+const principal = (kind: Principal['kind'], { userId, orgId, roleKey, isSuperAdmin }: Holder, more: Partial<Principal>): Principal => ({
+  kind, userId, orgId, isSuperAdmin, permissions: permissionsOf(roleKey, isSuperAdmin), ...more,
+});
+
+/** Who asks: an API key in `Authorization`, a session in the header `auth`, a session in the cookie, in this order; a header that fails is never saved by a cookie (S13, S14). */
+export async function authenticate(exchange: Exchange, route: AnyRoute, context: Context, writeCookie: CookieWriter): Promise<void> {
+  if (route.auth.includes('none')) return;
+  try {
+    await identify(exchange, route, context, writeCookie);
+  } catch (error) {
+    if (error instanceof AppError && error.status === 401) await failedAuthentication(exchange, context);
+    throw error;
+  }
+}
+
+async function identify(exchange: Exchange, { auth }: AnyRoute, { auth: credentials }: Context, writeCookie: CookieWriter): Promise<void> {
+  const { headers, cookies } = exchange.request;
+  const programs = auth.includes('api-key') || auth.includes('oauth');
+  const people = auth.includes('session') || auth.includes('super-admin');
+
+  if (headers['authorization'] !== undefined) {
+    const credential = bare(headers['authorization']);
+    if (!programs) throw unauthenticated();
+    if (credential === '') throw noKey();
+    if (credential.startsWith('pos_')) throw new AppError('invalid_token', 'Invalid OAuth token');
+    if (!auth.includes('api-key')) throw unauthenticated();
+    const holder = await credentials.apiKeys.authenticate(credential);
+    exchange.principal = principal('api-key', holder, { apiKeyId: holder.apiKeyId });
+    return;
+  }
+  if (!people) throw noKey();
+
+  const wantedOrg = headers['showorg'] ?? cookies['showorg'];
+  if (headers['auth'] !== undefined) {
+    const holder = await credentials.sessions.authenticate(bare(headers['auth']), wantedOrg);
+    exchange.principal = principal('session', holder, { sessionId: holder.sessionId });
+    return;
+  }
+  const token = cookies['auth'];
+  if (!token) throw programs ? noKey() : unauthenticated();
+  const holder = await credentials.sessions.authenticate(token, wantedOrg);
+  exchange.principal = principal('session', holder, { sessionId: holder.sessionId });
+  exchange.byCookie = true;
+  // The session slides, and what belongs to it slides with it.
+  const csrf = cookies['csrf_token'];
+  exchange.cookiesToSet.set('auth', writeCookie('auth', await credentials.sessions.renew(holder)));
+  exchange.cookiesToSet.set('csrf_token', writeCookie('csrf_token', isCsrfToken(csrf) ? csrf : randomHex(32), { httpOnly: false }));
+}

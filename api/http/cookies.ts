@@ -1,0 +1,36 @@
+import { isIP } from 'node:net';
+import type { Config } from '../../src/config/config.ts';
+
+const MONTH_SECONDS = 30 * 24 * 60 * 60;
+
+/** The cookies of a request; of two with one name the first counts. */
+export function parseCookies(header: string | undefined): Readonly<Record<string, string>> {
+  const cookies: Record<string, string> = Object.create(null);
+  for (const pair of header?.split(';') ?? []) {
+    const at = pair.indexOf('=');
+    const name = pair.slice(0, at).trim();
+    if (at > 0 && !(name in cookies)) cookies[name] = pair.slice(at + 1).trim();
+  }
+  return cookies;
+}
+
+/** The parent domain that both addresses share; undefined when they share the host, or nothing (S26). */
+export function commonDomain(frontendUrl: string, backendUrl: string): string | undefined {
+  const [front, back] = [new URL(frontendUrl).hostname, new URL(backendUrl).hostname];
+  if (front === back || isIP(front) || isIP(back)) return undefined;
+  const [a, b] = [front.split('.').reverse(), back.split('.').reverse()];
+  let shared = 0;
+  while (shared < a.length && shared < b.length && a[shared] === b[shared]) shared += 1;
+  return shared >= 2 ? a.slice(0, shared).reverse().join('.') : undefined;
+}
+
+export interface CookieOptions { maxAgeSeconds?: number; httpOnly?: boolean }
+
+/** Writes `Set-Cookie` values with the flags of this deployment (S26, S27, S229); `null` deletes the cookie. */
+export function cookieWriter({ production, notSecured, http }: Pick<Config, 'production' | 'notSecured' | 'http'>) {
+  const domain = commonDomain(http.frontendUrl, http.backendUrl);
+  const flags = `; Path=/${domain ? `; Domain=${domain}` : ''}${notSecured ? '; SameSite=Lax' : production ? '; Secure; SameSite=None' : '; Secure; SameSite=Lax'}`;
+  return (name: string, value: string | null, { maxAgeSeconds = MONTH_SECONDS, httpOnly = true }: CookieOptions = {}): string =>
+    `${name}=${value ?? ''}; Max-Age=${value === null ? 0 : maxAgeSeconds}${flags}${httpOnly ? '; HttpOnly' : ''}`;
+}
+export type CookieWriter = ReturnType<typeof cookieWriter>;

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { type Credentials, SESSION_SECONDS } from '../../src/auth/index.ts';
+import { randomHex } from '../../src/kernel/index.ts';
+import type { Reply, Request } from './route.ts';
+
+export const device = ({ ip, userAgent }: Request) => ({ ip, userAgent });
+
+/** The fields that `returnToken` adds (S33). */
+export const ReturnedTokens = z.object({ accessToken: z.string(), refreshToken: z.string(), expiresIn: z.int(), csrfToken: z.string() }).partial();
+
+/** Sets the cookies of a login; with `returnToken` answers what a client without cookies needs. */
+export function logIn(reply: Reply, { accessToken, refreshToken }: Credentials, { returnToken, notSecured }: { returnToken: boolean; notSecured: boolean }): z.input<typeof ReturnedTokens> {
+  const csrfToken = randomHex(32);
+  reply.cookie('auth', accessToken);
+  reply.cookie('refresh', refreshToken);
+  reply.cookie('csrf_token', csrfToken, { httpOnly: false });
+  if (!returnToken) return {};
+  if (notSecured) reply.header('auth', accessToken);
+  return { accessToken, refreshToken, expiresIn: SESSION_SECONDS, csrfToken };
+}
+
+export function logOut(reply: Reply): void {
+  for (const name of ['auth', 'refresh', 'showorg']) reply.cookie(name, null);
+  reply.cookie('csrf_token', null, { httpOnly: false });
+}

@@ -1,0 +1,60 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { newId } from '../../src/kernel/index.ts';
+import type { JsonBody } from './body.ts';
+import { clientIp } from './client-ip.ts';
+import { parseCookies } from './cookies.ts';
+import type { AnyRoute, Principal, Request } from './route.ts';
+
+const ID = /^[A-Za-z0-9_-]{1,255}$/;
+const USER_AGENT_LENGTH = 500;
+
+/** One request on its way up the ladder, and what the rungs have found out about it. */
+export interface Exchange {
+  readonly request: Request;
+  readonly response: ServerResponse;
+  readonly params: Readonly<Record<string, string>>;
+  /** Behind the question mark. */
+  readonly search: string;
+  readonly cookiesToSet: Map<string, string>;
+  route: AnyRoute | undefined;
+  status: number | undefined;
+  principal: Principal | undefined;
+  /** The cookie authenticated it, so that CSRF applies. */
+  byCookie: boolean;
+  /** Read when a rung first asks. */
+  body: Promise<JsonBody> | undefined;
+}
+
+/** The path as routes know it: without the prefix `/api`, without a slash at its end (S1). */
+export function routePath(pathname: string): string {
+  const bare = pathname === '/api' || pathname.startsWith('/api/') ? pathname.slice(4) : pathname;
+  return bare.length > 1 && bare.endsWith('/') ? bare.slice(0, -1) : bare || '/';
+}
+
+export function openExchange(raw: IncomingMessage, response: ServerResponse, hops: number, params: Readonly<Record<string, string>> = {}): Exchange {
+  const url = raw.url ?? '/';
+  const at = url.indexOf('?');
+  const asked = raw.headers['x-request-id'];
+  const request: Request = {
+    id: typeof asked === 'string' && ID.test(asked) ? asked : newId(),
+    method: raw.method ?? 'GET',
+    path: routePath(at < 0 ? url : url.slice(0, at)),
+    ip: clientIp(raw, hops),
+    userAgent: (raw.headers['user-agent'] ?? '').slice(0, USER_AGENT_LENGTH),
+    headers: raw.headers as Readonly<Record<string, string | undefined>>,
+    cookies: parseCookies(raw.headers.cookie),
+    stream: raw,
+  };
+  return {
+    request,
+    response,
+    params,
+    search: at < 0 ? '' : url.slice(at + 1),
+    cookiesToSet: new Map(),
+    route: undefined,
+    status: undefined,
+    principal: undefined,
+    byCookie: false,
+    body: undefined,
+  };
+}

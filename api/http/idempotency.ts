@@ -1,0 +1,32 @@
+import { claimKey, releaseKey, settleKey } from '../../src/db/index.ts';
+import type { Context } from '../../src/context.ts';
+import { AppError, invalidField, newId, sha256 } from '../../src/kernel/index.ts';
+import type { Exchange } from './exchange.ts';
+import type { AnyRoute, IdempotencyClaim } from './route.ts';
+
+const NAME = 'idempotency-key';
+const KEPT_FAILURES = new Set([400, 404, 409, 410]);
+
+export interface Stored { status: number; reply: string }
+
+/** The claim of a request that carries a key, or the stored answer of the request that used the key before (S18). */
+export async function claim(exchange: Exchange, route: AnyRoute, { sql }: Context): Promise<{ claim?: IdempotencyClaim; stored?: Stored }> {
+  const { request, principal, params } = exchange;
+  const key = request.headers[NAME];
+  if (!route.idempotent || key === undefined || !principal) return {};
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidField(NAME, `${NAME}: 1 to 255 printable characters`, 'invalid_format');
+  const bytes = exchange.body ? (await exchange.body).bytes : (request.headers['content-length'] ?? ''); // of an upload only its length is known beforehand
+  const scope = `${request.method} ${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))}`;
+  const mine: IdempotencyClaim = { orgId: principal.orgId, scope, key, claim: newId() };
+  const found = await claimKey(sql, mine, sha256(bytes));
+  if (found.kind === 'claimed') return { claim: mine };
+  if (found.kind === 'mismatch') throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another body');
+  if (found.kind === 'running') throw new AppError('idempotency_in_flight', 'The first request with this Idempotency-Key is still running', { retryAfterMs: 1_000 });
+  return { stored: found };
+}
+
+/** Keeps the answer for whoever repeats the request; an answer that says nothing about the request itself gives the key back. A handler that wrote its answer with its effect has settled it already. */
+export async function settle(mine: IdempotencyClaim, status: number, reply: string, { sql }: Context): Promise<void> {
+  if ((status >= 200 && status < 300) || KEPT_FAILURES.has(status)) await settleKey(sql, mine, status, reply);
+  else await releaseKey(sql, mine);
+}

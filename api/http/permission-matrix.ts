@@ -1,0 +1,25 @@
+import { permissionsOf, SYSTEM_ROLES } from '../../src/access/index.ts';
+import type { AnyRoute } from './route.ts';
+
+/** Who may call what: one line for each route, as a Markdown table. */
+export function permissionMatrix(routes: readonly AnyRoute[]): string {
+  const lines = routes
+    .toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.method < b.method ? -1 : 1))
+    .map((route) => {
+      const everybody = route.auth.includes('none');
+      const only = route.auth.includes('super-admin');
+      const may = SYSTEM_ROLES.map((role) => (everybody || (!only && (!route.permission || permissionsOf(role, false).has(route.permission))) ? 'yes' : '–'));
+      const credential = everybody ? 'none needed' : route.auth.join(', ');
+      return `| ${route.method.toUpperCase()} | \`${route.path}\` | ${credential} | ${route.permission ?? '–'} | ${route.gate ?? '–'} | ${may.join(' | ')} |`;
+    });
+  return [
+    '# Permissions',
+    '',
+    'Who may call what, read from the route declarations. A super-admin passes every permission.',
+    '',
+    `| Method | Path | Credential | Permission | Limit (402) | ${SYSTEM_ROLES.join(' | ')} |`,
+    `|---|---|---|---|---|${SYSTEM_ROLES.map(() => '---|').join('')}`,
+    ...lines,
+    '',
+  ].join('\n');
+}

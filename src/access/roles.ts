@@ -1,0 +1,51 @@
+import { type Action, ACTIONS, type Permission, type Resource, RESOURCES } from './permissions.ts';
+
+export const SYSTEM_ROLES = ['owner', 'admin', 'editor', 'member', 'viewer'] as const;
+export type SystemRole = (typeof SYSTEM_ROLES)[number];
+
+const LETTERS: Record<string, Action> = { C: 'create', R: 'read', U: 'update', D: 'delete', M: 'manage' };
+
+/** S54: C create, R read, U update, D delete, M manage, which implies the others; in the order of SYSTEM_ROLES. */
+const TABLE: Record<Resource, readonly [string, string, string, string, string]> = {
+  posts: ['M', 'M', 'M', 'CRU', 'R'],
+  channels: ['M', 'M', 'RU', 'R', 'R'],
+  media: ['M', 'M', 'M', 'CRU', 'R'],
+  analytics: ['M', 'M', 'R', 'R', 'R'],
+  comments: ['M', 'M', 'M', 'CR', 'R'],
+  campaigns: ['M', 'M', 'M', 'CRU', 'R'],
+  brand_kits: ['M', 'M', 'CRU', 'R', 'R'],
+  competitors: ['M', 'M', 'CRU', 'R', 'R'],
+  ai: ['M', 'M', 'M', 'CR', ''],
+  webhooks: ['M', 'M', 'R', 'R', 'R'],
+  notifications: ['M', 'M', 'R', 'R', 'R'],
+  members: ['M', 'M', 'R', 'R', 'R'],
+  roles: ['M', 'M', 'R', 'R', 'R'],
+  billing: ['M', 'R', '', '', ''],
+  settings: ['M', 'M', 'R', 'R', 'R'],
+  providers: ['M', 'M', 'R', 'R', 'R'],
+  api_keys: ['M', 'M', '', '', ''],
+  oauth_apps: ['M', 'M', '', '', ''],
+};
+
+/** `manage` on a resource means all its actions (S50); written out, so that a check is one look-up. */
+export function expand(permissions: Iterable<Permission>): ReadonlySet<Permission> {
+  const all = new Set(permissions);
+  for (const resource of RESOURCES) if (all.has(`${resource}:manage`)) for (const action of ACTIONS) all.add(`${resource}:${action}`);
+  return all;
+}
+
+const everything: ReadonlySet<Permission> = expand(RESOURCES.map((resource): Permission => `${resource}:manage`));
+const nothing: ReadonlySet<Permission> = new Set();
+
+const bySystemRole = new Map<string, ReadonlySet<Permission>>(
+  SYSTEM_ROLES.map((role, column) => [
+    role,
+    expand(RESOURCES.flatMap((resource) => [...TABLE[resource][column]!].map((letter): Permission => `${resource}:${LETTERS[letter]!}`))),
+  ]),
+);
+
+export const isSystemRole = (key: string): key is SystemRole => bySystemRole.has(key);
+
+/** What a role may do. The super-admin flag passes every cell; an unknown role may do nothing. */
+export const permissionsOf = (roleKey: string, isSuperAdmin: boolean): ReadonlySet<Permission> =>
+  isSuperAdmin ? everything : (bySystemRole.get(roleKey) ?? nothing);

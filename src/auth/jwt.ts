@@ -1,0 +1,78 @@
+import { createSecretKey } from 'node:crypto';
+import { compactVerify, SignJWT } from 'jose';
+import { type Clock, isId } from '../kernel/index.ts';
+
+/** One audience for each kind of token: none is accepted as another (S28). */
+export type Audience = 'session' | 'extension';
+
+export interface SessionClaims { sub: string; sid: string }
+export interface ExtensionClaims { sub: string; org: string; provider: string }
+
+/** Seconds that a session token lives. */
+export const SESSION_SECONDS = 30 * 24 * 60 * 60;
+const LEEWAY = 60;
+const LONGEST = 31 * 24 * 60 * 60;
+const LONGEST_EXTENSION = 10 * 60;
+
+/** A part as it would be written again: no padding, no white space, no stray bits. */
+const isCanonical = (part: string): boolean => /^[A-Za-z0-9_-]+$/.test(part) && Buffer.from(part, 'base64url').toString('base64url') === part;
+
+/** The object in a part; undefined when it is none, or when a member appears twice (what is written again is then shorter). */
+function object(part: string): Record<string, unknown> | undefined {
+  const text = Buffer.from(part, 'base64url').toString('utf8');
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && JSON.stringify(value) === text ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+
+/** Signs and checks our own tokens: HS256 over the UTF-8 bytes of JWT_SECRET and nothing else (S28, S247, S248). */
+export function openTokens({ secret, clock }: { secret: string; clock: Clock }) {
+  const key = createSecretKey(secret, 'utf8');
+  const seconds = (at: Date) => Math.floor(at.getTime() / 1000);
+
+  /** The claims of a well-formed, well-signed, living token of this audience; undefined for anything else. */
+  async function verify(token: string, audience: Audience): Promise<Record<string, unknown> | undefined> {
+    const parts = token.split('.');
+    if (token.length > 4096 || parts.length !== 3 || !parts.every(isCanonical)) return undefined;
+    const header = object(parts[0]!);
+    if (!header || header['alg'] !== 'HS256' || (header['typ'] !== undefined && header['typ'] !== 'JWT')) return undefined;
+    if (Object.keys(header).some((name) => name !== 'alg' && name !== 'typ')) return undefined;
+    try {
+      await compactVerify(token, key, { algorithms: ['HS256'] });
+    } catch {
+      return undefined;
+    }
+    const claims = object(parts[1]!);
+    const now = seconds(clock.now());
+    if (!claims || claims['aud'] !== audience || !isTime(claims['iat']) || !isTime(claims['exp'])) return undefined;
+    if (claims['exp'] <= now || claims['exp'] > now + LONGEST || claims['iat'] > now + LEEWAY) return undefined;
+    if (claims['nbf'] !== undefined && !(isTime(claims['nbf']) && claims['nbf'] <= now + LEEWAY)) return undefined;
+    return claims;
+  }
+
+  return {
+    /** A session token that lives 30 days from `at`; the same claims and instant give the same text. */
+    signSession: ({ sub, sid }: SessionClaims, at: Date = clock.now()): Promise<string> =>
+      new SignJWT({ sub, sid, aud: 'session', iat: seconds(at), exp: seconds(at) + SESSION_SECONDS }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(key),
+
+    async verifySession(token: string): Promise<SessionClaims | undefined> {
+      const claims = await verify(token, 'session');
+      const { sub, sid } = claims ?? {};
+      return typeof sub === 'string' && typeof sid === 'string' && isId(sub) && isId(sid) ? { sub, sid } : undefined;
+    },
+
+    /** What the browser extension signs its `params` with; it lives 10 minutes at most (S11, S251). */
+    async verifyExtension(token: string): Promise<ExtensionClaims | undefined> {
+      const claims = await verify(token, 'extension');
+      const { sub, org, provider, exp, iat } = claims ?? {};
+      if (typeof sub !== 'string' || typeof org !== 'string' || typeof provider !== 'string') return undefined;
+      return Number(exp) - Number(iat) <= LONGEST_EXTENSION ? { sub, org, provider } : undefined;
+    },
+  };
+}
+export type Tokens = ReturnType<typeof openTokens>;

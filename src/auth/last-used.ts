@@ -1,0 +1,41 @@
+import type { Clock } from '../kernel/index.ts';
+
+const EACH_MS = 30_000;
+const GATHER_MS = 1_000;
+const REMEMBERED = 100_000;
+
+/** Notes of use that are written together: at most one write for each key in 30 seconds, so what is stored is never a minute old. */
+export interface LastUsed<Note> extends AsyncDisposable {
+  note(key: string, note: Note): void;
+  /** Writes what is waiting. */
+  flush(): Promise<void>;
+}
+
+export function lastUsed<Note>({ clock, write, failed }: { clock: Clock; write: (notes: readonly Note[]) => Promise<unknown>; failed: (error: unknown) => void }): LastUsed<Note> {
+  const noted = new Map<string, number>();
+  let waiting = new Map<string, Note>();
+  let timer: NodeJS.Timeout | undefined;
+
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    const notes = [...waiting.values()];
+    waiting = new Map();
+    if (notes.length > 0) await write(notes);
+  }
+
+  return {
+    note(key, note) {
+      const now = clock.monotonic();
+      const before = noted.get(key);
+      if (before !== undefined && now - before < EACH_MS) return;
+      noted.delete(key);
+      noted.set(key, now);
+      if (noted.size > REMEMBERED) noted.delete(noted.keys().next().value!);
+      waiting.set(key, note);
+      timer ??= setTimeout(() => void flush().catch(failed), GATHER_MS).unref();
+    },
+    flush,
+    [Symbol.asyncDispose]: flush,
+  };
+}

@@ -1,0 +1,82 @@
+import type { Sql } from '../db/index.ts';
+
+export interface Device { ip: string; userAgent: string }
+export interface SessionRow { id: string; userAgent: string; ip: string; lastUsedAt: Date; createdAt: Date }
+/** Whom a session stands for, in the org it acts for; `orgId` is null when the user has no live membership. */
+export interface SessionHolder { userId: string; isSuperAdmin: boolean; revoked: boolean; orgId: string | null; roleKey: string | null }
+export interface Rotation { sessionId: string; oldHash: Buffer; newHash: Buffer; device: Device }
+export interface SessionUse { sessionId: string; userId: string; orgId: string }
+
+export const insertSession = (sql: Sql, session: { id: string; userId: string; tokenHash: Buffer; device: Device }) => sql`
+  insert into sessions (id, user_id, token_hash, user_agent, ip, expires_at)
+  values (${session.id}, ${session.userId}, ${session.tokenHash}, ${session.device.userAgent}, ${session.device.ip}, now() + interval '30 days')`;
+
+/** The org is the wanted one if the user belongs to it, else the one last used, else the oldest (S45). */
+export async function sessionHolder(sql: Sql, session: { id: string; userId: string; wantedOrg: string | null }): Promise<SessionHolder | undefined> {
+  const [row] = await sql<SessionHolder[]>`
+    select u.id as "userId", u.is_super_admin as "isSuperAdmin", s.revoked_at is not null as revoked, m.org_id as "orgId", m.role_key as "roleKey"
+    from sessions s
+      join users u on u.id = s.user_id and u.deleted_at is null
+      left join lateral (
+        select m.org_id, m.role_key from memberships m join organizations o on o.id = m.org_id and o.deleted_at is null
+        where m.user_id = s.user_id and not m.disabled
+        order by (m.org_id = ${session.wantedOrg}::uuid) is true desc, m.last_used_at desc nulls last, m.created_at, m.org_id limit 1
+      ) m on true
+    where s.id = ${session.id} and s.user_id = ${session.userId}`;
+  return row;
+}
+
+/** Puts the next token in the place of the current one; answers when, or undefined when the token is not the current one of a living session. */
+export async function rotateSession(sql: Sql, { sessionId, oldHash, newHash, device }: Rotation): Promise<{ userId: string; rotatedAt: Date } | undefined> {
+  const [row] = await sql<{ userId: string; rotatedAt: Date }[]>`
+    update sessions s
+    set token_hash = ${newHash}, previous_token_hash = s.token_hash, rotated_at = now(), last_used_at = now(), expires_at = now() + interval '30 days',
+      user_agent = ${device.userAgent}, ip = ${device.ip}
+    from users u
+    where s.id = ${sessionId} and s.token_hash = ${oldHash} and s.revoked_at is null and s.expires_at > now() and u.id = s.user_id and u.deleted_at is null
+    returning s.user_id as "userId", s.rotated_at as "rotatedAt"`;
+  return row;
+}
+
+/** The rotation that this token has just been through, for the same agent and address within 10 s (S39). */
+export async function recentRotation(sql: Sql, { sessionId, oldHash, device }: Rotation): Promise<{ userId: string; rotatedAt: Date } | undefined> {
+  const [row] = await sql<{ userId: string; rotatedAt: Date }[]>`
+    select s.user_id as "userId", s.rotated_at as "rotatedAt"
+    from sessions s join users u on u.id = s.user_id and u.deleted_at is null
+    where s.id = ${sessionId} and s.previous_token_hash = ${oldHash} and s.revoked_at is null and s.expires_at > now()
+      and s.rotated_at > now() - interval '10 seconds' and s.user_agent = ${device.userAgent} and s.ip = ${device.ip}`;
+  return row;
+}
+
+/** A token of ours that is neither the current one nor within its grace has been stolen, or was stolen from: the session ends. */
+export const revokeStolen = (sql: Sql, sessionId: string) => sql`update sessions set revoked_at = now() where id = ${sessionId} and revoked_at is null`;
+
+export const sessionsOf = (sql: Sql, userId: string) => sql<SessionRow[]>`
+  select id, user_agent as "userAgent", ip, last_used_at as "lastUsedAt", created_at as "createdAt"
+  from sessions where user_id = ${userId} and revoked_at is null and expires_at > now() order by last_used_at desc, id desc`;
+
+/** True when the session is one of the user's, revoked before or not. */
+export async function revokeSession(sql: Sql, userId: string, sessionId: string): Promise<boolean> {
+  const rows = await sql`update sessions set revoked_at = coalesce(revoked_at, now()) where id = ${sessionId} and user_id = ${userId} returning 1`;
+  return rows.length > 0;
+}
+
+export async function revokeSessions(sql: Sql, userId: string): Promise<number> {
+  const rows = await sql`update sessions set revoked_at = now() where user_id = ${userId} and revoked_at is null and expires_at > now() returning 1`;
+  return rows.length;
+}
+
+/** Use of sessions: the session slides on, the user was online, the org is the one last used. */
+export async function noteSessions(sql: Sql, uses: readonly SessionUse[]): Promise<void> {
+  const ordered = uses.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : 1));
+  const columns = [ordered.map((use) => use.sessionId), ordered.map((use) => use.userId), ordered.map((use) => use.orgId)] as const;
+  await sql`
+    with used as (
+      select * from unnest(${columns[0]}::uuid[], ${columns[1]}::uuid[], ${columns[2]}::uuid[]) as t (session_id, user_id, org_id)
+    ), session as (
+      update sessions s set last_used_at = now(), expires_at = now() + interval '30 days' from used where s.id = used.session_id and s.revoked_at is null
+    ), person as (
+      update users u set last_online = now() from used where u.id = used.user_id
+    )
+    update memberships m set last_used_at = now() from used where m.org_id = used.org_id and m.user_id = used.user_id`;
+}
