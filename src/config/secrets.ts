@@ -1,0 +1,45 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { encryptionKey } from '../kernel/index.ts';
+
+export interface Secrets { jwt: string; encryptionKey: Buffer; webhookSigning: string }
+
+const FILE = 'jwt-secret';
+
+/** The secret that an earlier start made in this folder, if it can be read. */
+export function keptSecret(folder: string): string | undefined {
+  try {
+    return readFileSync(join(folder, FILE), 'utf8').trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Outside production: one random secret per data folder, so that sessions and sealed values outlive a restart. Several processes may ask at once. */
+export function keepSecret(folder: string): string {
+  const known = keptSecret(folder);
+  if (known) return known;
+  const draft = join(folder, `${FILE}.${process.pid}`);
+  try {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600 });
+    linkSync(draft, join(folder, FILE)); // whole or not at all, and never over another's
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw new Error(`No secret can be kept in ${folder}. Set JWT_SECRET, or let DATA_FOLDER name a folder that can be written.`, { cause: error });
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  const kept = keptSecret(folder);
+  if (!kept) throw new Error(`The secret in ${join(folder, FILE)} cannot be read. Start as the user who owns it, or set JWT_SECRET.`);
+  return kept;
+}
+
+/** The three secrets of the service from what was given; the rules of the interface say what stands in for a missing one. */
+export function deriveSecrets(jwt: string, key: string | undefined, webhookSigning: string | undefined): Secrets {
+  return {
+    jwt,
+    encryptionKey: key === undefined ? createHash('sha256').update(jwt).digest() : encryptionKey(key),
+    webhookSigning: webhookSigning ?? jwt,
+  };
+}
