@@ -18,10 +18,10 @@ export function parseCookies(header: string | undefined): Readonly<Record<string
 export function commonDomain(frontendUrl: string, backendUrl: string): string | undefined {
   const [front, back] = [new URL(frontendUrl).hostname, new URL(backendUrl).hostname];
   if (front === back || isIP(front) || isIP(back)) return undefined;
-  const [a, b] = [front.split('.').reverse(), back.split('.').reverse()];
+  const [a, b] = [front.split('.').toReversed(), back.split('.').toReversed()];
   let shared = 0;
   while (shared < a.length && shared < b.length && a[shared] === b[shared]) shared += 1;
-  return shared >= 2 ? a.slice(0, shared).reverse().join('.') : undefined;
+  return shared >= 2 ? a.slice(0, shared).toReversed().join('.') : undefined;
 }
 
 export interface CookieOptions { maxAgeSeconds?: number; httpOnly?: boolean }

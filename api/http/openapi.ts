@@ -15,7 +15,12 @@ const SECURITY: Record<Exclude<AuthKind, 'none'>, readonly string[]> = {
 
 /** A schema as JSON Schema 2020-12; what has no form there (dates made from text, refinements) is described by what is sent. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: ({ zodSchema, jsonSchema }) => void (zodSchema._zod.def.type === 'date' && Object.assign(jsonSchema, { type: 'string', format: 'date-time' })) });
+  const json: Json = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => void (zodSchema instanceof z.ZodDate && Object.assign(jsonSchema, { type: 'string', format: 'date-time' })),
+  });
+  delete json['$schema'];
   return json;
 }
 
@@ -40,7 +45,7 @@ function refusals(route: AnyRoute): number[] {
     ...(route.path.includes(':') ? [404] : []),
     ...(route.idempotent ? [409, 422] : []),
     ...(route.body || route.input === 'stream' ? [413, 415] : []),
-  ].sort((a, b) => a - b);
+  ].toSorted((a, b) => a - b);
 }
 
 function requestBody(route: AnyRoute): Json | undefined {
@@ -92,7 +97,7 @@ export function openApi(routes: readonly AnyRoute[], { prefix = '/', version = '
   const paths: Record<string, Json> = {};
   const shown = routes.filter((route) => route.path.startsWith(prefix)).toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   for (const route of shown) (paths[route.path.replace(/:(\w+)/g, '{$1}')] ??= {})[route.method] = operation(route);
-  const codes = [...new Set(shown.flatMap(refusals))].sort((a, b) => a - b);
+  const codes = [...new Set(shown.flatMap(refusals))].toSorted((a, b) => a - b);
   return {
     openapi: '3.1.0',
     info: { title: prefix === '/' ? 'Rookery' : 'Rookery public API', version },

@@ -36,8 +36,8 @@ export default [
     limit: '5/minute',
     body: NewUser,
     answer: z.object({ register: z.literal(true) }).extend(ReturnedTokens.shape),
-    async handle({ ctx, body: { provider: _, returnToken = false, ...person }, request, reply }) {
-      const credentials = await ctx.auth.register(person, device(request));
+    async handle({ ctx, body: { email, password, company, name, timezone: zone, returnToken = false }, request, reply }) {
+      const credentials = await ctx.auth.register({ email, password, company, name, timezone: zone }, device(request));
       return logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured });
     },
     present: (tokens) => ({ register: true as const, ...tokens }),

@@ -1,18 +1,30 @@
 import type { AnyRoute } from '../http/route.ts';
 import auth from './auth.ts';
+import files from './files.ts';
 import health from './health.ts';
 import { openApiRoutes } from './openapi.ts';
+import integrations from './integrations.ts';
 import orgs from './orgs.ts';
+import publicIntegrations from './public-v1/integrations.ts';
 import publicIsConnected from './public-v1/is-connected.ts';
+import publicMedia from './public-v1/media.ts';
+import sandbox from './sandbox.ts';
+import uploads from './uploads.ts';
 import user from './user.ts';
 import wellKnown from './well-known.ts';
 
 /** Every route of the API: one line for each file. */
 export const routes: readonly AnyRoute[] = [
   ...auth,
+  ...files,
   ...health,
+  ...integrations,
   ...orgs,
+  ...publicIntegrations,
   ...publicIsConnected,
+  ...publicMedia,
+  ...sandbox,
+  ...uploads,
   ...user,
   ...wellKnown,
   ...openApiRoutes(() => routes),

@@ -91,17 +91,17 @@ export function openApiKeys({ sql, clock, failed }: { sql: Database; clock: Cloc
     },
 
     async rotate(orgId, userId, id, { name, expiresAt }) {
-      const { old, made } = await sql.begin(async (tx) => {
+      const rotated = await sql.begin(async (tx) => {
         const old = await store.keyForUpdate(tx, orgId, userId, id);
         if (!old) throw notFound();
         if (old.revoked) throw new AppError('conflict', 'This API key is revoked already');
         const { row, made } = make(name ?? old.name, expiresAt);
         await store.revokeKey(tx, orgId, userId, id);
         await store.insertKey(tx, orgId, userId, row);
-        return { old, made };
+        return { old: old.keyHash, made };
       });
-      forget(old.keyHash);
-      return made;
+      forget(rotated.old);
+      return rotated.made;
     },
 
     async revoke(orgId, userId, id) {

@@ -30,10 +30,11 @@ function object(part: string): Record<string, unknown> | undefined {
 
 const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
 
+const seconds = (at: Date) => Math.floor(at.getTime() / 1000);
+
 /** Signs and checks our own tokens: HS256 over the UTF-8 bytes of JWT_SECRET and nothing else (S28, S247, S248). */
 export function openTokens({ secret, clock }: { secret: string; clock: Clock }) {
   const key = createSecretKey(secret, 'utf8');
-  const seconds = (at: Date) => Math.floor(at.getTime() / 1000);
 
   /** The claims of a well-formed, well-signed, living token of this audience; undefined for anything else. */
   async function verify(token: string, audience: Audience): Promise<Record<string, unknown> | undefined> {

@@ -20,7 +20,7 @@ export const presentSelf = (row: SelfRow) => ({
   orgId: row.orgId,
   orgName: row.orgName,
   role: row.roleKey,
-  permissions: [...permissionsOf(row.roleKey, row.isSuperAdmin)].sort(),
+  permissions: [...permissionsOf(row.roleKey, row.isSuperAdmin)].toSorted(),
   tier: 'AGENCY' as const,
   isLifetime: false,
   isTrialing: false,

@@ -22,14 +22,15 @@ interface Options {
   context?: (base: Context) => Partial<Context>;
 }
 
+const failed = (error: unknown) => {
+  throw error;
+};
+
 /** The real app on a free port of 127.0.0.1, over a real database; what the routes of a test need beyond identity it brings itself. */
 export async function testApp({ sql, env = {}, routes, context: more = () => ({}) }: Options) {
   const { config } = readConfig({ JWT_SECRET, PORT: '0', BACKEND_LISTEN_HOST: '127.0.0.1', RATE_LIMIT_SCALE: '1000', ...env });
   const clock = systemClock;
   const identity = openIdentity({ sql, registrationDisabled: config.registration.disabled });
-  const failed = (error: unknown) => {
-    throw error;
-  };
   const auth = openAuth({ sql, clock, identity, jwtSecret: config.secrets.jwt, disallowPlus: config.registration.disallowPlus, failed });
   const base = {
     config, clock, sql, identity, auth,
