@@ -298,7 +298,7 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
   async function putBack(rows: readonly Row[]): Promise<void> {
     const waiting = rows.filter((row) => near.get(reminderKey(row.type, row.id, row.name))?.place !== 'heap');
     try {
-      await Promise.all(waiting.map((row) => changeReminders(sql, { kind: 'set', row })));
+      await Promise.all(waiting.map((row) => changeReminders(sql, { kind: 'set', row }).then(() => remember(row))));
     } catch (error) {
       log.warn({ err: error, nudges: rows.length }, 'Nudges that had no turn yet are left to the reconciler');
     }
