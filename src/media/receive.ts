@@ -35,8 +35,28 @@ export async function receive(source: AsyncIterable<Uint8Array>, folder: string,
 
 const FIELDS = ['preventSave', 'folder'];
 
-/** Reads a multipart body with one `file`, streaming it to disk. The request is read no further than the first fault. */
+const DRAINED = 16 * 1024 * 1024;
+/** Reads on and throws away, so that a client that is still sending gets to read its answer; one that does not end is cut off. */
+function drain(request: IncomingMessage): void {
+  let size = 0;
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > DRAINED) request.destroy();
+  });
+  request.resume();
+}
+
+/** Reads a multipart body with one `file`, streaming it to disk. Nothing is kept after the first fault. */
 export async function receiveUpload(request: IncomingMessage, folder: string, maxBytes: number): Promise<Upload> {
+  try {
+    return await readForm(request, folder, maxBytes);
+  } catch (error) {
+    if (!request.readableEnded) drain(request);
+    throw error;
+  }
+}
+
+async function readForm(request: IncomingMessage, folder: string, maxBytes: number): Promise<Upload> {
   if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? '')) throw new AppError('unsupported_media', 'Send the file as multipart/form-data in the field `file`');
   if (Number(request.headers['content-length']) > maxBytes + 65_536) throw tooLarge(maxBytes); // the rest of the form is far smaller than that
   const form = openForm(request, maxBytes);
@@ -53,6 +73,7 @@ export async function receiveUpload(request: IncomingMessage, folder: string, ma
     form.on('close', done).on('error', fail);
     request.once('error', stop).once('aborted', () => stop(new AppError('invalid_request', 'The upload was cut off')));
     form.on('field', (name, value, { nameTruncated, valueTruncated }) => {
+      if (name === 'file' && !nameTruncated) return; // a part without a file name: nothing was chosen
       if (!FIELDS.includes(name) || nameTruncated) errors.push({ field: name, message: `property ${name} should not exist`, rule: 'unknown' });
       else if (valueTruncated || Buffer.byteLength(value) > 255) errors.push({ field: name, message: `${name}: at most 255 bytes`, rule: 'too_big' });
       else fields[name] = value;

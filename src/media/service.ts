@@ -99,13 +99,13 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
     }
   }
 
-  async function fetchFile(url: string): Promise<Received & { finalUrl: string }> {
+  async function fetchFile(url: string): Promise<Received> {
     const answer = await outbound.stream(url, { maxBytes, timeoutMs: 120_000 });
     if (answer.status !== 200) {
       answer.cancel();
       throw new FetchRefused(answer.status);
     }
-    return { ...(await receive(answer.body, incoming, maxBytes)), finalUrl: answer.url };
+    return receive(answer.body, incoming, maxBytes);
   }
 
   /** A copy of an outside address that is fresh enough, fetched now when there is none. */
@@ -113,7 +113,7 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
     const known = await store.freshCopy(sql, orgId, url, COPY_FRESH_MS);
     if (known) return known;
     await using received = await fetchFile(url);
-    return keep(orgId, received, { name: nameOfUrl(url), folder: null, listed: false, sourceUrl: url });
+    return await keep(orgId, received, { name: nameOfUrl(url), folder: null, listed: false, sourceUrl: url }); // awaited here: its bytes go when this ends
   }
 
   /** The file of the organization that each item names; undefined where it lies outside. An id or an own path that is no file of it is null. */

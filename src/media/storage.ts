@@ -22,7 +22,8 @@ export interface Stored extends AsyncDisposable {
   read(range?: { start: number; end: number }): Readable;
 }
 
-const isMissing = (error: unknown) => error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR'].includes(String(error.code));
+const MISSING = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'];
+const isMissing = (error: unknown) => typeof error === 'object' && error !== null && 'code' in error && MISSING.includes(String(error.code));
 
 function stored(handle: FileHandle, { size, mtime }: Stats): Stored {
   return {
