@@ -1,0 +1,158 @@
+// Runs before `npm start` and the others, with whatever Node (18 or newer) and npm are there: installs what the lockfile names,
+// when that is not what lies in node_modules. Nothing to do: no word, no network. May be interrupted and run side by side.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = process.env.ROOKERY_INSTALL_ROOT ?? join(dirname(fileURLToPath(import.meta.url)), '..');
+const MODULES = join(ROOT, 'node_modules');
+const STAMP = join(MODULES, '.rookery-install');
+const LOCK = join(ROOT, '.cache', 'install.lock');
+const NODE = join(MODULES, '.bin', process.platform === 'win32' ? 'node.cmd' : 'node');
+const LOCK_STALE_MS = 30_000;
+
+const say = (line) => process.stderr.write(`${line}\n`);
+const fail = (line) => {
+  say(line);
+  process.exit(1);
+};
+const wanted = () => createHash('sha256').update(readFileSync(join(ROOT, 'package.json'))).update(readFileSync(join(ROOT, 'package-lock.json'))).digest('hex');
+const read = (file) => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+};
+const isInstalled = () => read(STAMP) === wanted() && existsSync(NODE);
+
+/** What npm itself wrote down after its last whole run: true when every package is there in the locked version. */
+function matchesLockfile() {
+  try {
+    const locked = JSON.parse(read(join(ROOT, 'package-lock.json'))).packages;
+    const there = JSON.parse(read(join(MODULES, '.package-lock.json'))).packages;
+    const needed = Object.entries(locked).filter(([path]) => path !== '');
+    return (
+      needed.every(([path, { version, integrity, optional, link }]) => {
+        const found = there[path];
+        return found ? found.version === version && found.integrity === integrity && (link || existsSync(join(ROOT, path))) : optional === true;
+      }) && Object.keys(there).every((path) => path in locked)
+    );
+  } catch {
+    return false;
+  }
+}
+
+function stamp() {
+  const draft = `${STAMP}.${process.pid}`;
+  writeFileSync(draft, wanted());
+  renameSync(draft, STAMP);
+}
+
+/** Node 24 comes as an npm package, whose install script puts the program in place. */
+function checkNode() {
+  const said = existsSync(NODE) ? spawnSync(NODE, ['--version'], { encoding: 'utf8', shell: process.platform === 'win32' }).stdout?.trim() : '';
+  if (!said?.startsWith('v24.'))
+    fail(`Node 24 did not arrive in node_modules/.bin (${said || 'nothing there'}): install scripts seem to be switched off. Run: npm rebuild node --ignore-scripts=false`);
+}
+
+const alive = (pid) => {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+};
+
+/** Held by one run at a time, renewed while it lasts; a run that died leaves one that is taken over. */
+async function takeLock() {
+  mkdirSync(dirname(LOCK), { recursive: true });
+  for (let told = false; ; ) {
+    try {
+      writeFileSync(LOCK, String(process.pid), { flag: 'wx' });
+      break;
+    } catch (error) {
+      if (error.code !== 'EEXIST') fail(`Cannot install: ${LOCK} cannot be written (${error.code}).`);
+    }
+    const holder = Number(read(LOCK));
+    const age = Date.now() - (statSync(LOCK, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    if (age > LOCK_STALE_MS || (holder > 0 && !alive(holder))) {
+      const taken = `${LOCK}.${process.pid}`;
+      try {
+        renameSync(LOCK, taken); // only one of several can
+        rmSync(taken, { force: true });
+      } catch {
+        // another run was faster
+      }
+      continue;
+    }
+    if (!told) say(`Another install is under way (process ${holder}), waiting for it.`);
+    told = true;
+    await new Promise((done) => setTimeout(done, 300));
+  }
+  const renew = setInterval(() => {
+    try {
+      utimesSync(LOCK, new Date(), new Date());
+    } catch {
+      // it was taken away; what counts is the stamp
+    }
+  }, 3_000);
+  return () => {
+    clearInterval(renew);
+    if (Number(read(LOCK)) === process.pid) rmSync(LOCK, { force: true });
+  };
+}
+
+/** npm as it was called, else the one on the path. Development packages too: what runs here is what is tested here. */
+function npmCi(onChild) {
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
+  const npm = process.env.npm_execpath;
+  const env = { ...process.env, NODE_OPTIONS: '' };
+  const [command, all] = npm?.endsWith('.js') ? [process.execPath, [npm, ...args]] : ['npm', args];
+  return new Promise((done) => {
+    const child = spawn(command, all, { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' && command === 'npm' });
+    onChild(child);
+    child.on('error', (error) => (say(error.code === 'ENOENT' ? 'There is no npm on the path.' : error.message), done(1)));
+    child.on('close', (code, signal) => done(signal ? 130 : code));
+  });
+}
+
+async function main() {
+  if (Number(process.versions.node.split('.')[0]) < 18) fail(`Node 18 or newer is needed to install; this is ${process.version}.`);
+  if (isInstalled()) return;
+  if (!existsSync(join(ROOT, 'package-lock.json'))) fail('There is no package-lock.json: this is not a whole checkout.');
+
+  const release = await takeLock();
+  let child;
+  const interrupted = (signal) => {
+    if (child) child.kill(signal); // the end follows below
+    else {
+      release();
+      process.exit(130);
+    }
+  };
+  process.on('SIGINT', () => interrupted('SIGINT'));
+  process.on('SIGTERM', () => interrupted('SIGTERM'));
+  process.on('exit', release);
+
+  if (isInstalled()) return release(); // by the run that we waited for
+  if (!matchesLockfile() || !existsSync(NODE)) {
+    const started = Date.now();
+    say('Installing what package-lock.json names (once; a minute or so) …');
+    const status = await npmCi((one) => (child = one));
+    child = undefined;
+    if (status !== 0) {
+      say(status === 130 ? 'Interrupted. Run it again: it starts from the beginning.' : 'npm ci failed, see above. It needs the network or a filled npm cache this one time. Run it again when that is there.');
+      release();
+      process.exit(status || 1);
+    }
+    say(`Installed in ${Math.round((Date.now() - started) / 1000)} s.`);
+  }
+  checkNode();
+  stamp();
+  release();
+}
+
+await main();

@@ -1,0 +1,62 @@
+import { pino, type Logger } from 'pino';
+import { redact, redactText } from './redact.ts';
+
+/** What every room is handed. Detail first, then one sentence without values in it; an error goes in as `err`. */
+export interface Log {
+  debug(detail: object, message: string): void;
+  info(detail: object, message: string): void;
+  warn(detail: object, message: string): void;
+  error(detail: object, message: string): void;
+}
+
+/** One child per room; a new one is added here. */
+export const ROOMS = ['start', 'http', 'actors', 'posts', 'channels', 'webhooks', 'media', 'outbox', 'providers', 'auth', 'cache', 'database', 'sandbox', 'events'] as const;
+export type Room = (typeof ROOMS)[number];
+
+export interface Logs {
+  of(room: Room): Log;
+}
+
+interface Options {
+  level: string;
+  /** `plain`: lines for a person; `json`: one object a line. */
+  format: 'json' | 'plain';
+  /** In every line, for example the incarnation of the process. */
+  base?: Record<string, string>;
+  write?: (line: string) => void;
+}
+
+const standardOut = (line: string) => void process.stdout.write(line);
+
+/** The log of a process: JSON lines with the time as ISO 8601, or plain ones; nothing secret gets through (`redact.ts`). */
+export function openLogs({ level, format, base = {}, write = standardOut }: Options): Logs {
+  const root: Logger = pino(
+    {
+      level,
+      base,
+      messageKey: 'message',
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: (error: unknown) => error }, // made plain below, together with all the rest
+      formatters: { level: (label) => ({ level: label }) },
+      hooks: {
+        logMethod([detail, message], method) {
+          method.apply(this, [redact(detail) as object, redactText(String(message))]);
+        },
+      },
+    },
+    { write: format === 'plain' ? (line: string) => write(plainLine(line)) : write },
+  );
+  const children = Object.fromEntries(ROOMS.map((room) => [room, root.child({ room })])) as Record<Room, Logger>;
+  return { of: (room) => children[room] };
+}
+
+interface Line { level: string; time: string; room?: string; message?: string; err?: { message?: string; stack?: string; cause?: { message?: string } } }
+
+/** `12:03:04.123 WARN  posts  slots could not be prolonged  slots=3`, and below it what went wrong. */
+export function plainLine(json: string): string {
+  const { level, time, room = '', message = '', err, ...detail } = JSON.parse(json) as Line;
+  const values = Object.entries(detail).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const head = [time.slice(11, 23), level.toUpperCase().padEnd(5), room.padEnd(8), message].join(' ');
+  const trouble = err ? [`\n    ${level === 'error' || level === 'fatal' ? (err.stack ?? err.message ?? JSON.stringify(err)) : (err.message ?? JSON.stringify(err))}`, err.cause?.message ? `\n    because: ${err.cause.message}` : ''] : [];
+  return `${[head, ...values].join('  ')}${trouble.join('')}\n`;
+}
