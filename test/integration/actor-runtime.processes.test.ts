@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { holdDatabase, placement } from '../../src/actor-runtime/index.ts';
+import { openDatabase } from '../../src/db/index.ts';
+import { systemClock } from '../../src/kernel/index.ts';
+import { testDatabase } from '../support/database.ts';
+import { takeDatabaseAway } from '../support/embedded-harness.ts';
+import { eventually } from '../support/eventually.ts';
+import { startHostProcess } from '../support/host-process.ts';
+import { createLedger, readLedger } from '../support/ledger-actor.ts';
+import { quietLog } from '../support/quiet-log.ts';
+
+const RETRY_MS = 100;
+const soon = (ms: number) => new Date(Date.now() + ms);
+const at = (id: string) => ({ type: 'Ledger', id });
+
+describe('the embedded engine as a process', () => {
+  let database: Awaited<ReturnType<typeof testDatabase>>;
+  const start = () => startHostProcess({ databaseUrl: database.url, retryMs: RETRY_MS });
+  const lines = async (actor: string) => (await readLedger(database.sql)).filter((line) => line.actor === actor).map(({ text }) => text);
+
+  beforeAll(async () => {
+    database = await testDatabase();
+    await createLedger(database.sql);
+  }, 60_000);
+  afterAll(async () => database?.[Symbol.asyncDispose]());
+
+  test('`kill -9` with reminders pending: a restart is immediate, and none is lost', async () => {
+    const total = 500;
+    {
+      await using host = await start();
+      const reminders = Array.from({ length: total }, (_, n) => ({ ...at(`r${n}`), name: n % 2 ? 'ring' : 'poke', due: soon(600 + n * 2), data: n }));
+      await host.remind(reminders);
+      await sleep(900);
+      host.signal('SIGKILL');
+      await host.exited;
+    }
+    const fired = new Set((await readLedger(database.sql)).map(({ actor }) => actor));
+    expect(fired.size).toBeLessThan(total);
+    await using again = await start();
+    await eventually('every default reminder has fired', async () => {
+      const actors = new Set((await readLedger(database.sql)).map(({ actor }) => actor));
+      return Array.from({ length: total }, (_, n) => n).every((n) => n % 2 === 0 || actors.has(`r${n}`));
+    });
+    expect(await again.invoke(at('alive'), 'note', { text: 'x' })).toBe(again.incarnation);
+    await eventually('nothing waits any more', async () => (await database.sql`select from actor_reminders`).length === 0);
+  }, 60_000);
+
+  test('state survives `kill -9`', async () => {
+    {
+      await using host = await start();
+      for (let n = 1; n <= 3; n++) expect(await host.invoke(at('counter'), 'count', {})).toBe(n);
+      host.signal('SIGKILL');
+      await host.exited;
+    }
+    await using again = await start();
+    expect(await again.invoke(at('counter'), 'count', {})).toBe(4);
+  }, 60_000);
+
+  test('SIGTERM lets turns and background work end, then the process is gone', async () => {
+    await using host = await start();
+    await host.invoke(at('worker'), 'work', { ms: 600 });
+    const long = host.invoke(at('holder'), 'hold', { ms: 500 });
+    await eventually('the turn runs', async () => (await lines('holder')).includes('begin'));
+    host.signal('SIGTERM');
+    expect(await long).toBe(host.incarnation);
+    expect(await host.exited).toBe(0);
+    expect(await lines('holder')).toEqual(['begin', 'end']);
+    expect(await lines('worker')).toEqual(['worked']);
+    expect((await placement(database.sql)).some(({ incarnation }) => incarnation === host.incarnation)).toBe(false);
+  }, 60_000);
+
+  test('a second process on the same database is refused with a message that names Dapr, of either engine', async () => {
+    await using _host = await start();
+    await expect(start()).rejects.toThrow(/Dapr/);
+    const sql = openDatabase({ url: database.url, connections: 2 });
+    await expect(holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() })).rejects.toThrow(/embedded engine/);
+    await sql.end();
+  }, 60_000);
+
+  test('while a process on Dapr works, the embedded engine is refused; several on Dapr share', async () => {
+    const sql = openDatabase({ url: database.url, connections: 2 });
+    {
+      await using _first = await holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() });
+      await using _second = await holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() });
+      await expect(start()).rejects.toThrow(/Dapr/);
+    }
+    await using _host = await start();
+    await sql.end();
+  }, 60_000);
+
+  test('after the database was away the process holds it again', async () => {
+    await using host = await start();
+    await takeDatabaseAway(database.url, 800);
+    await eventually('the beat goes on', async () => (await host.beatAgeMs()) < 1_500);
+    await eventually('a second one is refused again', () => start().then(async (other) => (await other[Symbol.asyncDispose](), false), (error: unknown) => /Dapr/.test(String(error))));
+    expect(await host.invoke(at('after'), 'note', { text: 'x' })).toBe(host.incarnation);
+  }, 60_000);
+
+  test('a beat that does not reach the database grows old', async () => {
+    await using host = await start();
+    await database.sql.begin(async (transaction) => {
+      await transaction`lock table actor_hosts in exclusive mode`;
+      await eventually('the beat is old', async () => (await host.beatAgeMs()) > 2_000);
+    });
+    await eventually('it is young again', async () => (await host.beatAgeMs()) < 1_500);
+  }, 60_000);
+});
