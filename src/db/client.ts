@@ -4,6 +4,8 @@ import postgres from 'postgres';
 export type Sql = postgres.ISql<{}>;
 /** The client itself: what opens transactions and is closed at the end. */
 export type Database = postgres.Sql<{}>;
+/** A piece of SQL to be put into a statement. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 export type Json = postgres.JSONValue;
 
 export interface DatabaseOptions {

@@ -1,1 +1,7 @@
-export { NewWebhook, WebhookChange } from './input.ts';
+export { WEBHOOKS_TOPIC, webhooksConsumer } from './announce.ts';
+export { EVENT_TYPES } from './events.ts';
+export { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.ts';
+export { presentAttempt, presentEvent, presentWebhook, type WebhookView } from './present.ts';
+export type { PingResult } from './rules.ts';
+export { openWebhooks, type Webhooks, type WebhooksOptions } from './service.ts';
+export { overdueWebhooks } from './store.ts';

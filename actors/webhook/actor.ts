@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { implementFor, nudge, type Turn } from '../../src/actor-runtime/index.ts';
+import type { Webhooks } from '../../src/webhooks/index.ts';
+import { webhookActor } from './contract.ts';
+
+interface Needs { webhooks: Pick<Webhooks, 'deliver'> }
+type Here = Turn<typeof webhookActor.methods, unknown, undefined, Needs>;
+
+/** Sends what waits, beside the turn. The room keeps one round for each webhook: a second call only tells it to look again. */
+const deliver = async ({ id, ctx, beside }: Here): Promise<void> => beside(() => ctx.webhooks.deliver(id));
+
+export default implementFor<Needs>()(webhookActor, {
+  state: z.object({}),
+  methods: { deliver: (_, turn) => deliver(turn) },
+  reminders: { deliver: nudge(deliver) }, // carried by webhooks.due_at and its scan
+});

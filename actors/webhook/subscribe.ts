@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import type { Actors, Bus, RuntimeLog } from '../../src/actor-runtime/index.ts';
+import { WEBHOOKS_TOPIC } from '../../src/webhooks/index.ts';
+import { webhookActor } from './contract.ts';
+
+const Wake = z.object({ keys: z.array(z.string()) });
+
+/** Wakes the webhooks that the outbox has written deliveries for. Call it before the host starts; what is missed here is found by the reconciler. */
+export const wakeWebhooks = ({ bus, actors, log }: { bus: Bus; actors: Actors; log: Pick<RuntimeLog, 'warn'> }): void =>
+  bus.subscribe(WEBHOOKS_TOPIC, async (message) => {
+    const wake = Wake.safeParse(message);
+    if (!wake.success) return log.warn({ topic: WEBHOOKS_TOPIC }, 'A wake-up that cannot be read was dropped');
+    await Promise.all(wake.data.keys.map((key) => actors(webhookActor, key).deliver({}).catch((error: unknown) => log.warn({ key, error }, 'A webhook could not be woken'))));
+  });
