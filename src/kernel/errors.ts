@@ -47,9 +47,12 @@ export const limitExceeded = (limit: string, max: number) => new AppError('limit
 export const busy = (retryAfterMs: number) => new AppError('busy', 'Too much at once, try again shortly', { retryAfterMs });
 export const draining = () => new AppError('draining', 'This host is going away, try again shortly', { retryAfterMs: 1_000 });
 
-/** A body or an actor input that breaks its schema; `message` is that of the first fault (S6). */
-export const validationFailed = (errors: readonly FieldError[]) =>
-  new AppError(errors.every(({ rule }) => rule === 'unknown') ? 'unknown_field' : 'validation_failed', errors[0]?.message ?? 'Invalid input', { errors });
+/** A body or an actor input that breaks its schema. Unknown fields come first and give the code; `message` is that of the first fault (S6, S7). */
+export function validationFailed(errors: readonly FieldError[]): AppError {
+  const isUnknown = ({ rule }: FieldError) => rule === 'unknown';
+  const ordered = [...errors.filter(isUnknown), ...errors.filter((error) => !isUnknown(error))];
+  return new AppError(ordered[0] && isUnknown(ordered[0]) ? 'unknown_field' : 'validation_failed', ordered[0]?.message ?? 'Invalid input', { errors: ordered });
+}
 export const invalidField = (field: string, message: string, rule = 'invalid') => validationFailed([{ field, message, rule }]);
 
 /** What became of a provider call. Actors decide what follows; adapters only say which. */

@@ -34,6 +34,12 @@ test('unknown fields are named one by one [S7]', () => {
   ]);
 });
 
+test('an unknown field comes first among several faults and gives the code [S7]', () => {
+  const error = refusal({ name: '', posts: [], colour: 1 });
+  expect(error).toMatchObject({ code: 'unknown_field', message: 'property colour should not exist' });
+  expect((error.extra['errors'] as { field: string }[]).map(({ field }) => field)).toEqual(['colour', 'name']);
+});
+
 test('a business error survives the way over JSON', () => {
   const error = new AppError('limit_exceeded', 'Plan limit reached: channel (3)', { limit: 'channel', max: 3 });
   const back = AppError.fromJSON(JSON.parse(JSON.stringify(error)) as { code: 'limit_exceeded'; message: string });
