@@ -1,0 +1,459 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { CompactSign, SignJWT } from 'jose';
+import { newId, sha256 } from '../../src/kernel/index.ts';
+import { type Client, JWT_SECRET, type SignedUp, testApp, type TestApp } from '../support/app.ts';
+import { testDatabase } from '../support/database.ts';
+
+let db: Awaited<ReturnType<typeof testDatabase>>;
+let app: TestApp;
+let first: SignedUp;
+let ann: SignedUp;
+beforeAll(async () => {
+  db = await testDatabase();
+  app = await testApp({ sql: db.sql });
+  first = await app.signUp();
+  ann = await app.signUp();
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+});
+
+const address = () => `${randomUUID()}@example.com`;
+const person = () => ({ provider: 'LOCAL', email: address(), password: 'long enough', company: 'Acme' });
+const login = (client: Client, email: string, password = 'correct horse battery', more = {}) => client.post('/auth/login', { provider: 'local', email, password, ...more });
+
+describe('registration', () => {
+  test('makes user, profile, org and ownership, and logs in [S30, US1, US3, GN3, AU1]', async () => {
+    const client = app.client();
+    const given = { ...person(), name: ' Ann ', timezone: 'Europe/Paris' };
+    const { status, body } = await client.post('/auth/register', given);
+    expect([status, body]).toEqual([200, { register: true }]);
+    expect([...client.cookies.keys()]).toEqual(['auth', 'refresh', 'csrf_token']);
+    expect((await client.get('/user/self')).body).toMatchObject({ email: given.email, name: 'Ann', timezone: 'Europe/Paris', role: 'owner', orgName: 'Acme', isSuperAdmin: false, activated: true, providerName: 'local' });
+    const [user] = await db.sql`
+      select u.*, p.* from users u join user_profiles p on p.user_id = u.id where email = ${given.email}`;
+    expect(user).toMatchObject({ provider_name: 'local', is_super_admin: false, activated: true, ip: '127.0.0.1', timezone: 'Europe/Paris' });
+    expect(user!['password_hash']).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect(user!['provider_id']).toBe(user!['id']);
+  });
+  test('only the first user of an empty instance is super-admin, also when twenty register at once [S30]', async () => {
+    const empty = await testDatabase();
+    const young = await testApp({ sql: empty.sql });
+    try {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => young.client().post('/auth/register', person())));
+      expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+      expect(await empty.sql`select count(*)::int as count from users where is_super_admin`).toEqual([{ count: 1 }]);
+    } finally {
+      await young[Symbol.asyncDispose]();
+      await empty[Symbol.asyncDispose]();
+    }
+  });
+  test('an address exists once, whatever its case [S30, US2]', async () => {
+    const { status, body } = await app.client().post('/auth/register', { ...person(), email: ann.email.toUpperCase() });
+    expect([status, body.message]).toEqual([400, 'Email already exists']);
+    const email = address();
+    const both = await Promise.all([1, 2, 3, 4].map(() => app.client().post('/auth/register', { ...person(), email })));
+    expect(both.map((answer) => answer.status).toSorted()).toEqual([200, 400, 400, 400]);
+  });
+  test('without mail everybody is active at once [DE10]', async () => {
+    const client = app.client();
+    await client.post('/auth/register', person());
+    expect((await client.get('/user/self')).body.activated).toBe(true);
+  });
+  test('the same address at another provider is another user, whom a password does not log in [US2, S38]', async () => {
+    const id = newId();
+    const email = address();
+    await db.sql`insert into users (id, email, provider_name, provider_id, activated) values (${id}, ${email}, 'github', '77', true)`;
+    expect((await login(app.client(), email)).body.message).toBe('Invalid user name or password');
+    expect((await app.client().post('/auth/register', { ...person(), email })).status).toBe(200);
+  });
+  test.each([
+    ['provider', 'no such', 'custom'], ['provider', undefined, 'required'], ['provider', 7, 'invalid_type'],
+    ['email', 'x', 'invalid_format'], ['email', undefined, 'required'], ['email', `${'x'.repeat(250)}@example.com`, 'too_big'], ['email', null, 'invalid_type'], ['email', ['a@b.co'], 'invalid_type'],
+    ['email', 'a@b.co\u0000', 'invalid_characters'],
+    ['password', 'short', 'too_small'], ['password', 'x'.repeat(129), 'too_big'], ['password', undefined, 'required'], ['password', { $ne: 1 }, 'invalid_type'],
+    ['company', 'ab', 'too_small'], ['company', '   ', 'too_small'], ['company', 'x'.repeat(129), 'too_big'], ['company', 1, 'invalid_type'], ['company', undefined, 'required'],
+    ['name', 'x'.repeat(101), 'too_big'], ['name', false, 'invalid_type'],
+    ['timezone', 'Mars/Olympus', 'custom'], ['timezone', '+02:00', 'custom'], ['timezone', '', 'custom'], ['timezone', 1, 'invalid_type'],
+    ['returnToken', 'yes', 'invalid_type'], ['providerToken', 1, 'invalid_type'],
+    ['isSuperAdmin', true, 'unknown'], ['role', 'owner', 'unknown'], ['organizationId', 'x', 'unknown'], ['activated', true, 'unknown'], ['id', 'x', 'unknown'],
+  ])('%s = %j is refused: %s [S30, S6, X24, US4]', async (field, value, rule) => {
+    const before = await db.sql`select count(*) from users`;
+    const { status, body } = await app.client().post('/auth/register', { ...person(), [field]: value });
+    expect([status, body.errors]).toEqual([400, [{ field, message: expect.any(String), rule }]]);
+    expect(await db.sql`select count(*) from users`).toEqual(before);
+  });
+  test('can be switched off, but for the first user of an empty instance [S31, DE11, DE12]', async () => {
+    const empty = await testDatabase();
+    const closed = await testApp({ sql: empty.sql, env: { DISABLE_REGISTRATION: 'true' } });
+    try {
+      expect((await closed.client().get('/auth/can-register')).body).toEqual({ register: true });
+      const answers = await Promise.all(Array.from({ length: 8 }, () => closed.client().post('/auth/register', person())));
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 7 }, () => 400)]);
+      expect(answers.find(({ status }) => status === 400)!.body.message).toBe('Registration is disabled');
+      expect((await closed.client().get('/auth/can-register')).body).toEqual({ register: false });
+      expect((await app.client().get('/auth/can-register')).body).toEqual({ register: true });
+    } finally {
+      await closed[Symbol.asyncDispose]();
+      await empty[Symbol.asyncDispose]();
+    }
+  });
+  test('DISALLOW_PLUS refuses a plus before the at sign [S31, DE14]', async () => {
+    const strict = await testApp({ sql: db.sql, env: { DISALLOW_PLUS: 'true' } });
+    try {
+      const register = (email: string) => strict.client().post('/auth/register', { ...person(), email });
+      expect((await register(`a+b-${address()}`)).status).toBe(400);
+      expect((await register(address())).status).toBe(200);
+      expect((await app.client().post('/auth/register', { ...person(), email: `a+b-${address()}` })).status).toBe(200);
+    } finally {
+      await strict[Symbol.asyncDispose]();
+    }
+  });
+});
+
+describe('login', () => {
+  test('answers `login` and sets the cookies [S32, CS1, CS2, CS3, US6]', async () => {
+    const client = app.client();
+    const { status, body, headers } = await login(client, ann.email.toUpperCase());
+    expect([status, body]).toEqual([200, { login: true }]);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(client.csrf).toMatch(/^[0-9a-f]{64}$/);
+    expect(headers.getSetCookie().find((cookie) => cookie.startsWith('csrf_token='))).toMatch(/; Max-Age=2592000; /);
+    expect((await client.get('/user/self')).body.id).toBe(ann.userId);
+    const other = app.client();
+    await login(other, ann.email);
+    expect(other.csrf).not.toBe(client.csrf);
+  });
+  test('every failure has one answer: unknown, wrong password, other provider, a person without a password [S32, X15]', async () => {
+    const answers = await Promise.all([
+      login(app.client(), address()), login(app.client(), ann.email, 'wrong password'), login(app.client(), ann.email, 'correct horse battery', { provider: 'github' }),
+      login(app.client(), ''), login(app.client(), 'no address'), login(app.client(), ann.email, ''), login(app.client(), `${ann.email} `),
+    ]);
+    for (const { status, body } of answers) expect([status, body]).toEqual([400, { statusCode: 400, error: 'Bad Request', message: 'Invalid user name or password', msg: 'Invalid user name or password', code: 'invalid_request' }]);
+  });
+  test('an account that is not activated is told so [S32]', async () => {
+    const bob = await app.signUp();
+    await db.sql`update users set activated = false where id = ${bob.userId}`;
+    expect((await login(app.client(), bob.email)).body).toMatchObject({ activate: true, statusCode: 400 });
+    expect((await login(app.client(), bob.email, 'wrong password')).body.activate).toBeUndefined();
+  });
+  test('a deleted user cannot log in, and a session of theirs is none [S32]', async () => {
+    const bob = await app.signUp();
+    await db.sql`update users set deleted_at = now() where id = ${bob.userId}`;
+    expect((await login(app.client(), bob.email)).status).toBe(400);
+    expect((await bob.client.get('/user/self')).status).toBe(401);
+  });
+  test('`returnToken` adds what a client without cookies needs [S33, S29, S250, CS7]', async () => {
+    const { body, headers } = await login(app.client(), ann.email, undefined, { returnToken: true });
+    expect(body).toEqual({ login: true, accessToken: expect.any(String), refreshToken: expect.any(String), expiresIn: 2_592_000, csrfToken: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(headers.get('auth')).toBeNull();
+    const mobile = app.client();
+    for (const header of [body.accessToken, `Bearer ${body.accessToken}`]) {
+      const answer = await mobile.get('/user/self', { auth: header });
+      expect([answer.status, answer.headers.getSetCookie()]).toEqual([200, []]);
+    }
+    expect((await mobile.post('/user/api-keys', { name: 'mobile' }, { auth: body.accessToken })).status).toBe(201);
+  });
+  test.each([['email', 1], ['email', undefined], ['password', 1], ['password', undefined], ['password', 'x'.repeat(2000)], ['provider', undefined], ['provider', {}], ['returnToken', 1], ['isSuperAdmin', true], ['token', 'x']])(
+    '%s = %j is refused by name',
+    async (field, value) => {
+      const { status, body } = await app.client().post('/auth/login', { provider: 'local', email: ann.email, password: 'x', [field]: value });
+      expect([status, body.errors.map((error: { field: string }) => error.field)]).toEqual([400, [field]]);
+    },
+  );
+});
+
+describe('session token', () => {
+  const key = new TextEncoder().encode(JWT_SECRET);
+  const now = () => Math.floor(new Date().getTime() / 1000);
+  const base64 = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+  /** A token with any header and any payload, signed with our own secret over exactly these texts. */
+  const signed = (header: unknown, payload: unknown, secret: string | Buffer = JWT_SECRET, algorithm = 'sha256') => {
+    const input = `${base64(header)}.${base64(payload)}`;
+    return `${input}.${createHmac(algorithm, secret).update(input).digest('base64url')}`;
+  };
+  let bob: SignedUp;
+  let good: Record<string, unknown>;
+  let token: string;
+  beforeAll(async () => {
+    bob = await app.signUp();
+    token = bob.client.cookies.get('auth')!;
+    good = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
+  });
+  const H = { alg: 'HS256', typ: 'JWT' };
+  const claims = (more: Record<string, unknown>) => Object.fromEntries(Object.entries({ ...good, ...more }).filter(([, value]) => value !== undefined));
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const flip = (text: string, at: number) => text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1);
+
+  const asks = async (value: string) => [
+    await app.client().get('/user/self', { auth: value }),
+    await app.client().get('/user/self', { cookie: `auth=${value}` }),
+  ];
+
+  test('is HS256 with exactly these claims, and lives 30 days [S28, AU2, AU3]', () => {
+    expect(JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString())).toEqual(H);
+    expect(good).toEqual({ sub: bob.userId, sid: expect.any(String), aud: 'session', iat: expect.any(Number), exp: (good['iat'] as number) + 30 * 24 * 3600 });
+  });
+  test('one of the right form is accepted, whoever wrote it', async () => {
+    for (const value of [signed(H, claims({})), signed({ alg: 'HS256' }, claims({})), signed(H, claims({ nbf: now() - 5 })), signed(H, claims({ iat: now() + 30, exp: now() + 600 }))])
+      for (const { status } of await asks(value)) expect(status).toBe(200);
+  });
+  test('each request by cookie renews it, with a new expiry, and csrf_token with it [S26, AU4]', async () => {
+    const client = app.client();
+    client.cookies.set('auth', signed(H, claims({ iat: now() - 1000, exp: now() + 10 }))).set('csrf_token', 'a'.repeat(64));
+    await client.get('/user/self');
+    const renewed = JSON.parse(Buffer.from(client.cookies.get('auth')!.split('.')[1]!, 'base64url').toString());
+    expect(renewed.exp).toBeGreaterThan(now() + 29 * 24 * 3600);
+    expect(client.csrf).toBe('a'.repeat(64));
+    client.cookies.delete('csrf_token');
+    await client.get('/user/self');
+    expect(client.csrf).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  const bad: [string, () => string | Promise<string>][] = [
+    ...['none', 'None', 'NONE', 'nOnE', ''].map((alg): [string, () => string] => [`algorithm ${JSON.stringify(alg)} unsigned`, () => `${base64({ alg, typ: 'JWT' })}.${base64(good)}.`]),
+    ...['none', 'NONE', 'hs256', 'HS384', 'HS512', 'RS256', 'ES256', 'EdDSA'].map((alg): [string, () => string] => [`algorithm ${alg} with our signature`, () => signed({ alg, typ: 'JWT' }, good)]),
+    ['HS384 truly', () => signed({ alg: 'HS384', typ: 'JWT' }, good, JWT_SECRET, 'sha384')],
+    ['HS512 truly', () => signed({ alg: 'HS512', typ: 'JWT' }, good, JWT_SECRET, 'sha512')],
+    ['RS256 truly', () => new SignJWT(good).setProtectedHeader({ alg: 'RS256' }).sign(rsa.privateKey)],
+    ['a public key as secret', () => signed(H, good, rsa.publicKey.export({ type: 'spki', format: 'pem' }) as string)],
+    ['another deployment', () => signed(H, good, 'another-secret-that-is-long-enough-too')],
+    ['an empty secret', () => signed(H, good, '')],
+    ['no alg', () => signed({ typ: 'JWT' }, good)],
+    ['alg as array', () => signed({ alg: ['HS256'], typ: 'JWT' }, good)],
+    ['another typ', () => signed({ alg: 'HS256', typ: 'at+jwt' }, good)],
+    ['no exp', () => signed(H, claims({ exp: undefined }))],
+    ['exp as text', () => signed(H, claims({ exp: String(now() + 600) }))],
+    ['exp null', () => signed(H, claims({ exp: null }))],
+    ['exp past', () => signed(H, claims({ exp: now() - 1 }))],
+    ['exp now', () => signed(H, claims({ exp: now() }))],
+    ['exp negative', () => signed(H, claims({ exp: -1 }))],
+    ['exp zero', () => signed(H, claims({ exp: 0 }))],
+    ['exp broken', () => signed(H, claims({ exp: now() + 600.5 }))],
+    ['exp infinite', () => signed(H, JSON.stringify(good).replace(/"exp":\d+/, '"exp":1e999'))],
+    ['exp far ahead', () => signed(H, claims({ exp: now() + 32 * 24 * 3600 }))],
+    ['exp in milliseconds', () => signed(H, claims({ exp: (now() + 600) * 1000 }))],
+    ['no iat', () => signed(H, claims({ iat: undefined }))],
+    ['iat as text', () => signed(H, claims({ iat: String(now()) }))],
+    ['iat ahead', () => signed(H, claims({ iat: now() + 120 }))],
+    ['nbf ahead', () => signed(H, claims({ nbf: now() + 120 }))],
+    ['nbf as text', () => signed(H, claims({ nbf: 'now' }))],
+    ['kid as path', () => signed({ ...H, kid: '../../../../dev/null' }, good)],
+    ['kid as SQL', () => signed({ ...H, kid: "x' or 1=1 --" }, good)],
+    ['jku', () => signed({ ...H, jku: `${app.address}/keys` }, good)],
+    ['x5u', () => signed({ ...H, x5u: `${app.address}/cert` }, good)],
+    ['jwk', () => signed({ ...H, jwk: { kty: 'oct', k: base64(JWT_SECRET) } }, good)],
+    ['x5c', () => signed({ ...H, x5c: ['x'] }, good)],
+    ['crit', () => signed({ ...H, crit: ['exp'] }, good)],
+    ['b64=false', () => signed({ ...H, b64: false, crit: ['b64'] }, good)],
+    ['cty', () => signed({ ...H, cty: 'JWT' }, good)],
+    ['zip', () => signed({ ...H, zip: 'DEF' }, good)],
+    ['a claim twice', () => signed(H, `${JSON.stringify(good).slice(0, -1)},"sub":"${first.userId}"}`)],
+    ['alg twice', () => signed('{"alg":"none","alg":"HS256","typ":"JWT"}', good)],
+    ['no signature', () => `${token.split('.').slice(0, 2).join('.')}.`],
+    ['no third part', () => token.split('.').slice(0, 2).join('.')],
+    ['a fourth part', () => `${token}.${token.split('.')[2]}`],
+    ['five parts', () => `${token}.a.b`],
+    ['a truncated signature', () => token.slice(0, -4)],
+    ['a longer signature', () => `${token}AAAA`],
+    ['a changed signature', () => flip(token, token.length - 10)],
+    ['a changed payload', () => flip(token, token.indexOf('.') + 30)],
+    ['stray bits in the last character', () => `${token.slice(0, -1)}${String.fromCharCode(token.charCodeAt(token.length - 1) + 1)}`],
+    ['padding', () => `${token}=`],
+    ['standard base64', () => token.replace(/-/g, '+').replace(/_/g, '/').replace(/\.([^.]+)$/, '.+/$1')],
+    ['white space inside', () => token.replace('.', '. ')],
+    ['trailing data', () => `${token}%00`],
+    ['payload is an array', () => signed(H, '[]')],
+    ['payload is null', () => signed(H, 'null')],
+    ['payload is text', () => signed(H, '"x"')],
+    ['payload is no JSON', () => signed(H, '{')],
+    ['an empty payload', async () => new CompactSign(new Uint8Array()).setProtectedHeader({ alg: 'HS256' }).sign(key)],
+    ...['extension', 'activate', 'reset', 'invite', 'oauth-state', 'collab', 'lifetime', 'impersonate'].map((aud): [string, () => string] => [`audience ${aud}`, () => signed(H, claims({ aud }))]),
+    ['audience as a list', () => signed(H, claims({ aud: ['session'] }))],
+    ['audience in another case', () => signed(H, claims({ aud: 'Session' }))],
+    ['no audience', () => signed(H, claims({ aud: undefined }))],
+    ['no sub', () => signed(H, claims({ sub: undefined }))],
+    ['sub of another user', () => signed(H, claims({ sub: first.userId }))],
+    ['sub as SQL', () => signed(H, claims({ sub: "' or 1=1" }))],
+    ['sub as object', () => signed(H, claims({ sub: { $ne: null } }))],
+    ['no sid', () => signed(H, claims({ sid: undefined }))],
+    ['an unknown sid', () => signed(H, claims({ sid: newId() }))],
+    ['sid as number', () => signed(H, claims({ sid: 1 }))],
+    ['empty', () => ''],
+    ['dots', () => '..'],
+    ['an API key', async () => (await bob.withKey()).key],
+    ['very long', () => `${token}${'A'.repeat(8_000)}`],
+  ];
+  test.each(bad)('%s is refused, alike in cookie and header [AU2, AU5, S28, S247, S248, S249, X8, X9]', async (_, make) => {
+    const value = await make();
+    for (const { status, body } of await asks(value)) {
+      expect([status, body]).toEqual([401, { statusCode: 401, error: 'Unauthorized', message: 'Log in first', msg: 'Log in first', code: 'unauthenticated' }]);
+    }
+  });
+  test('there are enough of these classes', () => expect(bad.length).toBeGreaterThanOrEqual(60));
+
+  test('of a revoked session is refused at once and never renewed; only this is told apart [S28, S249]', async () => {
+    const eve = await app.signUp();
+    const stolen = eve.client.cookies.get('auth')!;
+    await db.sql`update sessions set revoked_at = now() where user_id = ${eve.userId}`;
+    const { status, body, headers } = await app.client().get('/user/self', { cookie: `auth=${stolen}` });
+    expect([status, body.code, headers.getSetCookie()]).toEqual([401, 'session_revoked', []]);
+  });
+  test('of someone disabled in every org, or removed, is refused [S53]', async () => {
+    const eve = await app.signUp();
+    await db.sql`update memberships set disabled = true where user_id = ${eve.userId}`;
+    expect((await eve.client.get('/user/self')).status).toBe(401);
+    await db.sql`update memberships set disabled = false where user_id = ${eve.userId}`;
+    expect((await eve.client.get('/user/self')).status).toBe(200);
+    await db.sql`delete from memberships where user_id = ${eve.userId}`;
+    expect((await eve.client.get('/user/self')).status).toBe(401);
+  });
+  test('a header that fails is not saved by a good cookie; API keys open no console route [S14]', async () => {
+    const program = await bob.withKey();
+    expect((await bob.client.get('/user/self', { auth: 'nonsense' })).status).toBe(401);
+    expect((await bob.client.get('/user/self', { authorization: program.key })).status).toBe(401);
+    expect((await bob.client.get('/user/self', { authorization: 'Basic x' })).status).toBe(401);
+    expect((await program.get('/user/self')).status).toBe(401);
+  });
+  test('the super-admin flag opens what is for super-admins, by cookie and by header [AU6, S29]', async () => {
+    expect((await first.client.get('/user/self')).body).toMatchObject({ isSuperAdmin: true, admin: true });
+    expect((await app.client().get('/user/self', { auth: first.client.cookies.get('auth')! })).body.isSuperAdmin).toBe(true);
+  });
+});
+
+describe('sessions', () => {
+  test('logout ends all sessions of the user and clears the cookies [S40, SE4]', async () => {
+    for (const path of ['/user/logout', '/auth/logout']) {
+      const bob = await app.signUp();
+      const phone = app.client();
+      await login(phone, bob.email);
+      const { status, body } = await bob.client.post(path);
+      expect([status, body, bob.client.cookies.size]).toEqual([200, { logout: true }, 0]);
+      expect((await phone.get('/user/self')).body.code).toBe('session_revoked');
+      expect((await ann.client.get('/user/self')).status).toBe(200);
+    }
+  });
+  test('the list shows the devices, and which one asks [S41, SE5]', async () => {
+    const bob = await app.signUp();
+    const phone = app.client();
+    phone.headers['user-agent'] = 'Phone/1 \u00e9';
+    await login(phone, bob.email);
+    const { body } = await phone.get('/user/sessions');
+    expect(body).toHaveLength(2);
+    expect(body.find((session: { current: boolean }) => session.current)).toEqual({ id: expect.any(String), userAgent: expect.stringContaining('Phone/1'), ip: '127.0.0.1', lastUsedAt: expect.stringMatching(/Z$/), createdAt: expect.stringMatching(/Z$/), current: true });
+  });
+  test('one session is revoked and the others stay; not those of others [S41, SE6, X11]', async () => {
+    const bob = await app.signUp();
+    const phone = app.client();
+    await login(phone, bob.email);
+    const { body } = await bob.client.get('/user/sessions');
+    const id = body.find((session: { current: boolean }) => !session.current).id;
+    expect((await ann.client.post(`/user/sessions/${id}/revoke`)).status).toBe(404);
+    expect((await phone.get('/user/self')).status).toBe(200);
+    expect((await bob.client.post(`/user/sessions/${id}/revoke`)).body).toEqual({ success: true });
+    expect((await phone.get('/user/self')).status).toBe(401);
+    expect((await bob.client.get('/user/self')).status).toBe(200);
+  });
+  test('revoke-all ends this one too and says how many [S41, SE7]', async () => {
+    const bob = await app.signUp();
+    await login(app.client(), bob.email);
+    expect((await bob.client.post('/user/sessions/revoke-all')).body).toEqual({ success: true, revoked: 2 });
+    expect((await bob.client.get('/user/self')).status).toBe(401);
+  });
+  test('the last use is kept [SE1, US1]', async () => {
+    const bob = await app.signUp();
+    await db.sql`update sessions set last_used_at = now() - interval '1 day', expires_at = now() + interval '1 day' where user_id = ${bob.userId}`;
+    await db.sql`update users set last_online = null where id = ${bob.userId}`;
+    const other = await testApp({ sql: db.sql }); // without the memory of a recent note
+    await other.client().get('/user/self', { cookie: `auth=${bob.client.cookies.get('auth')!}` });
+    await other[Symbol.asyncDispose](); // writes what is waiting
+    const [row] = await db.sql`
+      select s.last_used_at > now() - interval '1 minute' as used, s.expires_at > now() + interval '29 days' as slid, u.last_online is not null as online
+      from sessions s join users u on u.id = s.user_id where s.user_id = ${bob.userId}`;
+    expect(row).toEqual({ used: true, slid: true, online: true });
+  });
+});
+
+describe('refresh', () => {
+  const tokenOf = (client: Client) => client.cookies.get('refresh')!;
+  const refresh = (refreshToken: unknown, headers = {}) => app.client().post('/auth/refresh', { refreshToken }, headers);
+
+  test('rotates the token of the cookie, with CSRF, and keeps only its hash [S39, SE1, SE2, X19]', async () => {
+    const bob = await app.signUp();
+    const before = tokenOf(bob.client);
+    expect((await bob.client.post('/auth/refresh', {}, { 'x-csrf-token': undefined })).body.code).toBe('csrf_failed');
+    expect((await bob.client.post('/auth/refresh', {}, { 'x-csrf-token': 'a'.repeat(64) })).body.code).toBe('csrf_failed');
+    const { status, body } = await bob.client.post('/auth/refresh');
+    expect([status, body]).toEqual([200, { refreshed: true }]);
+    expect(tokenOf(bob.client)).not.toBe(before);
+    const [row] = await db.sql`select token_hash, previous_token_hash from sessions where user_id = ${bob.userId}`;
+    expect(row).toEqual({ token_hash: sha256(tokenOf(bob.client)), previous_token_hash: sha256(before) });
+    expect((await bob.client.get('/user/self')).status).toBe(200);
+    expect((await bob.client.post('/auth/refresh')).status).toBe(200);
+  });
+  test('the form with a body answers the tokens and needs no CSRF, whatever cookies there are [S39, S33]', async () => {
+    const bob = await app.signUp();
+    const { status, body } = await bob.client.post('/auth/refresh', { refreshToken: tokenOf(bob.client) }, { 'x-csrf-token': undefined });
+    expect([status, body]).toEqual([200, { refreshed: true, accessToken: expect.any(String), refreshToken: expect.any(String), expiresIn: 2_592_000, csrfToken: expect.any(String) }]);
+    expect((await refresh(body.refreshToken)).status).toBe(200);
+  });
+  test('two tabs that refresh at once get the same pair [S39]', async () => {
+    const bob = await app.signUp();
+    const token = tokenOf(bob.client);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => refresh(token)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(new Set(answers.map(({ body }) => `${body.accessToken} ${body.refreshToken}`)).size).toBe(1);
+  });
+  test('a rotated token outside its grace ends the session: from another agent, after 10 s, or two rotations old [S39, SE3, X16]', async () => {
+    const steal = [
+      async (token: string) => refresh(token, { 'user-agent': 'Thief/1' }),
+      async (token: string, userId: string) => {
+        await db.sql`update sessions set rotated_at = now() - interval '11 seconds' where user_id = ${userId}`;
+        return refresh(token);
+      },
+      async (token: string, _: string, bob: SignedUp) => {
+        await bob.client.post('/auth/refresh');
+        return refresh(token);
+      },
+    ];
+    for (const use of steal) {
+      const bob = await app.signUp();
+      const old = tokenOf(bob.client);
+      await bob.client.post('/auth/refresh');
+      const { status, body } = await use(old, bob.userId, bob);
+      expect([status, body.code]).toEqual([401, 'session_revoked']);
+      expect((await bob.client.get('/user/self')).body.code).toBe('session_revoked');
+      const last = await bob.client.post('/auth/refresh');
+      expect([last.status, bob.client.cookies.size]).toEqual([401, 0]); // and the cookies are gone
+    }
+  });
+  test('of a session that ended, and of a user who is gone, it is refused [S39]', async () => {
+    const bob = await app.signUp();
+    const token = tokenOf(bob.client);
+    await bob.client.post('/user/sessions/revoke-all');
+    expect((await refresh(token)).status).toBe(401);
+    const eve = await app.signUp();
+    await db.sql`update sessions set expires_at = now() where user_id = ${eve.userId}`;
+    expect((await refresh(tokenOf(eve.client))).status).toBe(401);
+  });
+  test.each(['', 'x', 'A'.repeat(87), '../..', 'A'.repeat(100_000)])('what was never a token ends nobody’s session: %.20j [S39]', async (token) => {
+    const { status, body } = await refresh(token);
+    expect([status, body.code]).toEqual([401, 'session_revoked']);
+  });
+  test('a forged token that names a session does not end it', async () => {
+    const bob = await app.signUp();
+    const forged = tokenOf(bob.client).slice(0, 22) + 'A'.repeat(65);
+    expect((await refresh(forged)).status).toBe(401);
+    expect((await bob.client.get('/user/self')).status).toBe(200);
+  });
+  test.each([[1], [null], [{}], [['x']]])('refreshToken = %j is refused by name', async (value) => {
+    expect((await refresh(value)).body.errors[0].field).toBe('refreshToken');
+  });
+  test('a session token is no refresh token and the reverse [X8]', async () => {
+    const bob = await app.signUp();
+    expect((await refresh(bob.client.cookies.get('auth'))).status).toBe(401);
+    expect((await app.client().get('/user/self', { auth: tokenOf(bob.client) })).status).toBe(401);
+  });
+});
