@@ -150,16 +150,18 @@ function send(response: ServerResponse, { status, body, headers }: Answer): void
   response.end(text);
 }
 
-async function read(request: IncomingMessage): Promise<Buffer | undefined> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
-    length += part.length;
-    if (length > MAX_BODY) return undefined;
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
-}
+/** The whole body; undefined when it is too large. */
+const read = (request: IncomingMessage) =>
+  new Promise<Buffer | undefined>((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    request.on('data', (part: Buffer) => {
+      length += part.length;
+      if (length <= MAX_BODY) parts.push(part);
+    });
+    request.on('end', () => resolve(length > MAX_BODY ? undefined : Buffer.concat(parts)));
+    request.on('error', reject);
+  });
 
 function json(body: Buffer): unknown {
   try {

@@ -1,9 +1,10 @@
 import { AppError, type Clock, ProviderError } from '../kernel/index.ts';
 import type { Outbound } from '../outbound/index.ts';
-import type { Domain } from './kit/adapter.ts';
+import { type Domain, TIMEOUT_MS } from './kit/adapter.ts';
 import { authorizeUrl, exchangeCode, newVerifier, type OAuth2, refreshGrant, TokenRefusal } from './kit/oauth.ts';
 import { fill, openHttp } from './kit/open-http.ts';
 import { openSockets } from './kit/open-sockets.ts';
+import { redactor } from './kit/redact.ts';
 import { type CatalogEntry, presentCatalogEntry } from './present.ts';
 import { adapters as registered } from './registry.gen.ts';
 import { type AdapterOf, type AnyAdapter, chooseVersion, knownDomain, readFields, type Resolve } from './rules.ts';
@@ -127,9 +128,23 @@ export function openProviders({ outbound, clock, sandboxEnabled, apps = {}, serv
     connect(adapter, { values, account, tokens, renew }) {
       const freshToken = renew && (async () => (await renew()).accessToken);
       const http = httpOf(adapter, values, { tokens, renew: freshToken, signed: true });
-      return adapter.connect({ http, sockets, clock, values: { ...values, ...tokens?.values }, account, token: tokens?.accessToken });
+      const channel = adapter.connect({ http, sockets, clock, timeoutMs: adapter.timeoutMs ?? TIMEOUT_MS, values: { ...values, ...tokens?.values }, account, token: tokens?.accessToken });
+      return shield(channel, redactor([...secretsOf(adapter, values), tokens?.accessToken, tokens?.refreshToken]));
     },
   };
+}
+
+/** The same contract, whose failures never show a secret: `http` cleans its own, adapters may word others. */
+function shield<T extends object>(contract: T, clean: (text: string) => string): T {
+  const guarded = Object.entries(contract).map(([name, method]: [string, (...call: unknown[]) => Promise<unknown>]) => [
+    name,
+    (...call: unknown[]) =>
+      method(...call).catch((error: unknown) => {
+        if (!(error instanceof ProviderError) || clean(error.message) === error.message) throw error;
+        throw new ProviderError(error.failure, clean(error.message), { retryAfterMs: error.retryAfterMs });
+      }),
+  ]);
+  return Object.fromEntries(guarded) as T;
 }
 
 function sameOrigin(a: string, b: string): boolean {

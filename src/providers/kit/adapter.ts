@@ -35,15 +35,19 @@ export interface Manifest<F extends Fields = Fields> {
   errorOf?: z.ZodType<ProviderFailure>;
   /** A 200 whose body parses with this is the failure that it yields. */
   errorInside?: z.ZodType<ProviderFailure>;
-  /** How long one call may take. Default 30 s. */
+  /** How long one call may take. Default 30 s (`TIMEOUT_MS`). */
   timeoutMs?: number;
 }
+
+export const TIMEOUT_MS = 30_000;
 
 /** `account`: the connected account at the provider. `token`: its access token, where there is one. */
 export interface Connection<F extends Fields = Fields> {
   http: Http;
   sockets: Sockets;
   clock: Clock;
+  /** How long one exchange may take. */
+  timeoutMs: number;
   values: ValuesOf<F>;
   account: string;
   token: string | undefined;

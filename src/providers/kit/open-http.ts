@@ -1,13 +1,12 @@
 import type { z } from 'zod';
 import { type Clock, ProviderError, type ProviderFailure } from '../../kernel/index.ts';
 import { type Outbound, type OutboundAnswer, OutboundError } from '../../outbound/index.ts';
-import type { Manifest } from './adapter.ts';
+import { type Manifest, TIMEOUT_MS } from './adapter.ts';
 import { failureOfStatus, retryAfterMs } from './failures.ts';
 import type { Call, Http } from './http.ts';
 import { redactor } from './redact.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
-const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Waits before a safe call is sent again after a fault of the line. */
 const SAFE_RETRIES_MS = [100, 400];

@@ -45,8 +45,9 @@ const Instance = z.object({
 
 /** Clocks of servers differ a little: a status may look that much older than the request that made it. */
 const SKEW_MS = 5_000;
-const POLLS = 40;
-const POLL_MS = 750;
+const POLLS = 30;
+/** Between two looks at media that the server works on: longer each time, up to 2 s. */
+const pollMs = (poll: number) => Math.min(200 * (poll + 1), 2_000);
 type Line = Pick<Connection, 'http' | 'clock'>;
 
 /** The family of servers with Mastodon's client API. */
@@ -148,7 +149,7 @@ async function uploaded({ http, clock }: Line, path: string, multipart: FormData
   const { id } = attachment;
   for (let poll = 0; !attachment.url; poll += 1) {
     if (poll === POLLS) throw refused('unavailable', 'The server is still working on the media');
-    await clock.sleep(POLL_MS);
+    await clock.sleep(pollMs(poll));
     attachment = await http.get(`/v1/media/${encodeURIComponent(id)}`, Attachment);
   }
   return id;

@@ -4,13 +4,10 @@ import { refused } from '../kit/fallback.ts';
 import { NostrEvent, signEvent } from '../kit/nostr.ts';
 import type { Socket } from '../kit/sockets.ts';
 
-const OPEN_MS = 8_000;
-const ANSWER_MS = 10_000;
-
 /** What one relay said of an event. `sent`: it may have it, and did not say so. */
 export type Verdict = { relay: string; word: 'stored' | 'rate_limited' | 'rejected' | 'unavailable' | 'sent'; reason: string };
 
-type Line = Pick<Connection, 'sockets' | 'clock'>;
+type Line = Pick<Connection, 'sockets' | 'clock' | 'timeoutMs'>;
 
 const Message = z.union([
   z.tuple([z.literal('OK'), z.string(), z.boolean(), z.string().catch('')], z.unknown()),
@@ -39,10 +36,10 @@ function parse(text: string): unknown {
   }
 }
 
-async function withRelay<T>({ sockets }: Line, relay: string, work: (socket: Socket, signal: AbortSignal) => Promise<T>): Promise<T> {
-  const socket = await sockets.open(relay, OPEN_MS);
+async function withRelay<T>({ sockets, timeoutMs }: Line, relay: string, work: (socket: Socket, signal: AbortSignal) => Promise<T>): Promise<T> {
+  const socket = await sockets.open(relay, timeoutMs);
   try {
-    return await work(socket, AbortSignal.timeout(ANSWER_MS));
+    return await work(socket, AbortSignal.timeout(timeoutMs));
   } finally {
     socket.close();
   }

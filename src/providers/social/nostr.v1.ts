@@ -40,39 +40,40 @@ export default social({
   once: 'own-id',
   limits: { text: 60_000, unit: 'bytes', media: 20, mediaTypes: ['image/*', 'video/*', 'audio/*'] },
   settings: z.object({ relays: z.array(relay).min(1).max(MAX_RELAYS).optional() }),
-  timeoutMs: 40_000,
+  timeoutMs: 10_000, // to open, and again to answer
+  settlesWithinMs: 30_000,
   login: { kind: 'credentials' },
 
-  async profile({ sockets, clock, values }) {
+  async profile({ values, ...line }) {
     const publicKey = publicKeyOf(keyOf(values.password));
-    const found = await ask({ sockets, clock }, relaysOf(values.relays), { kinds: [0], authors: [publicKey], limit: 1 });
+    const found = await ask(line, relaysOf(values.relays), { kinds: [0], authors: [publicKey], limit: 1 });
     const card = found && Card.safeParse(read(found.event.content)).data;
     const npub = encodeNpub(publicKey);
     return { id: publicKey, name: card?.display_name || card?.name || `${npub.slice(0, 12)}…`, handle: npub, ...(card?.picture && { picture: card.picture }) };
   },
 
-  async publish({ sockets, clock, values, post, settings, saved, save, thread }) {
+  async publish({ values, post, settings, saved, save, thread, ...line }) {
     const key = keyOf(values.password);
     const relays = settings.relays ?? relaysOf(values.relays);
     const earlier = NostrEvent.safeParse(saved).data;
-    const event = earlier ?? signEvent({ created_at: seconds(clock), kind: 1, content: contentOf(post), tags: tagsOf(post, thread) }, key);
+    const event = earlier ?? signEvent({ created_at: seconds(line.clock), kind: 1, content: contentOf(post), tags: tagsOf(post, thread) }, key);
     if (!earlier) await save(event); // from here on the same bytes are the same note, however often they are sent
-    const verdicts = await sendToAll({ sockets, clock }, relays, event, key);
+    const verdicts = await sendToAll(line, relays, event, key);
     return publishedAs(event, verdicts.filter(({ word }) => word === 'stored').map((verdict) => verdict.relay));
   },
 
-  async find({ sockets, clock, values, settings, saved }) {
+  async find({ values, settings, saved, ...line }) {
     const event = NostrEvent.safeParse(saved).data;
     if (!event) return undefined;
-    const found = await ask({ sockets, clock }, settings.relays ?? relaysOf(values.relays), { ids: [event.id] });
+    const found = await ask(line, settings.relays ?? relaysOf(values.relays), { ids: [event.id] });
     return found && publishedAs(event, found.relays);
   },
 
-  async remove({ sockets, clock, values, published }) {
+  async remove({ values, published, ...line }) {
     const relays = Saved.safeParse(published.saved).data?.relays ?? relaysOf(values.relays);
     const key = keyOf(values.password);
-    const request = signEvent({ created_at: seconds(clock), kind: 5, content: '', tags: [['e', published.id], ['k', '1']] }, key);
-    await sendToAll({ sockets, clock }, relays, request, key);
+    const request = signEvent({ created_at: seconds(line.clock), kind: 5, content: '', tags: [['e', published.id], ['k', '1']] }, key);
+    await sendToAll(line, relays, request, key);
   },
 });
 

@@ -1,0 +1,273 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { readdir, readFile } from 'node:fs/promises';
+import { inspect } from 'node:util';
+import sharp from 'sharp';
+import { presentCatalogEntry, type Media, type Published, type Social, type SocialAdapter, type Tokens } from '../../../src/providers/index.ts';
+import { adapters } from '../../../src/providers/registry.gen.ts';
+import { failureOf, type FakeNetwork, type Fixture } from '../../support/fake-network.ts';
+import { handleOf, localProviders, postOf } from '../../support/providers.ts';
+
+/** What the recorded facts say of a network; a test compares the adapter with them. */
+interface Facts {
+  title: string;
+  credentialFields: { name: string; secret: boolean }[];
+  oauth: { authorizeUrl: string; tokenUrl: string; scopes: string[]; pkce: boolean } | null;
+  limits: { maxLength: number; maxImages: number | null; imageMaxBytes: number | null; requiresMedia: boolean };
+  idempotency: 'key' | 'two-phase' | 'own-id' | 'read-back' | 'at-most-once';
+}
+
+const FOLDER = new URL('../../fixtures/providers/social/', import.meta.url);
+const social = adapters.filter(({ domain }) => domain === 'social');
+const REDIRECT = 'https://rookery.example/integrations/social/callback';
+const PLACEHOLDER = /\{(\w+)\}/g;
+
+const picture = async (alt: string): Promise<Media> => {
+  const data = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#a33' } }).png().toBuffer();
+  return { name: 'red.png', contentType: 'image/png', alt, url: 'https://files.rookery.example/red.png', width: 64, height: 48, bytes: async () => new Uint8Array(data) };
+};
+
+const cases = await Promise.all(
+  social.map(async (adapter) => ({
+    name: `social/${adapter.id}@${adapter.version}`,
+    adapter,
+    fixture: ((await import(new URL(`${adapter.id}.ts`, FOLDER).pathname)) as { default: Fixture }).default,
+    facts: JSON.parse(await readFile(new URL(`${adapter.id}.facts.json`, FOLDER), 'utf8')) as Facts,
+  })),
+);
+
+test('every adapter file is registered, and every registered adapter has its facts and its network', async () => {
+  const files = (await readdir(new URL('../../../src/providers/social/', import.meta.url))).filter((file) => /^[^_].*\.v\d+\.ts$/.test(file));
+  expect(social.map(({ id, version }) => `${id}.${version}.ts`).toSorted()).toEqual(files.toSorted());
+  const fixtures = await readdir(FOLDER);
+  for (const { id } of social) expect(fixtures).toEqual(expect.arrayContaining([`${id}.ts`, `${id}.facts.json`]));
+});
+
+/** What every social adapter owes. A new adapter gets this suite for nothing and fails it without its fixtures. */
+describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
+  let network: FakeNetwork;
+  let providers: ReturnType<typeof localProviders>;
+  let channel: Social;
+  let red: Media;
+  const slow = (ms: number): SocialAdapter => ({ ...adapter, timeoutMs: ms });
+  const connect = (tokens: Tokens | undefined = network.tokens, one = adapter) => providers.connect(one, { values: network.values, account: network.account, tokens });
+  /** Networks for pictures get one with every post. */
+  const needed = () => (adapter.limits.needsMedia ? [red] : []);
+  const created = () => network.asked.filter((step) => step === fixture.creating).length;
+
+  /** For what only some networks have; the others do not list the test at all. */
+  const testIf = (condition: unknown) => (condition ? test : () => undefined);
+
+  beforeAll(async () => {
+    red = await picture('A red rectangle');
+  });
+  beforeEach(async () => {
+    network = await fixture.start();
+    providers = localProviders(network.servers ? { servers: network.servers } : {});
+    channel = connect();
+  });
+  afterEach(async () => {
+    const { faults } = network;
+    await providers[Symbol.asyncDispose]();
+    await network[Symbol.asyncDispose]();
+    expect(faults).toEqual([]);
+  });
+
+  describe('declares', () => {
+    test('what the facts say', () => {
+      expect(adapter.title).toBe(facts.title);
+      const fields = Object.entries(adapter.credentials).map(([name, { secret }]) => ({ name, secret }));
+      expect(fields).toEqual(facts.credentialFields.map(({ name, secret }) => ({ name, secret })));
+      expect(adapter.limits.text).toBeLessThanOrEqual(facts.limits.maxLength);
+      if (facts.limits.maxImages !== null) expect(adapter.limits.media).toBe(facts.limits.maxImages);
+      expect(adapter.limits.needsMedia ?? false).toBe(facts.limits.requiresMedia);
+      expect(adapter.once).toBe(facts.idempotency);
+      expect(adapter.login.kind).toBe(facts.oauth ? 'oauth2' : 'credentials');
+      if (facts.oauth) expect(adapter.login).toMatchObject({ authorize: facts.oauth.authorizeUrl, token: facts.oauth.tokenUrl, scopes: facts.oauth.scopes, pkce: facts.oauth.pkce });
+    });
+
+    test('a field for every placeholder', () => {
+      const { login } = adapter;
+      const templates = [adapter.api, ...(login.kind === 'oauth2' ? [login.authorize, login.token] : [])].join(' ');
+      for (const [, name] of templates.matchAll(PLACEHOLDER)) expect(Object.keys(adapter.credentials)).toContain(name);
+    });
+
+    test('a catalog entry with every key and no secret value [PV6]', () => {
+      const entry = presentCatalogEntry(adapter);
+      expect(Object.keys(entry).toSorted()).toEqual(
+        ['authType', 'capabilities', 'credentialFields', 'defaultDomain', 'deprecatedAt', 'description', 'displayName', 'domain', 'featured', 'featuredSortOrder', 'mediaCategories', 'providerId', 'setupNotes', 'status', 'sunsetAt', 'verified', 'version', 'website'].toSorted(),
+      );
+      expect(entry.capabilities.operations).toContain('publish');
+      expect(entry.verified).toBe(false);
+      expect(() => JSON.stringify(entry)).not.toThrow();
+    });
+
+    test('settings that tolerate unknown keys', () => {
+      expect(adapter.settings.safeParse({ __type: adapter.id, invented: 1, firstComment: 'hi' }).success).toBe(true);
+    });
+
+    test('how a lost answer is settled', () => {
+      expect(channel.find === undefined).toBe(adapter.once === 'at-most-once');
+    });
+  });
+
+  describe('connects', () => {
+    test('by its login, and knows the account', async () => {
+      const values = providers.fields(adapter, network.values);
+      let tokens: Tokens | undefined;
+      if (adapter.login.kind === 'oauth2') {
+        const app = (await providers.registerApp(adapter, values, REDIRECT))!;
+        const { url, verifier } = providers.authorize(adapter, { app, values, redirectUri: REDIRECT, state: 'the-state' });
+        expect(new URL(url).searchParams.get('state')).toBe('the-state');
+        const code = await fixture.consent!(network, url);
+        tokens = await providers.exchange(adapter, { app, values, redirectUri: REDIRECT, code, verifier });
+        const again = await failureOf(providers.exchange(adapter, { app, values, redirectUri: REDIRECT, code, verifier }));
+        expect(again).toMatchObject({ failure: 'reauthorize' });
+        for (const secret of [code, app.clientSecret]) expect(inspect(again, { depth: 9 })).not.toContain(secret);
+      } else tokens = await providers.signIn(adapter, values);
+      const profile = await connect(tokens).profile();
+      expect(profile.id).toBe(network.account);
+      expect(profile.name).not.toBe('');
+    });
+
+    testIf(fixture.wrongLogin)('never with a wrong login', async () => {
+      const values = { ...network.values, ...fixture.wrongLogin };
+      const error = await failureOf(providers.signIn(adapter, values).then((tokens) => providers.connect(adapter, { values, account: '', tokens }).profile()));
+      expect(error).toMatchObject({ failure: 'reauthorize' });
+      for (const word of Object.values(fixture.wrongLogin!)) expect(inspect(error, { depth: 9 })).not.toContain(word);
+    });
+
+    testIf(fixture.expire)('again when its token has ended, without a second post', async () => {
+      let renewed = 0;
+      const renewing = providers.connect(adapter, {
+        values: network.values, account: network.account, tokens: network.tokens,
+        renew: async () => {
+          renewed += 1;
+          return (await providers.refresh(adapter, { values: network.values, tokens: network.tokens! }))!;
+        },
+      });
+      fixture.expire!(network);
+      await renewing.publish(postOf('After the night', needed()), {}, handleOf());
+      expect(renewed).toBe(1);
+      expect(network.posts).toHaveLength(1);
+    });
+  });
+
+  describe('publishes', () => {
+    test('text with a link, a mention, a tag and a picture with alt text', async () => {
+      const text = 'Grüße 👋 to @bob.test: see https://rookery.example/a?b=1&c=2, about #Vögel & more';
+      const post = postOf(text, [red]);
+      const published = await channel.publish(post, {}, handleOf());
+      expect(network.posts).toEqual([{ id: published.id, text, alts: ['A red rectangle'] }]);
+      expect(URL.canParse(published.url)).toBe(true);
+    });
+
+    test('a thread, each item below the one before', async () => {
+      const thread: Published[] = [];
+      for (const text of ['One', 'Two', 'Three']) thread.push(await channel.publish(postOf(text, needed()), {}, handleOf(undefined, [...thread])));
+      expect(network.posts.map(({ text, replyTo }) => [text, replyTo])).toEqual([['One', undefined], ['Two', thread[0]!.id], ['Three', thread[1]!.id]]);
+    });
+
+    testIf(adapter.capabilities.includes('remove'))('and takes it away again, twice without harm', async () => {
+      const published = await channel.publish(postOf('Gone soon', needed()), {}, handleOf());
+      await channel.remove!(published);
+      await channel.remove!(published);
+    });
+  });
+
+  describe('when something fails', () => {
+    test('gives each documented error its word', async () => {
+      for (const { name, step, behaviour, failure, retryAfterMs } of fixture.errors) {
+        await using again = await fixture.start();
+        await using here = localProviders(again.servers ? { servers: again.servers } : {});
+        again.on(step ?? fixture.creating, behaviour);
+        const error = await failureOf(here.connect(adapter, { values: again.values, account: again.account, tokens: again.tokens }).publish(postOf('Refused', [red]), {}, handleOf()));
+        expect({ name, failure: error.failure }).toEqual({ name, failure });
+        if (retryAfterMs !== undefined) expect(Math.abs(error.retryAfterMs! - retryAfterMs)).toBeLessThan(300_000); // as instants they are nearer by now
+      }
+    });
+
+    test.each(['hang-up', 'silence', 'garbage'] as const)('calls a creating request that ends in %s lost, and does not repeat it', async (behaviour) => {
+      network.on(fixture.creating, behaviour);
+      const error = await failureOf(connect(undefined, slow(400)).publish(postOf('Lost', needed()), {}, handleOf()));
+      expect(error).toMatchObject({ failure: 'lost' });
+      expect(created()).toBe(1);
+    });
+
+    testIf(adapter.once !== 'at-most-once')('finds the post whose answer was lost, and no other', async () => {
+      const since = new Date();
+      const post = postOf('Did it arrive? Yes & no <3', [red]);
+      const handle = handleOf();
+      network.on(fixture.creating, 'accept-then-hang-up', 1);
+      expect(await failureOf(connect(undefined, slow(2_000)).publish(post, {}, handle))).toMatchObject({ failure: 'lost' });
+      expect(network.posts).toHaveLength(1);
+      await expect(channel.find!(post, {}, since, handle.kept.at(-1))).resolves.toMatchObject({ id: network.posts[0]!.id });
+
+      const other = postOf('Another text', [red]);
+      await expect(channel.find!(other, {}, since, undefined)).resolves.toBeUndefined();
+      if (adapter.once === 'read-back') await expect(channel.find!(post, {}, new Date(since.getTime() + 60_000), undefined)).resolves.toBeUndefined();
+    });
+
+    testIf(adapter.once !== 'at-most-once')('says absent for a post that never arrived', async () => {
+      const post = postOf('Never arrived', needed());
+      const handle = handleOf();
+      network.on(fixture.creating, 'hang-up', 1);
+      await failureOf(channel.publish(post, {}, handle));
+      await expect(channel.find!(post, {}, new Date(), handle.kept.at(-1))).resolves.toBeUndefined();
+    });
+
+    testIf(adapter.once === 'key' || adapter.once === 'own-id')('sends again under the same key or id without a second post', async () => {
+      const post = postOf('Only once', needed());
+      const handle = handleOf();
+      network.on(fixture.creating, 'accept-then-hang-up', 1);
+      await failureOf(channel.publish(post, {}, handle));
+      if (adapter.once === 'own-id') expect(handle.kept).toHaveLength(1);
+      const published = await channel.publish(post, {}, handleOf(handle.kept.at(-1)));
+      expect(network.posts.map(({ id }) => id)).toEqual([published.id]);
+    });
+
+    testIf(fixture.safe)('repeats a safe call after a fault of the line', async () => {
+      network.on(fixture.safe!, 'hang-up', 2);
+      await expect(channel.profile()).resolves.toMatchObject({ id: network.account });
+      expect(network.asked.filter((step) => step === fixture.safe)).toHaveLength(3);
+    });
+
+    testIf(fixture.safe)('takes a garbled answer to a safe call for unavailable', async () => {
+      network.on(fixture.safe!, 'garbage');
+      expect(await failureOf(channel.profile())).toMatchObject({ failure: 'unavailable' });
+    });
+
+    testIf(fixture.safe)('follows no redirect to another host', async () => {
+      network.on(fixture.creating, 'redirect');
+      expect(await failureOf(channel.publish(postOf('Elsewhere', needed()), {}, handleOf()))).toMatchObject({ failure: 'rejected' });
+      network.on(fixture.safe!, 'redirect');
+      expect(await failureOf(channel.profile())).toMatchObject({ failure: 'rejected' });
+      expect(network.elsewhere).toEqual([]);
+    });
+
+    testIf(fixture.safe)('waits as long as Retry-After says, in seconds or as a date', async () => {
+      const wait = async (value: string) => {
+        network.on(fixture.creating, { status: 429, headers: { 'retry-after': value } });
+        return (await failureOf(channel.publish(postOf('Later', needed()), {}, handleOf()))).retryAfterMs;
+      };
+      expect(await wait('120')).toBe(120_000);
+      expect(Math.abs((await wait(new Date(Date.now() + 3_600_000).toUTCString()))! - 3_600_000)).toBeLessThan(300_000);
+      expect(await wait('soon')).toBeUndefined();
+    });
+
+    test('never shows a secret in an error', async () => {
+      const echo = network.secrets.flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64')]).join(' ');
+      network.on(fixture.creating, fixture.safe === undefined ? { reason: `invalid: ${echo}` } : { status: 422, body: { error: 'Refused', message: echo } });
+      const error = await failureOf(channel.publish(postOf('Refused', needed()), {}, handleOf()));
+      const shown = `${inspect(error, { depth: 9 })} ${JSON.stringify(error)} ${error.message} ${String(error.cause)}`;
+      for (const secret of network.secrets) expect(shown).not.toContain(secret);
+    });
+
+    testIf('instance' in adapter.credentials || 'service' in adapter.credentials)('cannot be sent to an address that is not public', async () => {
+      const name = 'instance' in network.values ? 'instance' : 'service';
+      const values = { ...network.values, [name]: 'http://10.0.0.1' };
+      const inside = providers.connect(adapter, { values, account: network.account, tokens: network.tokens });
+      expect(await failureOf(inside.profile())).toMatchObject({ failure: 'rejected' });
+    });
+  });
+});
+
