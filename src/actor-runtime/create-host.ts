@@ -153,7 +153,7 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     }
   }
 
-  async function callOne(to: Address, hosted: Hosted, name: string, method: Method, given: unknown): Promise<unknown> {
+  function callOne(to: Address, hosted: Hosted, name: string, method: Method, given: unknown): Promise<unknown> {
     const input: unknown = parse(method.input, given);
     counters.calls += 1;
     return enqueue(to, hosted, name, ({ turn }) => handlerOf(hosted, name)(input, turn));
@@ -203,7 +203,8 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     return travelling(error);
   }
 
-  async function callNow(to: Address, name: string, input: unknown): Promise<unknown> {
+  /** Throws what is refused before a turn. */
+  function callNow(to: Address, name: string, input: unknown): Promise<unknown> {
     const hosted = hostedOf(to);
     const method = methodOf(hosted.implementation.contract, name);
     if (!method) throw notFound(`${to.type} has no method ${name}`);
@@ -261,9 +262,13 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
       ports = given;
       sweep ??= setInterval(lookRound, Math.max(20, Math.min(limits.turnMs, limits.idleMs / 2, 10_000))).unref();
     },
-    async call(to, method, input, commandId) {
-      if (commandId === undefined) return callNow(to, method, input);
-      return commands.once(`${addressKey(to.type, to.id)} ${method} ${commandId}`, () => callNow(to, method, input), () => void (counters.repeatedCommands += 1));
+    call(to, method, input, commandId) {
+      try {
+        if (commandId === undefined) return callNow(to, method, input);
+        return commands.once(`${addressKey(to.type, to.id)} ${method} ${commandId}`, async () => callNow(to, method, input), () => void (counters.repeatedCommands += 1));
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
     async fire(to, name, data, owner) {
       if (refusing) throw draining();

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/index.ts';
-import { AppError, type Clock } from '../../kernel/index.ts';
+import { AppError, type Clock, draining } from '../../kernel/index.ts';
 import { checkAddress } from '../address.ts';
 import type { Engine } from '../engine.ts';
 import { holdDatabase } from '../exclusive.ts';
@@ -51,11 +51,15 @@ export async function openEmbeddedEngine({ sql, clock, log, address, incarnation
 
   return {
     name: 'embedded',
-    async invoke(to, method, input) {
-      checkAddress(to);
-      if (hold.state() === 'taken') throw new AppError('unavailable', 'Another process works on this database now');
-      if (!host) throw new AppError('draining', 'No host runs in this process', { retryAfterMs: 1_000 });
-      return host.call(to, method, input);
+    invoke(to, method, input) {
+      try {
+        checkAddress(to);
+        if (hold.state() === 'taken') throw new AppError('unavailable', 'Another process works on this database now');
+        if (!host) throw draining();
+        return host.call(to, method, input);
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
     remind: reminders.remind,
     remindWithin: reminders.remindWithin,
