@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openAuth } from '../../src/auth/index.ts';
+import { openDatabase } from '../../src/db/index.ts';
+import { newId, sha256, systemClock } from '../../src/kernel/index.ts';
+import { type Client, type SignedUp, testApp, type TestApp } from '../support/app.ts';
+import { testDatabase } from '../support/database.ts';
+
+let db: Awaited<ReturnType<typeof testDatabase>>;
+let app: TestApp;
+let ann: SignedUp;
+let eve: SignedUp;
+beforeAll(async () => {
+  db = await testDatabase();
+  app = await testApp({ sql: db.sql });
+  await app.signUp();
+  ann = await app.signUp();
+  eve = await app.signUp();
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+});
+
+const hour = 3_600_000;
+const later = (ms: number) => new Date(new Date().getTime() + ms).toISOString();
+const create = (client: Client, body: unknown = { name: 'ci' }) => client.post('/user/api-keys', body);
+const list = async (client: Client) => (await client.get('/user/api-keys')).body as { id: string; name: string; prefix: string; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string }[];
+const works = async (key: string) => (await app.client().get('/public/v1/is-connected', { authorization: key })).status === 200;
+/** What another process sees within a second is asked until it is so. */
+const eventually = async (holds: () => Promise<boolean>) => {
+  for (let tries = 0; tries < 100; tries += 1) {
+    if (await holds()) return true;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return false;
+};
+
+describe('a key', () => {
+  test('has its exact form, is shown once, and only its hash is kept [AK3, AK4, AK5, AK6, AK17, S55, X10, X19]', async () => {
+    const { status, body, headers } = await create(ann.client, { name: ' Build\u0065\u0301 ' });
+    expect([status, headers.get('cache-control')]).toEqual([201, 'no-store']);
+    expect(body).toEqual({ plaintext: expect.stringMatching(/^pm_live_[0-9A-Za-z]{43}$/), prefix: body.plaintext.slice(0, 12), name: 'Buildé'.normalize('NFC') });
+    expect(body.prefix).toMatch(/^pm_live_[0-9A-Za-z]{4}$/);
+    const [row] = await db.sql`select * from api_keys where prefix = ${body.prefix}`;
+    expect(row).toMatchObject({ org_id: ann.orgId, user_id: ann.userId, key_hash: sha256(body.plaintext) });
+    expect(JSON.stringify(row)).not.toContain(body.plaintext);
+    const { text } = await ann.client.get('/user/api-keys');
+    expect(text).not.toContain(body.plaintext);
+    expect(text).not.toContain(sha256(body.plaintext).toString('hex'));
+  });
+  test('is listed with exactly these fields, newest first [AK7, AK15, AK16, S57]', async () => {
+    await create(ann.client, { name: 'older' });
+    await create(ann.client, { name: 'newer', expiresAt: later(hour) });
+    const keys = await list(ann.client);
+    expect(keys.slice(0, 2).map(({ name }) => name)).toEqual(['newer', 'older']);
+    expect(keys[0]).toEqual({ id: expect.any(String), name: 'newer', prefix: expect.any(String), expiresAt: expect.stringMatching(/\.\d{3}Z$/), revokedAt: null, lastUsedAt: null, createdAt: expect.stringMatching(/\.\d{3}Z$/) });
+  });
+  test('is presented raw, after Bearer in any case, with an api prefix; not in the query [AU7, AU8, S13, T1]', async () => {
+    const { key } = await ann.withKey();
+    for (const authorization of [key, `Bearer ${key}`, `bearer ${key}`, `BEARER   ${key}`]) {
+      const { status, body } = await app.client().get('/api/public/v1/is-connected/', { authorization });
+      expect([status, body]).toEqual([200, { connected: true }]);
+    }
+    expect((await app.client().get(`/public/v1/is-connected?apiKey=${key}`)).status).toBe(401);
+    expect((await app.client().get('/public/v1/is-connected', { 'x-api-key': key })).status).toBe(401);
+    expect((await app.client().get('/public/v1/is-connected', { auth: key })).status).toBe(401);
+  });
+  test('resolves to its user and org, whatever `showorg` says, and needs no subscription [AK1, AU9, AU11, S45]', async () => {
+    const key = await ann.withKey();
+    await key.get('/public/v1/is-connected', { showorg: eve.orgId, cookie: `showorg=${eve.orgId}` });
+    expect(app.answered.at(-1)).toMatchObject({ status: 200, orgId: ann.orgId, userId: ann.userId });
+  });
+  test('that is missing, malformed, unknown, revoked or expired answers 401 with the texts that clients match [S12, T19]', async () => {
+    const { key } = await ann.withKey();
+    const ask = (authorization?: string) => app.client().get('/public/v1/is-connected', { authorization });
+    expect((await ask()).body).toMatchObject({ statusCode: 401, msg: 'No API Key found', code: 'unauthenticated' });
+    const tail = key.slice(8);
+    for (const odd of [`pm_live_${'A'.repeat(43)}`, `pm_live_${tail}x`, `pm_live_${tail.slice(1)}`, `pm_test_${tail}`, `PM_LIVE_${tail}`, `pm_live_${tail.slice(0, 42)}-`, tail, 'x', `Basic ${key}`, `${key} ${key}`, `${key}, ${key}`, `Token ${key}`, "pm_live_' or 1=1 --", ann.client.cookies.get('auth')!])
+      expect((await ask(odd)).body).toEqual({ statusCode: 401, error: 'Unauthorized', message: 'Invalid API key', msg: 'Invalid API key', code: 'invalid_api_key' });
+    for (const empty of ['', 'Bearer', 'Bearer  ']) expect((await ask(empty)).status).toBe(401);
+    expect((await ask('pos_abc')).body).toMatchObject({ statusCode: 401, msg: 'Invalid OAuth token', code: 'invalid_token' });
+    expect((await ask('Bearer pos_abc')).body.msg).toBe('Invalid OAuth token');
+  });
+  test('tells its last use, to the minute, in one write for many uses [AK9, S57]', async () => {
+    const before = (await list(ann.client))[0]!;
+    const { key } = await ann.withKey();
+    expect((await list(ann.client))[0]).toMatchObject({ lastUsedAt: null });
+    await Promise.all(Array.from({ length: 20 }, () => works(key)));
+    const used = (await list(ann.client))[0]!;
+    expect(new Date().getTime() - new Date(used.lastUsedAt!).getTime()).toBeLessThan(60_000);
+    expect((await list(ann.client))[1]).toEqual(before);
+  });
+  test('is invalid from its expiry on [AK13]', async () => {
+    const { body } = await create(ann.client, { name: 'short', expiresAt: later(hour) });
+    expect(await works(body.plaintext)).toBe(true);
+    await db.sql`update api_keys set expires_at = now() + interval '1 second' where prefix = ${body.prefix}`; // known as living for an hour: asked again within a second
+    expect(await eventually(async () => !(await works(body.plaintext)))).toBe(true);
+    expect(new Date() >= new Date((await list(ann.client))[0]!.expiresAt!)).toBe(true);
+  });
+});
+
+describe('create', () => {
+  test.each([
+    ['name', undefined, 'required'], ['name', '', 'too_small'], ['name', '   ', 'too_small'], ['name', 'x'.repeat(101), 'too_big'], ['name', 1, 'invalid_type'], ['name', null, 'invalid_type'], ['name', ['a'], 'invalid_type'], ['name', 'a\u0000', 'invalid_characters'],
+    ['expiresAt', 'tomorrow', 'invalid_format'], ['expiresAt', '2020-01-01T00:00:00Z', 'too_small'], ['expiresAt', 1_900_000_000, 'invalid_type'], ['expiresAt', '', 'invalid_format'], ['expiresAt', '2030-02-30T00:00:00Z', 'invalid_format'],
+    ['userId', 'x', 'unknown'], ['organizationId', 'x', 'unknown'], ['role', 'owner', 'unknown'], ['revokedAt', null, 'unknown'], ['plaintext', 'x', 'unknown'], ['scopes', [], 'unknown'],
+  ])('%s = %j is refused: %s [S55, S6, X24]', async (field, value, rule) => {
+    const before = await db.sql`select count(*) from api_keys`;
+    const { status, body } = await create(ann.client, { name: 'ok', [field]: value });
+    expect([status, body.errors]).toEqual([400, [{ field, message: expect.any(String), rule }]]);
+    expect(await db.sql`select count(*) from api_keys`).toEqual(before);
+  });
+  test('an offset counts; null is no expiry [AK7]', async () => {
+    await create(ann.client, { name: 'offset', expiresAt: '2999-01-01T02:00:00+02:00' });
+    expect((await list(ann.client))[0]!.expiresAt).toBe('2999-01-01T00:00:00.000Z');
+    await create(ann.client, { name: 'null', expiresAt: null });
+    expect((await list(ann.client))[0]!.expiresAt).toBeNull();
+  });
+  test('fifty live keys for a user and org and no more, however many at once [S55, X25]', async () => {
+    const bob = await app.signUp();
+    const answers = await Promise.all(Array.from({ length: 60 }, () => create(bob.client)));
+    expect([answers.filter(({ status }) => status === 201).length, answers.filter(({ status }) => status === 400).length]).toEqual([50, 10]);
+    const [one] = await list(bob.client);
+    await bob.client.delete(`/user/api-keys/${one!.id}`);
+    expect((await create(bob.client)).status).toBe(201);
+  }, 60_000);
+});
+
+describe('revoke and rotate', () => {
+  test('a revoked key stops working at once, its row stays, and again is fine [AK8, AK10, AK19, S56]', async () => {
+    const { key } = await ann.withKey();
+    expect(await works(key)).toBe(true);
+    const { id } = (await list(ann.client))[0]!;
+    expect((await ann.client.delete(`/user/api-keys/${id}`)).body).toEqual({ success: true });
+    expect(await works(key)).toBe(false);
+    expect((await list(ann.client))[0]).toMatchObject({ id, revokedAt: expect.stringMatching(/Z$/) });
+    const before = await list(ann.client);
+    expect((await ann.client.delete(`/user/api-keys/${id}`, {})).body).toEqual({ success: true });
+    expect(await list(ann.client)).toEqual(before);
+    await db.sql`update api_keys set revoked_at = now() - interval '91 days' where id = ${id}`;
+    expect((await list(ann.client)).map((row) => row.id)).not.toContain(id);
+  });
+  test('a rotated key dies with the same commit; the new one has the same owner, and no expiry of the old [AK11, AK12, AK18, S56]', async () => {
+    const { body: old } = await create(ann.client, { name: 'deploy', expiresAt: later(hour) });
+    expect(await works(old.plaintext)).toBe(true);
+    const { id } = (await list(ann.client))[0]!;
+    const { status, body } = await ann.client.post(`/user/api-keys/${id}/rotate`);
+    expect([status, body]).toEqual([201, { plaintext: expect.stringMatching(/^pm_live_[0-9A-Za-z]{43}$/), prefix: body.plaintext.slice(0, 12), name: 'deploy' }]);
+    expect([await works(old.plaintext), await works(body.plaintext)]).toEqual([false, true]);
+    const [fresh, gone] = await list(ann.client);
+    expect([fresh!.expiresAt, gone!.id, gone!.revokedAt === null]).toEqual([null, id, false]);
+    const [row] = await db.sql`select org_id, user_id from api_keys where id = ${fresh!.id}`;
+    expect(row).toEqual({ org_id: ann.orgId, user_id: ann.userId });
+    const renamed = await ann.client.post(`/user/api-keys/${fresh!.id}/rotate`, { name: 'deploy 2', expiresAt: later(hour) });
+    expect(renamed.body.name).toBe('deploy 2');
+  });
+  test('a revoked key cannot be rotated; ten rotations at once give one key [S56, X25]', async () => {
+    const bob = await app.signUp();
+    await create(bob.client);
+    const { id } = (await list(bob.client))[0]!;
+    const answers = await Promise.all(Array.from({ length: 10 }, () => bob.client.post(`/user/api-keys/${id}/rotate`)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
+    expect(await list(bob.client)).toHaveLength(2);
+  });
+  test.each([['name', 1], ['name', ''], ['expiresAt', 'x'], ['expiresAt', '2020-01-01T00:00:00Z'], ['id', 'x'], ['prefix', 'x']])('rotate with %s = %j is refused by name, and the old key lives', async (field, value) => {
+    const { key } = await ann.withKey();
+    const { id } = (await list(ann.client))[0]!;
+    const { status, body } = await ann.client.post(`/user/api-keys/${id}/rotate`, { [field]: value });
+    expect([status, body.errors[0].field, await works(key)]).toEqual([400, field, true]);
+  });
+  test('only the owner sees, rotates or revokes a key, not even an admin of the org or a super-admin [AK14, AK16, S9, S56, X11]', async () => {
+    const { key } = await ann.withKey();
+    const { id } = (await list(ann.client))[0]!;
+    await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${eve.userId}, 'owner')`;
+    await eve.client.post('/user/change-org', { id: ann.orgId });
+    expect((await eve.client.get('/user/self')).body.orgId).toBe(ann.orgId);
+    expect(await list(eve.client)).toEqual([]);
+    const unknown = await eve.client.delete(`/user/api-keys/${newId()}`);
+    for (const answer of [await eve.client.delete(`/user/api-keys/${id}`), await eve.client.post(`/user/api-keys/${id}/rotate`)])
+      expect([answer.status, answer.text]).toEqual([404, unknown.text]);
+    expect(await works(key)).toBe(true);
+    await db.sql`delete from memberships where org_id = ${ann.orgId} and user_id = ${eve.userId}`;
+  });
+  test('keys of one org are not listed or changed from another org of the same user [AK16, GN2]', async () => {
+    const bob = await app.signUp();
+    await create(bob.client);
+    const { id } = (await list(bob.client))[0]!;
+    const { body: org } = await bob.client.post('/orgs', { name: 'Second' });
+    expect(await list(bob.client)).toHaveLength(1);
+    expect((await bob.client.get('/user/api-keys', { showorg: org.id })).body).toEqual([]);
+    expect((await bob.client.delete(`/user/api-keys/${id}`, undefined, { showorg: org.id })).status).toBe(404);
+  });
+});
+
+describe('rights', () => {
+  test('follow the owner within a second: role, disabled, removed, deleted org [AK2, S53, X13]', async () => {
+    const bob = await app.signUp();
+    const key = await bob.withKey();
+    const permissions = async () => {
+      const holder = await app.context.auth.apiKeys.authenticate(key.key).catch(() => undefined);
+      return holder?.roleKey;
+    };
+    expect(await permissions()).toBe('owner');
+    await db.sql`update memberships set role_key = 'viewer' where user_id = ${bob.userId}`;
+    expect(await eventually(async () => (await permissions()) === 'viewer')).toBe(true);
+    for (const [off, on] of [
+      [db.sql`update memberships set disabled = true where user_id = ${bob.userId}`, db.sql`update memberships set disabled = false where user_id = ${bob.userId}`],
+      [db.sql`update organizations set deleted_at = now() where id = ${bob.orgId}`, db.sql`update organizations set deleted_at = null where id = ${bob.orgId}`],
+      [db.sql`update users set deleted_at = now() where id = ${bob.userId}`, db.sql`update users set deleted_at = null where id = ${bob.userId}`],
+    ] as const) {
+      await off;
+      expect(await eventually(async () => !(await works(key.key)))).toBe(true);
+      await on;
+      expect(await eventually(() => works(key.key))).toBe(true);
+    }
+    await db.sql`delete from memberships where user_id = ${bob.userId}`;
+    expect(await eventually(async () => !(await works(key.key)))).toBe(true);
+  });
+  test('another process sees a revocation within a second, although it knows the key [AK10]', async () => {
+    const other = await testApp({ sql: db.sql });
+    try {
+      const { key } = await ann.withKey();
+      const there = async () => (await other.client().get('/public/v1/is-connected', { authorization: key })).status;
+      expect(await there()).toBe(200);
+      await ann.client.delete(`/user/api-keys/${(await list(ann.client))[0]!.id}`);
+      expect(await eventually(async () => (await there()) === 401)).toBe(true);
+    } finally {
+      await other[Symbol.asyncDispose]();
+    }
+  });
+  test('keys in use cost no statement each time, nor do keys that are wrong', async () => {
+    let statements = 0;
+    const sql = openDatabase({ url: db.url, connections: 2, onStatement: () => (statements += 1) });
+    const frozen = { ...systemClock, monotonic: () => 0 };
+    const auth = openAuth({ sql, clock: frozen, identity: app.context.identity, jwtSecret: 'x', disallowPlus: false, failed: () => {} });
+    try {
+      const { key } = await ann.withKey();
+      await auth.apiKeys.authenticate(key);
+      const wrong = `pm_live_${'B'.repeat(43)}`;
+      await expect(auth.apiKeys.authenticate(wrong)).rejects.toMatchObject({ code: 'invalid_api_key' });
+      const before = statements;
+      for (let n = 0; n < 100; n += 1) {
+        await auth.apiKeys.authenticate(key);
+        await auth.apiKeys.authenticate(wrong).catch(() => {});
+        await auth.apiKeys.authenticate('pm_live_short').catch(() => {});
+      }
+      expect(statements).toBe(before);
+    } finally {
+      await auth[Symbol.asyncDispose]();
+      await sql.end();
+    }
+  });
+  test('opens no console route, not even its own list [S14, AU8]', async () => {
+    const key = await ann.withKey();
+    for (const path of ['/user/api-keys', '/user/self', '/orgs/current', '/user/sessions']) expect((await key.get(path)).status).toBe(401);
+    expect((await key.post('/user/api-keys', { name: 'more' })).status).toBe(401);
+    expect((await key.post('/user/api-keys', { name: 'more' }, { cookie: [...ann.client.cookies].map(([name, value]) => `${name}=${value}`).join('; '), 'x-csrf-token': ann.client.csrf })).status).toBe(401);
+  });
+});
