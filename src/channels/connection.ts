@@ -115,16 +115,16 @@ export function openConnections({ sql, clock, vault, providers }: Deps) {
   }
 
   /**
-   * A refused login is believed only when the network refuses to say who we are, too (S137): then the channel needs a person.
-   * Otherwise it was this one request that was refused.
+   * When a refused login is believed (S137): after a forced renewal at once; where there is nothing to renew, only when the network
+   * refuses to say who we are, too. Otherwise it was this one request that was refused.
    */
-  function confirming(social: Social, lost: (reason: string) => Promise<unknown>): Social {
+  function confirming(social: Social, wasRenewed: () => boolean, lost: (reason: string) => Promise<unknown>): Social {
     const checked = async <R>(call: () => Promise<R>): Promise<R> => {
       try {
         return await call();
       } catch (error) {
         if (!(error instanceof ProviderError) || error.failure !== 'reauthorize') throw error;
-        const profile = await social.profile().then(() => undefined, (cause: unknown) => cause);
+        const profile = wasRenewed() ? error : await social.profile().then(() => undefined, (cause: unknown) => cause);
         if (profile === undefined) throw new ProviderError('rejected', error.message, { cause: error });
         if (!isRefusal(profile)) throw new ProviderError('unavailable', error.message, { cause: error });
         await lost(error.message);
@@ -133,7 +133,7 @@ export function openConnections({ sql, clock, vault, providers }: Deps) {
     };
     const { find, remove } = social;
     return {
-      profile: () => social.profile(),
+      ...social,
       publish: (post, settings, handle) => checked(() => social.publish(post, settings, handle)),
       ...(find && { find: (...call: Parameters<typeof find>) => checked(() => find(...call)) }),
       ...(remove && { remove: (...call: Parameters<typeof remove>) => checked(() => remove(...call)) }),
@@ -162,7 +162,9 @@ export function openConnections({ sql, clock, vault, providers }: Deps) {
       const adapter = adapterOf(channel);
       let current = await usable(adapter, orgId, channelId, opened(channel.credentials));
       const { values, account, tokens } = current.credentials;
+      let forced = false;
       const renewNow = async () => {
+        forced = true;
         current = await renew(adapter, orgId, channelId, current);
         if (!current.credentials.tokens) throw needsPerson();
         return current.credentials.tokens;
@@ -170,7 +172,7 @@ export function openConnections({ sql, clock, vault, providers }: Deps) {
       const social = providers.connect(adapter, { values, account, tokens, renew: canRenew(adapter, current.credentials) ? renewNow : undefined });
       const withSettings: Social = { ...social, publish: (post, settings, handle) => social.publish(post, { ...channel.settings, ...Object(settings) as object }, handle) };
       return {
-        social: confirming(withSettings, (reason) => needsLogin(sql, orgId, channelId, reason, current.sealed)),
+        social: confirming(withSettings, () => forced, (reason) => needsLogin(sql, orgId, channelId, reason, current.sealed)),
         once: adapter.once,
         lane: [adapter.id, originOf({ ...values, ...tokens?.values })].join(' ').trim(),
         timeoutMs: adapter.timeoutMs,

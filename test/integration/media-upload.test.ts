@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { crc32, deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import files from '../../api/routes/files.ts';
@@ -26,7 +27,7 @@ let outbound: Outbound;
 let folder: string;
 let ann: SignedUp;
 let ben: SignedUp;
-let key: Client;
+let key: Client & { key: string };
 
 const incoming = () => readdir(join(folder, '.incoming'));
 const stored = async () => (await readdir(folder, { recursive: true })).filter((name) => /\.[a-z0-9]+$/.test(name) && !name.startsWith('.incoming'));
@@ -129,12 +130,12 @@ describe('an upload', () => {
     expect([withLength.status, withLength.body.code]).toEqual([413, 'too_large']);
     const chunked = await fetch(`${app.address}/public/v1/upload`, {
       method: 'POST', duplex: 'half', headers: { authorization: key.key, 'content-type': 'multipart/form-data; boundary=b' },
-      body: ReadableStream.from((async function* () {
+      body: Readable.toWeb(Readable.from((async function* () {
         yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n');
         for (let n = 0; n < 40; n++) yield Buffer.alloc(100_000);
         yield Buffer.from('\r\n--b--\r\n');
-      })()),
-    } as RequestInit);
+      })())),
+    } as unknown as RequestInit);
     expect(chunked.status).toBe(413);
     expect(await incoming()).toEqual([]);
     expect(await stored()).toEqual(before);
