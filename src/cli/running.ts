@@ -1,0 +1,44 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { HeldError, holdFile, isRunning, readHolder } from '../db/processes.ts';
+import { systemClock } from '../kernel/index.ts';
+
+const FILE = 'running.json';
+
+/** What a person is told and can act on: printed without a stack. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** The sign in a data folder that one process runs there, with its address for the demo and for whoever starts a second one. */
+export interface Running extends AsyncDisposable { tell(address: string): Promise<void> }
+
+/** Takes the data folder for this process; a second start is told who has it. What a killed one left is taken over. */
+export async function takeFolder(dataFolder: string): Promise<Running> {
+  await mkdir(dataFolder, { recursive: true });
+  try {
+    const hold = await holdFile(join(dataFolder, FILE), { since: systemClock.now().toISOString() });
+    return {
+      tell: (address) => hold.update({ since: systemClock.now().toISOString(), address }),
+      [Symbol.asyncDispose]: () => hold[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    if (error instanceof HeldError) {
+      const { pid, address, since } = error.holder;
+      throw new StartError(
+        `Rookery runs already with this data folder (${dataFolder}): process ${pid}${typeof address === 'string' ? ` at ${address}` : ', still starting'}${typeof since === 'string' ? `, since ${since}` : ''}.\n` +
+          `Use that one, end it (kill ${pid}), or start a second one with a folder and a port of its own: DATA_FOLDER=.data-2 PORT=3001 npm start`,
+        { cause: error },
+      );
+    }
+    if (['EACCES', 'EPERM', 'EROFS'].includes(String((error as NodeJS.ErrnoException).code)))
+      throw new StartError(`The data folder ${dataFolder} cannot be written by this user. Start as the user who owns it, or let DATA_FOLDER name another folder.`, { cause: error });
+    throw error;
+  }
+}
+
+/** Where the service of this data folder listens, if one runs. */
+export async function runningAddress(dataFolder: string): Promise<string | undefined> {
+  const holder = await readHolder(join(dataFolder, FILE));
+  return holder && isRunning(holder) && typeof holder['address'] === 'string' ? holder['address'] : undefined;
+}
