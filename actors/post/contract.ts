@@ -3,13 +3,14 @@ import { actorContract, method } from '../../src/actor-runtime/index.ts';
 import { PostChange } from '../../src/posts/index.ts';
 
 const none = z.strictObject({});
+const Changed = z.strictObject({ state: z.string(), publishDate: z.coerce.date() });
 
 /** One actor per post: what people do to it, and what surrounds its publishing. The Channel publishes; the row owns the content. The id is `<orgId>:<postId>`. */
 export const postActor = actorContract('Post', {
-  edit: method({ input: PostChange }),
-  setDate: method({ input: z.strictObject({ date: z.coerce.date(), action: z.enum(['schedule', 'update']) }) }),
-  setStatus: method({ input: z.strictObject({ status: z.enum(['draft', 'schedule']) }) }),
-  cancel: method({ input: none }), // deletes the post with its thread
+  edit: method({ input: PostChange, output: Changed }),
+  setDate: method({ input: z.strictObject({ date: z.coerce.date(), action: z.enum(['schedule', 'update']) }), output: Changed }),
+  setStatus: method({ input: z.strictObject({ status: z.enum(['draft', 'schedule']) }), output: Changed }),
+  cancel: method({ input: none }), // deletes the post with what follows it in its thread
   retry: method({ input: z.strictObject({ confirm: z.boolean() }) }),
   setRelease: method({ input: z.strictObject({ releaseId: z.string() }) }),
 });

@@ -35,7 +35,7 @@ export const Release = z.object({ id: z.string().min(1), url: z.string(), saved:
 
 /** What became of one attempt. `handed-back`: no request has left, and this host will not send it. */
 export type Outcome =
-  | { kind: 'published'; release: Published; lateMs: number | undefined }
+  | { kind: 'published'; release: Published }
   | { kind: 'processing'; processingMs: number }
   | { kind: 'absent' }
   | { kind: 'handed-back' }

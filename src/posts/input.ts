@@ -12,15 +12,14 @@ export const NewPost = z.strictObject({
   parentId: z.string().optional(),
   rootId: z.string().optional(),
   state: z.enum(['QUEUE', 'DRAFT']),
-  /** `paused`: the channel needs a login. */
-  detail: z.enum(['scheduled', 'paused']).nullable(),
   content: z.string(),
   media: z.array(PostMedia),
   settings: z.record(z.string(), z.unknown()),
   title: z.string().optional(),
   description: z.string().optional(),
   delayMinutes: z.int().min(0),
-  publishDate: z.coerce.date(),
+  /** `null`: at once, by the database's clock. */
+  publishDate: z.coerce.date().nullable(),
   intervalInDays: z.int().optional(),
   tagIds: z.array(z.string()),
   creationMethod: z.enum(['UNKNOWN', 'WEB', 'MCP', 'API', 'AUTOPOST', 'CLI']),
@@ -43,6 +42,8 @@ export const PostChange = z.strictObject({
   /** `merge` keeps the keys that are not named. */
   settings: z.strictObject({ values: z.record(z.string(), z.unknown()), merge: z.boolean() }).optional(),
   publishDate: z.coerce.date().optional(),
+  /** `schedule` queues it, `draft` takes it out of the queue. */
+  status: z.enum(['schedule', 'draft']).optional(),
   tagIds: z.array(z.string()).optional(),
   group: z.string().optional(),
   title: z.string().nullable().optional(),

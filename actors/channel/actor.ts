@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { type Caller, implementFor, nudge, type Turn } from '../../src/actor-runtime/index.ts';
+import type { Channels } from '../../src/channels/index.ts';
+import { type Clock, splitTenantKey, tenantKey } from '../../src/kernel/index.ts';
+import type { Next, Posts, Taken } from '../../src/posts/index.ts';
+import { postActor } from '../post/contract.ts';
+import { channelActor } from './contract.ts';
+
+export interface ChannelNeeds {
+  clock: Clock;
+  posts: Pick<Posts, 'takeNext' | 'send' | 'settle'>;
+  channels: Pick<Channels, 'needsLogin' | 'enable' | 'disable' | 'remove'>;
+}
+type Methods = typeof channelActor.methods;
+type Here = Turn<Methods, unknown, undefined, ChannelNeeds>;
+
+/** Shorter waits are slept through; for longer ones the reminder is set again. */
+const NEAR_MS = 1_000;
+
+export default implementFor<ChannelNeeds>()(channelActor, {
+  state: z.object({}),
+
+  methods: {
+    wake: (_, turn) => step(turn),
+    async needsLogin({ reason }, { id, ctx, forget }) {
+      const { orgId, id: channelId } = splitTenantKey(id);
+      if (await ctx.channels.needsLogin(orgId, channelId, reason)) await forget('due');
+    },
+    async enable(_, turn) {
+      const { orgId, id } = splitTenantKey(turn.id);
+      if (await turn.ctx.channels.enable(orgId, id)) await step(turn);
+    },
+    async disable(_, { id, ctx, forget }) {
+      const { orgId, id: channelId } = splitTenantKey(id);
+      if (await ctx.channels.disable(orgId, channelId)) await forget('due');
+    },
+    async remove(_, { id, ctx, forget }) {
+      const { orgId, id: channelId } = splitTenantKey(id);
+      if (await ctx.channels.remove(orgId, channelId)) await forget('due');
+    },
+  },
+
+  reminders: { due: nudge(step) }, // one per channel, at its next due time; carried by channels.next_due_at and its scan
+});
+
+/** Takes the earliest due post and publishes it beside the turn, or waits for what is not due yet. */
+async function step(turn: Here): Promise<void> {
+  const next = await take(turn);
+  if (next.kind === 'early' && next.missingMs >= NEAR_MS) return later(turn, next);
+  if (next.kind !== 'idle') turn.beside((self) => goOn(turn, self, next));
+}
+
+const take = ({ id, ctx }: Here): Promise<Next> => {
+  const { orgId, id: channelId } = splitTenantKey(id);
+  return ctx.posts.takeNext(orgId, channelId);
+};
+
+/** One post after the other, each settled before the next is taken: the row decides who goes on, not this loop. */
+async function goOn(turn: Here, self: Caller<Methods>, first: Next): Promise<void> {
+  for (let next = first; next.kind !== 'idle'; next = await take(turn)) {
+    if (next.kind === 'taken') await publish(turn, self, next.taken);
+    else if (next.missingMs >= NEAR_MS) return later(turn, next);
+    else await turn.ctx.clock.sleep(next.missingMs);
+  }
+}
+
+async function later({ id, ctx, remindOther }: Here, { missingMs, remind }: Extract<Next, { kind: 'early' }>): Promise<void> {
+  if (remind) await remindOther(channelActor, id, 'due', ctx.clock.in(missingMs), { owner: splitTenantKey(id).orgId });
+}
+
+/** Sends and writes the result: conditional on attempt and incarnation, and all but a lost answer free the slot. */
+async function publish({ ctx: { posts }, remindOther }: Here, self: Caller<Methods>, taken: Taken): Promise<void> {
+  const outcome = await posts.send(taken);
+  if (outcome.kind === 'reauthorize') await self.needsLogin({ reason: outcome.message }); // before the slot is free
+  const question = await posts.settle(taken, outcome);
+  if (question) await remindOther(postActor, tenantKey(taken.orgId, taken.postId), question.reminder, question.due, { owner: taken.orgId });
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { implementFor, type Turn } from '../../src/actor-runtime/index.ts';
+import { splitTenantKey, tenantKey } from '../../src/kernel/index.ts';
+import type { Posts } from '../../src/posts/index.ts';
+import { channelActor } from '../channel/contract.ts';
+import { postActor } from './contract.ts';
+
+export interface PostNeeds { posts: Pick<Posts, 'edit' | 'remove' | 'retry' | 'setRelease' | 'unsettled' | 'ask' | 'settle'> }
+type Here = Turn<typeof postActor.methods, unknown, undefined, PostNeeds>;
+
+export default implementFor<PostNeeds>()(postActor, {
+  state: z.object({}),
+
+  // Each is one conditional change; a channel whose next due time came nearer has its reminder moved in the same commit.
+  methods: {
+    edit: (change, { id, ctx }) => ctx.posts.edit(...keyOf(id), change),
+    setDate: ({ date, action }, { id, ctx }) => ctx.posts.edit(...keyOf(id), { publishDate: date, ...(action === 'schedule' && { status: 'schedule' }) }),
+    setStatus: ({ status }, { id, ctx }) => ctx.posts.edit(...keyOf(id), { status }),
+    cancel: (_, { id, ctx }) => ctx.posts.remove(...keyOf(id)),
+    retry: ({ confirm }, { id, ctx }) => ctx.posts.retry(...keyOf(id), confirm),
+    async setRelease({ releaseId }, { id, ctx, actors }) {
+      const channelId = await ctx.posts.setRelease(...keyOf(id), releaseId);
+      await actors(channelActor, tenantKey(keyOf(id)[0], channelId)).wake({}); // its slot may be free now
+    },
+  },
+
+  reminders: {
+    'look-up': (turn) => ask(turn, 'unconfirmed'),
+    processing: (turn) => ask(turn, 'processing'),
+  },
+});
+
+function keyOf(key: string): [orgId: string, postId: string] {
+  const { orgId, id } = splitTenantKey(key);
+  return [orgId, id];
+}
+
+/** Asks the network beside the turn and writes what it has shown. Settled meanwhile: nothing to do. */
+async function ask({ id, ctx: { posts }, actors, beside, remindOther }: Here, about: 'unconfirmed' | 'processing'): Promise<void> {
+  const taken = await posts.unsettled(...keyOf(id), about);
+  if (!taken) return;
+  const channel = actors(channelActor, tenantKey(taken.orgId, taken.channelId));
+  beside(async () => {
+    const outcome = await posts.ask(taken, about);
+    if (outcome.kind === 'reauthorize') await channel.needsLogin({ reason: outcome.message });
+    const question = await posts.settle(taken, outcome, about);
+    if (question) await remindOther(postActor, id, question.reminder, question.due, { owner: taken.orgId });
+    else await channel.wake({}); // its slot is free
+  });
+}

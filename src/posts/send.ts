@@ -1,0 +1,172 @@
+import type { Database } from '../db/index.ts';
+import { AppError, type Clock, ProviderError } from '../kernel/index.ts';
+import { htmlToText, type Media } from '../providers/index.ts';
+import { type Outcome, Release, type Taken } from './attempt.ts';
+import { Closed, openGate } from './gate.ts';
+import type { Beat, ChannelsPort, Connected, Log, MediaPort } from './ports.ts';
+import { BEAT_MS, CALL_MS, HOLD_MS, settles, SKEW_MS } from './rules.ts';
+import { markSent, saveHandle } from './store/attempt.ts';
+import { renew } from './store/scan.ts';
+
+interface Needs { sql: Database; clock: Clock; channels: ChannelsPort; media: MediaPort; beat: Beat; log: Log; late(ms: number): void; inFlight: number; perLane: number; callMs?: number }
+type Stage = 'preparing' | 'calling';
+export interface Work { readonly taken: Taken; stage: Stage; readonly since: number; heldSince: number }
+
+const RENEW_MS = 15_000;
+class HandedBack extends Error {}
+
+export interface Sender {
+  /** Fresh token, gate, adapter. A provider's failure is an outcome, never an exception. */
+  send(taken: Taken): Promise<Outcome>;
+  /** Asks the network for a post whose answer was lost, or that it still works on. */
+  ask(taken: Taken, about: 'unconfirmed' | 'processing'): Promise<Outcome>;
+  /** From now on nothing is sent. */
+  close(): void;
+  underWay(): readonly Work[];
+  readonly closed: boolean;
+  readonly inFlight: number;
+  readonly waiting: number;
+  [Symbol.dispose](): void;
+}
+
+/** What a provider says is kept in rows: no U+0000, no half characters, not without end. */
+const clean = (text: string): string => text.replaceAll('\0', '').toWellFormed().slice(0, 2_000);
+
+const cleanJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value), (_, inner: unknown) => (typeof inner === 'string' ? inner.replaceAll('\0', '').toWellFormed() : inner));
+
+type Failure = Extract<Outcome, { mediaFault?: boolean }>;
+const failure = (error: unknown): Failure | undefined =>
+  error instanceof ProviderError ? { kind: error.failure, message: clean(error.message), retryAfterMs: error.retryAfterMs } : undefined;
+
+/** Sends what was taken, beside the turns. Every wait of it is bounded. */
+export function openSender(needs: Needs): Sender {
+  const { sql, clock, channels, media, beat, log, callMs = CALL_MS } = needs;
+  const gate = openGate({ total: needs.inFlight, perLane: needs.perLane });
+  const works = new Set<Work>();
+  let closed = false;
+
+  // Slots of posts that wait for their turn are prolonged, so that a long queue is not taken for a dead host.
+  const renewal = setInterval(() => {
+    const old = [...works].filter(({ stage, heldSince }) => stage === 'preparing' && clock.monotonic() - heldSince > RENEW_MS);
+    const since = clock.monotonic();
+    renew(sql, old.map(({ taken }) => taken), HOLD_MS).then(
+      () => { for (const work of old) work.heldSince = since; },
+      (error: unknown) => log.warn({ err: error, slots: old.length }, 'slots could not be prolonged'),
+    );
+  }, RENEW_MS / 3);
+  renewal.unref();
+
+  /** Ends with `lost` when the network takes longer than one publish may last. */
+  async function inTime<T>(call: Promise<T>): Promise<T> {
+    const late = new AbortController();
+    try {
+      return await Promise.race([call, clock.sleep(callMs, late.signal).then(() => { throw new ProviderError('lost', `No answer within ${Math.round(callMs / 1000)} s`); })]);
+    } finally {
+      late.abort();
+    }
+  }
+
+  const postOf = (taken: Taken, files: readonly Media[]) => ({ id: taken.postId, text: htmlToText(taken.content), media: files });
+  const settingsOf = (taken: Taken) => ({ ...taken.channel.settings, ...taken.settings });
+
+  async function prepare(taken: Taken): Promise<{ connected: Connected; files: readonly Media[] } | Outcome> {
+    let connected: Connected;
+    try {
+      connected = await channels.connect(taken.orgId, taken.channelId, taken.channel);
+    } catch (error) {
+      if (error instanceof AppError && !(error instanceof ProviderError) && error.status < 500) return { kind: 'unsupported', message: clean(error.message) }; // the provider's version was retired
+      return before(error, 'the channel could not be opened');
+    }
+    try {
+      return { connected, files: taken.media.length === 0 ? [] : await media.load(taken.orgId, taken.media) };
+    } catch (error) {
+      const outcome = before(error, 'the media could not be loaded');
+      return outcome.kind === 'rejected' ? { ...outcome, mediaFault: true } : outcome;
+    }
+  }
+  /** Nothing has left yet, so whatever went wrong may be tried again. */
+  function before(error: unknown, what: string): Failure {
+    const known = failure(error);
+    if (known) return known.kind === 'lost' ? { ...known, kind: 'unavailable' } : known;
+    log.error({ err: error }, what);
+    return { kind: 'unavailable', message: 'Something went wrong on our side before the post was sent' };
+  }
+
+  async function publish(work: Work, { connected, files }: { connected: Connected; files: readonly Media[] }): Promise<Outcome> {
+    const { taken } = work;
+    const leave = await gate.enter(taken.orgId, connected.lane);
+    try {
+      if (closed || beat.lastBeatAgeMs() > BEAT_MS || clock.monotonic() - work.heldSince > HOLD_MS - callMs) throw new HandedBack();
+      if (connected.once === 'at-most-once' && !(await markSent(sql, taken))) throw new HandedBack();
+      if (closed || beat.lastBeatAgeMs() > BEAT_MS) throw new HandedBack(); // right before the call: nothing is awaited between
+      work.stage = 'calling';
+      needs.late(taken.lateMs + (clock.monotonic() - work.since));
+      const answer = await inTime(connected.social.publish(postOf(taken, files), settingsOf(taken), {
+        saved: taken.saved,
+        thread: taken.thread,
+        async save(handle) {
+          if (!(await saveHandle(sql, taken, cleanJson(handle)))) throw new ProviderError('lost', 'This host was replaced while it was sending');
+        },
+      }));
+      if ('processingMs' in answer) return { kind: 'processing', processingMs: Math.max(1_000, answer.processingMs) };
+      return released(answer);
+    } catch (error) {
+      if (error instanceof HandedBack) throw error;
+      const known = failure(error);
+      if (known) return known;
+      log.error({ err: error, postId: taken.postId, provider: taken.channel.providerId }, 'an adapter failed in a way it should not');
+      return { kind: 'lost', message: 'The network answered something that cannot be read' }; // the request may have left
+    } finally {
+      leave();
+    }
+  }
+  function released(answer: unknown): Outcome {
+    const release = Release.safeParse(answer);
+    if (!release.success) return { kind: 'lost', message: 'The network answered something that cannot be read' };
+    const { id, url, saved } = release.data;
+    return { kind: 'published', release: { id: clean(id), url: clean(url), ...(saved !== undefined && { saved: cleanJson(saved) }) } };
+  }
+
+  return {
+    get closed() { return closed; },
+    get inFlight() { return gate.inFlight; },
+    get waiting() { return gate.waiting; },
+    underWay: () => [...works],
+    close() {
+      closed = true;
+      gate.close();
+    },
+    async send(taken) {
+      const work: Work = { taken, stage: 'preparing', since: clock.monotonic(), heldSince: clock.monotonic() };
+      works.add(work);
+      try {
+        const ready = await prepare(taken);
+        return 'kind' in ready ? ready : await publish(work, ready);
+      } catch (error) {
+        if (error instanceof HandedBack || error instanceof Closed) return { kind: 'handed-back' };
+        throw error;
+      } finally {
+        works.delete(work);
+      }
+    },
+
+    async ask(taken, about) {
+      const started = clock.monotonic();
+      let connected: Connected;
+      try {
+        connected = await channels.connect(taken.orgId, taken.channelId, taken.channel);
+        const { social, once } = connected;
+        if (once === 'at-most-once' || !social.find) return taken.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'handed-back' };
+        const files = taken.media.length === 0 ? [] : await media.load(taken.orgId, taken.media);
+        const found = await inTime(social.find(postOf(taken, files), settingsOf(taken), new Date(taken.takenAt.getTime() - SKEW_MS), taken.saved));
+        if (found) return released(found);
+      } catch (error) {
+        return { kind: 'lost', message: failure(error)?.message ?? 'The network could not be asked', retryAfterMs: failure(error)?.retryAfterMs };
+      }
+      if (about === 'processing') return { kind: 'processing', processingMs: Math.min(5_000 * 2 ** Math.min(taken.lookUps, 5), 60_000) };
+      const left = settles(connected) - (taken.sinceTakenMs + clock.monotonic() - started);
+      return left <= 0 ? { kind: 'absent' } : { kind: 'lost', message: 'The network does not show the post yet', retryAfterMs: Math.min(left + 50, 10_000) };
+    },
+    [Symbol.dispose]: () => clearInterval(renewal),
+  };
+}

@@ -1,0 +1,340 @@
+import type { Database } from '../db/index.ts';
+import { AppError, asAppError, type Clock, isId, newId, notFound } from '../kernel/index.ts';
+import type { Next, Outcome, Taken } from './attempt.ts';
+import type { CreateBody, EditBody } from './body.ts';
+import { checkDate, compose, type Composed, judgeContent, namedPosts, typedSettings } from './compose.ts';
+import type { Create, PostChange, PostMedia } from './input.ts';
+import { type LatenessFigures, openLateness } from './lateness.ts';
+import type { Beat, ChannelsPort, Log, MediaPort, Nudges } from './ports.ts';
+import { HOLD_MS, questionOf, settle, SILENCE_MS, UNCONFIRMED_HOLD_MS } from './rules.ts';
+import { openSender } from './send.ts';
+import { nextSlot } from './slots.ts';
+import { admitOf } from './store/admit.ts';
+import { endOf } from './store/attempt.ts';
+import * as changes from './store/change.ts';
+import * as read from './store/read.ts';
+import type { CalendarFilter, PageFilter, PostRow, TimelineRow } from './store/read.ts';
+import * as scan from './store/scan.ts';
+import { type Settlement, settleOf } from './store/settle.ts';
+import { takeNextOf } from './store/take.ts';
+
+export interface PostsOptions {
+  sql: Database;
+  clock: Clock;
+  nudges: Nudges;
+  channels: ChannelsPort;
+  media: MediaPort;
+  /** Of this start of this process; the host in the row. */
+  incarnation: string;
+  beat: Beat;
+  log: Log;
+  options: {
+    /** Reminders further away are not registered. */
+    horizonMs: number;
+    /** Provider calls of this process at a time, and those in one lane (provider and origin). */
+    inFlight: number;
+    perLane?: number;
+    /** A post published later than this is announced as late. */
+    lateMs: number;
+    /** How long one publish may take; only tests shorten it. */
+    callMs?: number;
+    /** How long calls under way may go on when the host goes away. */
+    drainMs?: number;
+  };
+}
+
+/** The reminder of the Post that has to be set, and when. */
+export interface Question { reminder: 'look-up' | 'processing'; due: Date }
+export interface Changed { state: string; publishDate: Date }
+
+export interface Posts extends AsyncDisposable {
+  /** Judges a create body whole and says what it means; makes missing tags. Nothing else is stored yet. */
+  prepare(orgId: string, body: CreateBody): Promise<Composed>;
+  /** Judges an edit and says what it changes; `merge` keeps settings that are not named. */
+  prepareEdit(orgId: string, postId: string, body: EditBody, options: { merge: boolean; version?: number | undefined }): Promise<PostChange>;
+
+  /** Stores creates in one commit with those of other organizations; each whole or not at all. One error or nothing for each. */
+  admit(orgId: string, creates: readonly Create[]): Promise<readonly (undefined | AppError)[]>;
+  /** Deletes all posts of a group; answers how many. 404 without one, 409 while one is on its way. */
+  removeGroup(orgId: string, group: string): Promise<number>;
+
+  /** The only door to a provider call. */
+  takeNext(orgId: string, channelId: string): Promise<Next>;
+  /** Sends what was taken. A provider's failure is an outcome, never an exception. */
+  send(taken: Taken): Promise<Outcome>;
+  /** Writes what became of an attempt, conditional on attempt and incarnation; answers what has to be asked later. `asked`: the outcome comes from asking. */
+  settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | 'processing'): Promise<Question | undefined>;
+  /** The attempt of a post that still waits for this question. */
+  unsettled(orgId: string, postId: string, detail: 'unconfirmed' | 'processing'): Promise<Taken | undefined>;
+  /** Asks the network. */
+  ask(taken: Taken, about: 'unconfirmed' | 'processing'): Promise<Outcome>;
+
+  // What people do. Final before publishing; 409 while the post is on its way, 409 `already_published` after.
+  edit(orgId: string, postId: string, change: PostChange): Promise<Changed>;
+  remove(orgId: string, postId: string): Promise<void>;
+  retry(orgId: string, postId: string, confirm: boolean): Promise<void>;
+  /** Answers the channel, whose slot may be free now. */
+  setRelease(orgId: string, postId: string, releaseId: string): Promise<string>;
+
+  /** A post, then the items behind it; 404. */
+  get(orgId: string, postId: string): Promise<PostRow[]>;
+  group(orgId: string, group: string): Promise<PostRow[]>;
+  list(orgId: string, filter: CalendarFilter): Promise<PostRow[]>;
+  page(orgId: string, filter: PageFilter): Promise<{ posts: PostRow[]; total: number }>;
+  timeline(orgId: string, postId: string): Promise<{ postId: string; items: TimelineRow[] }>;
+  /** Posts on the network that may be this one, for a post whose release is not known (S118). */
+  missing(orgId: string, postId: string): Promise<{ id: string; url: string }[]>;
+  /** The next free posting time of a channel, or of all channels. */
+  findSlot(orgId: string, channelId?: string): Promise<Date>;
+
+  /** What the reconciler asks for and does, over all organizations. */
+  readonly sweeps: Sweeps;
+  lateness(): Promise<LatenessFigures>;
+  /** Provider calls under way and waiting, in this process. */
+  readonly gauges: { inFlight: number; waiting: number };
+  /** Sends nothing more: frees slots whose request has not left, gives calls under way 8 s, and writes the rest as unconfirmed. */
+  handBack(): Promise<void>;
+}
+
+export interface Sweeps {
+  /** Takes over slots of silent hosts and slots past their deadline. */
+  takeOver(limit: number): Promise<scan.TakenOver[]>;
+  /** Channels that were due 5 s ago and that nobody works on. */
+  overdue(limit: number): Promise<{ orgId: string; channelId: string }[]>;
+  /** Registers reminders of channels that came within the horizon. */
+  enter(limit: number): Promise<number>;
+  /** Posts whose look-up or poll was due 5 s ago. */
+  unasked(limit: number): Promise<scan.Unsettled[]>;
+}
+
+const REFUSALS: Record<Exclude<changes.Verdict, 'done' | 'unjudged'>, () => AppError> = {
+  not_found: () => notFound('Post not found'),
+  published: () => new AppError('already_published', 'The post is published already'),
+  in_flight: () => new AppError('conflict', 'The post is being published: try again when it has settled'),
+  undecided: () => new AppError('conflict', 'Nobody knows whether the post is out: look at the network, then retry with confirm, or name its release id'),
+  stale: () => new AppError('conflict', 'The post was changed meanwhile: load it again'),
+  disabled: () => new AppError('invalid_request', 'Integration is disabled'),
+  not_failed: () => new AppError('conflict', 'The post is in a state that does not allow this'),
+  too_old: () => new AppError('date_in_past', 'The date is more than a day ago', { errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }] }),
+};
+
+/** The room of posts: admission, publishing on time and once, changes, lists. */
+export function openPosts({ sql, clock, nudges, channels, media, incarnation, beat, log, options }: PostsOptions): Posts {
+  const { horizonMs, inFlight, perLane = Math.max(8, Math.floor(inFlight / 4)), lateMs, callMs, drainMs = 8_000 } = options;
+  const lateness = openLateness({ sql, clock, incarnation, log });
+  const sender = openSender({ sql, clock, channels, media, beat, log, late: (ms) => lateness.record(ms), inFlight, perLane, ...(callMs !== undefined && { callMs }) });
+  const admit = admitOf(sql, { nudges, horizonMs });
+  const take = takeNextOf({ incarnation, holdMs: HOLD_MS, horizonMs });
+  const settleRow = settleOf({ holdMs: UNCONFIRMED_HOLD_MS, lateMs });
+  const writing = new Set<Promise<unknown>>();
+
+  /** Writes a result, through a database that is away for a while. False: somebody else settled the attempt. */
+  async function write(settlement: Settlement): Promise<boolean> {
+    for (let tries = 0; ; tries++) {
+      try {
+        const held = await settleRow(sql, settlement);
+        if (held || tries === 0) return held;
+        const end = await endOf(sql, settlement); // an earlier try may have been committed with its answer lost
+        return end !== undefined && end.sameAttempt && end.incarnation === settlement.incarnation && end.state === settlement.state && end.detail === settlement.detail;
+      } catch (error) {
+        log.warn({ err: error, postId: settlement.postId, tries }, 'a result could not be written yet');
+        if (tries >= 10) throw error;
+        await clock.sleep(Math.min(100 * 2 ** tries, 5_000));
+      }
+    }
+  }
+  function tracked<T>(work: Promise<T>): Promise<T> {
+    writing.add(work);
+    const done = () => writing.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
+  const changing = (statement: Parameters<typeof changes.changing>[2], after?: Parameters<typeof changes.changing>[3]) => changes.changing(sql, { nudges, horizonMs }, statement, after);
+  function done({ verdict, state, publishDate }: changes.Changed): Changed {
+    if (verdict === 'done') return { state: state ?? '', publishDate: publishDate ?? new Date(0) };
+    throw verdict === 'unjudged' ? new Error('A post was scheduled without being judged') : REFUSALS[verdict]();
+  }
+
+  async function get(orgId: string, postId: string): Promise<PostRow[]> {
+    const rows = await read.getPost(sql, orgId, postId);
+    if (!rows.some(({ id }) => id === postId)) throw notFound('Post not found');
+    return rows;
+  }
+  async function cardOf(orgId: string, channelId: string): Promise<read.Card> {
+    const [card] = await read.cards(sql, orgId, [channelId]);
+    if (!card) throw new AppError('invalid_request', 'Integration not found');
+    return card;
+  }
+  const rulesOf = ({ providerId, providerVersion }: read.Card) => channels.rules(providerId, providerVersion);
+  const tagsOf = (orgId: string, wishes: readonly { name: string; color?: string }[]): Promise<string[]> => {
+    const named = new Map(wishes.map((wish) => [wish.name.normalize('NFC').toLowerCase(), { ...wish, name: wish.name.normalize('NFC'), id: newId() }]));
+    return named.size === 0 ? Promise.resolve([]) : read.ensureTags(sql, orgId, [...named.values()]);
+  };
+  const same = (a: PostMedia, b: PostMedia) => a.path === b.path && a.id === b.id;
+
+  /** Holds a thread as it is stored against the limits of its network. */
+  async function judgeStored(orgId: string, postId: string): Promise<void> {
+    const rows = await get(orgId, postId);
+    const card = await cardOf(orgId, rows[0]!.channelId);
+    judgeContent(rulesOf(card), card, rows);
+  }
+
+  return {
+    async prepare(orgId, body) {
+      const now = clock.now();
+      const ids = [...new Set(body.posts.map(({ integration }) => integration.id).filter(isId))];
+      const named = namedPosts(body);
+      const [found, posts] = await Promise.all([
+        ids.length === 0 ? [] : read.cards(sql, orgId, ids),
+        named.length === 0 ? [] : read.existing(sql, orgId, named),
+      ]);
+      const known = { cards: new Map(found.map((card) => [card.id, card])), existing: new Map(posts.map((post) => [post.id, post])), rules: rulesOf, tagIds: [], now };
+      const composed = compose(body, known);
+      for (const [n, { value }] of body.posts.entries())
+        for (const [index, { image }] of value.entries()) if (image.length > 0) await judgeMedia(orgId, image as PostMedia[], `posts.${n}.value.${index}.image`);
+      if (body.tags.length === 0) return composed;
+      return compose(body, { ...known, tagIds: await tagsOf(orgId, body.tags) });
+    },
+
+    async prepareEdit(orgId, postId, body, { merge, version }) {
+      const rows = await get(orgId, postId);
+      const post = rows.find(({ id }) => id === postId)!;
+      if (post.rootPostId !== null && body.thread) throw new AppError('validation_failed', 'thread: only the first post of a thread has one', { errors: [{ field: 'thread', message: 'only the first post of a thread has one', rule: 'not_root' }] });
+      const card = await cardOf(orgId, post.channelId);
+      const rules = rulesOf(card);
+      if (body.settings) rules.checkSettings(merge ? { ...post.settings, ...body.settings } : body.settings, 'settings');
+      const image = body.image as PostMedia[] | undefined;
+      const ids = new Set(rows.map(({ id }) => id));
+      const thread = body.thread?.map(({ id, content, image: images, delay }) => ({ id: id !== undefined && id !== postId && ids.has(id) ? id : newId(), content, media: images as PostMedia[], delayMinutes: delay }));
+      if (post.state === 'QUEUE') {
+        const items = [{ content: body.content ?? post.content, media: image ?? post.media }, ...(thread ?? rows.filter(({ id, rootPostId }) => id !== postId && rootPostId === postId))];
+        judgeContent(rules, card, items);
+        if (body.publishDate) checkDate(body.publishDate, clock.now(), 'publishDate');
+      }
+      const fresh = image?.filter((one) => !post.media.some((old) => same(old, one))) ?? [];
+      if (fresh.length > 0) await judgeMedia(orgId, image!, 'image');
+      for (const [n, item] of (thread ?? []).entries()) if (item.media.length > 0) await judgeMedia(orgId, item.media, `thread.${n}.image`);
+      return {
+        ...(version !== undefined && { version }),
+        ...(body.content !== undefined && { content: body.content }),
+        ...(image && { media: image }),
+        ...(body.settings && { settings: { values: typedSettings(body.settings, card.providerId), merge } }),
+        ...(body.publishDate && { publishDate: body.publishDate }),
+        ...(body.tags && { tagIds: await tagsOf(orgId, body.tags) }),
+        ...(body.group !== undefined && { group: body.group }),
+        ...(body.title !== undefined && { title: body.title }),
+        ...(body.description !== undefined && { description: body.description }),
+        ...(thread && { thread }),
+      };
+    },
+
+    admit: (orgId, creates) => Promise.all(creates.map((create) => admit(sql, { orgId, create }).catch((error: unknown) => {
+      const known = asAppError(error);
+      if (known.code === 'internal') log.error({ err: error, orgId }, 'a create could not be stored');
+      return known;
+    }))),
+    async removeGroup(orgId, group) {
+      const { verdict, deleted } = await changes.removeGroup(sql, orgId, group);
+      done({ verdict, state: null, publishDate: null, channelId: null });
+      return deleted;
+    },
+
+    takeNext: async (orgId, channelId) => (sender.closed ? { kind: 'idle' } : take(sql, orgId, channelId)),
+    send: (taken) => tracked(sender.send(taken)),
+    async settle(taken, outcome, asked) {
+      const settlement = settle(taken, outcome, asked);
+      const held = await tracked(write(settlement));
+      const question = held ? questionOf(settlement) : undefined;
+      return question && { reminder: question.reminder, due: clock.in(question.inMs) };
+    },
+    unsettled: (orgId, postId, detail) => scan.unsettled(sql, orgId, postId, detail),
+    ask: (taken, about) => sender.ask(taken, about),
+
+    async edit(orgId, postId, { thread, ...change }) {
+      const target = { orgId, postId };
+      const run = (judged: boolean) => changing(changes.edit(target, { ...change, judged }), thread && ((tx) => changes.replaceThread(tx, target, thread)));
+      const found = await run(false);
+      if (found.verdict !== 'unjudged') return done(found);
+      if (change.content === undefined && thread === undefined) await judgeStored(orgId, postId); // new content was judged before it came here
+      return done(await run(true));
+    },
+    async remove(orgId, postId) {
+      done(await changing(changes.remove({ orgId, postId })));
+    },
+    async retry(orgId, postId, confirm) {
+      done(await changing(changes.retry({ orgId, postId }, confirm)));
+    },
+    async setRelease(orgId, postId, releaseId) {
+      const target = { orgId, postId };
+      const changed = await changing(changes.release(target, releaseId), (tx) => changes.freeSlot(tx, target));
+      done(changed);
+      return changed.channelId!;
+    },
+
+    get,
+    async group(orgId, group) {
+      const rows = await read.getGroup(sql, orgId, group);
+      if (rows.length === 0) throw notFound('Post not found');
+      return rows;
+    },
+    list: (orgId, filter) => (filter.customerId !== undefined && !isId(filter.customerId) ? Promise.resolve([]) : read.calendar(sql, orgId, filter)),
+    page: (orgId, filter) => (filter.customerId !== undefined && !isId(filter.customerId) ? Promise.resolve({ posts: [], total: 0 }) : read.page(sql, orgId, filter)),
+    async timeline(orgId, postId) {
+      const items = await read.timeline(sql, orgId, postId);
+      if (!items) throw notFound('Post not found');
+      return { postId, items };
+    },
+    async missing(orgId, postId) {
+      const rows = await get(orgId, postId);
+      const post = rows.find(({ id }) => id === postId)!;
+      if (post.state === 'PUBLISHED' && post.releaseId) return [];
+      const taken = (await scan.unsettled(sql, orgId, postId, 'unconfirmed')) ?? (await scan.attempted(sql, orgId, postId));
+      const outcome = taken && (await sender.ask(taken, 'unconfirmed'));
+      return outcome?.kind === 'published' ? [{ id: outcome.release.id, url: outcome.release.url }] : [];
+    },
+    async findSlot(orgId, channelId) {
+      if (channelId !== undefined && !(await read.channelExists(sql, orgId, channelId))) throw notFound('Integration not found');
+      const now = clock.now();
+      const times = await read.postingTimes(sql, orgId, channelId);
+      const taken = await read.takenDates(sql, orgId, { channelId, from: now, to: clock.in(367 * 86_400_000) });
+      const slot = nextSlot({ minutes: times?.minutes ?? DEFAULT_TIMES, timezone: times?.timezone ?? 'UTC', taken, now });
+      if (!slot) throw new AppError('conflict', 'Every posting time of the next year is taken');
+      return slot;
+    },
+
+    sweeps: {
+      takeOver: (limit) => scan.takeOver(sql, { incarnation, silenceMs: SILENCE_MS, holdMs: UNCONFIRMED_HOLD_MS, limit }),
+      overdue: (limit) => scan.overdue(sql, { graceMs: SILENCE_MS, limit }),
+      enter: (limit) => scan.enter(sql, nudges, { horizonMs, limit }),
+      unasked: (limit) => scan.unasked(sql, { graceMs: SILENCE_MS, limit }),
+    },
+    lateness: () => lateness.lastHour(),
+    get gauges() { return { inFlight: sender.inFlight, waiting: sender.waiting }; },
+    async handBack() {
+      sender.close();
+      const patience = new AbortController();
+      await Promise.race([quiet(), clock.sleep(drainMs, patience.signal).catch(() => {})]);
+      patience.abort();
+      const left = sender.underWay().map(({ taken, stage }) => settle(taken, stage === 'calling' ? { kind: 'lost', message: 'This host went away while it was sending' } : { kind: 'handed-back' }));
+      await Promise.all(left.map((settlement) => settleRow(sql, settlement).catch((error: unknown) => log.error({ err: error, postId: settlement.postId }, 'a slot could not be handed back: the reconciler will find it'))));
+    },
+    async [Symbol.asyncDispose]() {
+      sender[Symbol.dispose]();
+      await lateness[Symbol.asyncDispose]();
+    },
+  };
+
+  /** Ends when nothing is being sent or written. */
+  async function quiet(): Promise<void> {
+    while (writing.size > 0) {
+      await Promise.allSettled(writing);
+      await clock.sleep(5); // who reports a result starts writing it now
+    }
+  }
+  function judgeMedia(orgId: string, items: readonly PostMedia[], at: string): Promise<void> {
+    return media.judge(orgId, items, at);
+  }
+}
+
+const DEFAULT_TIMES = [120, 400, 700];

@@ -1,0 +1,110 @@
+import type { Sql } from '../../db/index.ts';
+import type { PostMedia } from '../input.ts';
+
+/** A post as the presenters take it: its row, its channel's card and its tags. */
+export interface PostRow {
+  id: string; orgId: string; channelId: string; state: string; detail: string | null; errorKind: string | null; error: string | null;
+  publishDate: Date; content: string; media: PostMedia[]; delayMinutes: number; group: string; title: string | null; description: string | null;
+  parentPostId: string | null; rootPostId: string | null; releaseId: string | null; releaseUrl: string | null; settings: Record<string, unknown>;
+  creationMethod: string; intervalInDays: number | null; firstCommentPostedAt: Date | null; version: number; publishedAt: Date | null;
+  createdAt: Date; updatedAt: Date; deletedAt: Date | null;
+  channelName: string; providerId: string; picture: string | null; tags: { id: string; name: string; color: string }[];
+}
+
+const shown = (sql: Sql) => sql`
+  p.id, p.org_id as "orgId", p.channel_id as "channelId", p.state, p.detail, p.error_kind as "errorKind", p.error, p.publish_date as "publishDate", p.content, p.media, p.delay_minutes as "delayMinutes",
+  p.group_id as "group", p.title, p.description, p.parent_post_id as "parentPostId", p.root_post_id as "rootPostId", p.release_id as "releaseId", p.release_url as "releaseUrl", p.settings,
+  p.creation_method as "creationMethod", p.interval_in_days as "intervalInDays", p.first_comment_posted_at as "firstCommentPostedAt", p.version, p.published_at as "publishedAt",
+  p.created_at as "createdAt", p.updated_at as "updatedAt", p.deleted_at as "deletedAt", c.name as "channelName", c.provider_id as "providerId", c.picture,
+  case when p.tag_ids = '{}' then '[]'::json else coalesce((
+    select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by lower(t.name)) from tags t where t.org_id = p.org_id and t.id = any(p.tag_ids)), '[]') end as tags`;
+
+/** A post and the items behind it, root first; or the item alone when an item is asked for. */
+export const getPost = (sql: Sql, orgId: string, postId: string): Promise<PostRow[]> => sql<PostRow[]>`
+  select ${shown(sql)} from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id
+  where p.org_id = ${orgId} and (p.id = ${postId} or p.root_post_id = ${postId}) and p.deleted_at is null order by p.seq`;
+
+export const getGroup = (sql: Sql, orgId: string, group: string): Promise<PostRow[]> => sql<PostRow[]>`
+  select ${shown(sql)} from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id
+  where p.org_id = ${orgId} and p.group_id = ${group} and p.deleted_at is null order by p.seq`;
+
+export const STATES = { scheduled: 'QUEUE', draft: 'DRAFT', published: 'PUBLISHED', error: 'ERROR' } as const;
+export interface CalendarFilter { from: Date; to: Date; customerId?: string | undefined; state?: string | undefined }
+
+/** Roots with a date in the range, in the order of their dates. */
+export const calendar = (sql: Sql, orgId: string, { from, to, customerId, state }: CalendarFilter): Promise<PostRow[]> => sql<PostRow[]>`
+  select ${shown(sql)} from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id
+  where p.org_id = ${orgId} and p.root_post_id is null and p.deleted_at is null and p.publish_date >= ${from} and p.publish_date <= ${to}
+    ${customerId === undefined ? sql`` : sql`and c.customer_id = ${customerId}`} ${state === undefined ? sql`` : sql`and p.state = ${state}`}
+  order by p.publish_date, p.seq limit 10000`;
+
+export interface PageFilter { page: number; limit: number; customerId?: string | undefined; state?: string | undefined }
+/** One page of roots, the latest date first, and how many there are. */
+export async function page(sql: Sql, orgId: string, { page: number, limit, customerId, state }: PageFilter): Promise<{ posts: PostRow[]; total: number }> {
+  const filter = sql`
+    from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id
+    where p.org_id = ${orgId} and p.root_post_id is null and p.deleted_at is null
+      ${customerId === undefined ? sql`` : sql`and c.customer_id = ${customerId}`} ${state === undefined ? sql`` : sql`and p.state = ${state}`}`;
+  const [posts, [count]] = await Promise.all([
+    sql<PostRow[]>`select ${shown(sql)} ${filter} order by p.publish_date desc, p.seq desc limit ${limit} offset ${number * limit}`,
+    sql<{ total: number }[]>`select count(*)::int as total ${filter}`,
+  ]);
+  return { posts, total: count!.total };
+}
+
+export interface TimelineRow { at: Date; kind: string; message: string; data: unknown }
+/** What happened to a post, oldest first; undefined when there is no such post. */
+export async function timeline(sql: Sql, orgId: string, postId: string): Promise<TimelineRow[] | undefined> {
+  const rows = await sql<(TimelineRow & { kind: string | null })[]>`
+    select t.at, t.kind, t.message, t.data from posts p left join post_timeline t on t.post_id = p.id and t.org_id = p.org_id
+    where p.org_id = ${orgId} and p.id = ${postId} and p.deleted_at is null order by t.id`;
+  return rows.length === 0 ? undefined : rows.filter(({ kind }) => kind !== null);
+}
+
+/** A channel as creating a post sees it. */
+export interface Card { id: string; name: string; providerId: string; providerVersion: string; disabled: boolean; refreshNeeded: boolean }
+export const cards = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Card[]> => sql<Card[]>`
+  select id, name, provider_id as "providerId", provider_version as "providerVersion", disabled, refresh_needed as "refreshNeeded"
+  from channels where org_id = ${orgId} and id = any(${ids as string[]}::uuid[]) and deleted_at is null`;
+
+/** Posts of the org that a body names. */
+export interface Existing { id: string; channelId: string; rootPostId: string | null; state: string; detail: string | null }
+export const existing = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
+  select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail from posts where org_id = ${orgId} and id = any(${ids as string[]}::uuid[]) and deleted_at is null`;
+
+/** The tags of these names, made where they are missing. Answers ids in the order of the names. */
+export async function ensureTags(sql: Sql, orgId: string, tags: readonly { id: string; name: string; color?: string | undefined }[]): Promise<string[]> {
+  const rows = await sql<{ id: string; name: string }[]>`
+    with wanted as (
+      select * from json_to_recordset(${JSON.stringify(tags)}::text::json) as t (id uuid, name text, color text)
+    ), made as (
+      insert into tags (id, org_id, name, color) select id, ${orgId}, name, coalesce(color, '#612AD5') from wanted
+      on conflict (org_id, lower(name)) do update set name = tags.name
+      returning id, name
+    )
+    select id, name from made`;
+  const ids = new Map(rows.map(({ id, name }) => [name.toLowerCase(), id]));
+  return [...new Set(tags.map(({ name }) => ids.get(name.toLowerCase())!))];
+}
+
+/** Posting times, in minutes after midnight, of the channels that can be posted to, and the zone they are meant in. */
+export async function postingTimes(sql: Sql, orgId: string, channelId?: string): Promise<{ timezone: string; minutes: number[] } | undefined> {
+  const [row] = await sql<{ timezone: string; minutes: number[] | null }[]>`
+    select o.timezone, (
+      select array_agg(distinct m order by m) from channels c, unnest(c.posting_times) m
+      where c.org_id = o.id and c.deleted_at is null and ${channelId === undefined ? sql`not c.disabled` : sql`c.id = ${channelId}`}
+    ) as minutes from organizations o where o.id = ${orgId}`;
+  return row?.minutes ? { timezone: row.timezone, minutes: row.minutes } : undefined;
+}
+
+/** Whether the channel is one of the org's. */
+export const channelExists = async (sql: Sql, orgId: string, channelId: string): Promise<boolean> =>
+  (await sql`select 1 from channels where org_id = ${orgId} and id = ${channelId} and deleted_at is null`).length > 0;
+
+/** Dates that posts of the channel, or of the org, have taken. */
+export async function takenDates(sql: Sql, orgId: string, { channelId, from, to }: { channelId?: string | undefined; from: Date; to: Date }): Promise<Date[]> {
+  const rows = await sql<{ at: Date }[]>`
+    select distinct date_trunc('minute', p.publish_date) as at from posts p
+    where p.org_id = ${orgId} and p.root_post_id is null and p.deleted_at is null and p.publish_date between ${from} and ${to} ${channelId === undefined ? sql`` : sql`and p.channel_id = ${channelId}`}`;
+  return rows.map(({ at }) => at);
+}

@@ -1,0 +1,106 @@
+import { groupCommit, type Sql } from '../../db/index.ts';
+import type { Published } from '../../providers/index.ts';
+import type { Next } from '../attempt.ts';
+import type { PostMedia } from '../input.ts';
+
+// Locks are always taken in this order: channels by id, then their posts. Whoever writes a post holds its channel.
+
+/** `holdMs`: how long a slot is held without news. `horizonMs`: reminders further away are not registered. */
+export interface Host { incarnation: string; holdMs: number; horizonMs: number }
+
+interface Row {
+  channelId: string; moved: boolean; missingMs: number | null; remind: boolean;
+  postId: string | null; attempt: number; content: string; media: PostMedia[]; settings: Record<string, unknown>; saved: { value: unknown } | null;
+  attemptsFailed: number; takenAt: Date; lateMs: number; thread: Published[] | null;
+  providerId: string; providerVersion: string; internalId: string; name: string; credentials: string; tokenExpiresAt: Date | null; channelSettings: Record<string, unknown>;
+}
+const MOVED = { kind: 'moved' } as const;
+
+/**
+ * The only door to a provider call: takes the slot and the earliest due post of each channel, or neither, for all who ask now.
+ * Where nothing is due it writes the next due time, unless a post was added meanwhile that this statement's snapshot
+ * does not show (`moves`): then the asker has to look again.
+ */
+export function takeNextOf({ incarnation, holdMs, horizonMs }: Host) {
+  const take = groupCommit(async (sql: Sql, asked: readonly { orgId: string; channelId: string }[]): Promise<(Next | typeof MOVED)[]> => {
+    const rows = await sql<Row[]>`
+      with input as (
+        select distinct * from unnest(${asked.map(({ orgId }) => orgId)}::uuid[], ${asked.map(({ channelId }) => channelId)}::uuid[]) as t (org_id, channel_id)
+      ), seen as materialized (
+        select c.id, c.moves from channels c join input i on c.id = i.channel_id and c.org_id = i.org_id
+      ), channel as materialized (
+        select c.* from channels c join input i on c.id = i.channel_id and c.org_id = i.org_id
+        where c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null
+        order by c.id for no key update of c
+      ), earliest as materialized (
+        select p.id from channel c cross join lateral (
+          select p.id from posts p
+          where p.org_id = c.org_id and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying')
+            and p.due_at is not null and p.due_at <= now() and p.publish_date <= now() and p.deleted_at is null
+          order by p.publish_date, p.seq limit 1 for no key update
+        ) p
+      ), taken as (
+        update posts p set detail = 'publishing', attempt = p.attempt + 1, incarnation = ${incarnation}, taken_at = now(), request_sent_at = null, look_ups = 0, look_up_at = null
+        from earliest e where p.id = e.id
+        returning p.*
+      ), held as (
+        update channels c set slot_incarnation = ${incarnation}, slot_post_id = t.id, slot_until = now() + ${holdMs}::float8 * interval '1 ms'
+        from taken t where c.id = t.channel_id and c.org_id = t.org_id
+      ), told as (
+        insert into post_timeline (org_id, post_id, kind, message, data)
+        select org_id, id, 'claimed', 'Taken for publishing', jsonb_build_object('attempt', attempt) from taken
+      ), next as materialized (
+        select c.id, least(
+          (select min(p.due_at) from posts p
+           where p.org_id = c.org_id and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying') and p.due_at is not null and p.deleted_at is null and p.publish_date <= now()),
+          (select p.due_at from posts p
+           where p.org_id = c.org_id and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying') and p.due_at is not null and p.deleted_at is null and p.publish_date > now()
+           order by p.publish_date, p.seq limit 1)
+        ) as due_at
+        from channel c where not exists (select from taken t where t.channel_id = c.id)
+      ), raised as (
+        update channels c set next_due_at = n.due_at, registered_for = case when n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' then n.due_at else h.registered_for end
+        from next n join channel h on h.id = n.id join seen s on s.id = n.id
+        where c.id = n.id and c.org_id = h.org_id and h.moves = s.moves and (h.next_due_at is distinct from n.due_at or h.registered_for is distinct from n.due_at)
+      )
+      select h.id as "channelId", h.moves <> s.moves as moved,
+        ceil(extract(epoch from n.due_at - now()) * 1000)::float8 as "missingMs",
+        coalesce(n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms', false) as remind,
+        t.id as "postId", t.attempt, t.content, t.media, t.settings, t.saved, t.attempts_failed as "attemptsFailed", t.taken_at as "takenAt",
+        round(extract(epoch from now() - t.due_at) * 1000)::float8 as "lateMs",
+        case when t.root_post_id is not null then (
+          select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released) order by q.seq)
+          from posts q where q.org_id = t.org_id and q.state = 'PUBLISHED' and (q.id = t.root_post_id or q.root_post_id = t.root_post_id)
+        ) end as thread,
+        h.provider_id as "providerId", h.provider_version as "providerVersion", h.internal_id as "internalId", h.name, h.credentials,
+        h.token_expires_at as "tokenExpiresAt", h.settings as "channelSettings"
+      from channel h join seen s on s.id = h.id left join taken t on t.channel_id = h.id left join next n on n.id = h.id`;
+
+    const found = new Map(rows.map((row) => [row.channelId, row]));
+    return asked.map(({ orgId, channelId }) => {
+      const row = found.get(channelId);
+      found.delete(channelId); // a second asker of the same channel finds the slot taken
+      if (!row) return { kind: 'idle' };
+      if (row.postId !== null) return { kind: 'taken', taken: takenOf(row, orgId, row.postId, incarnation) };
+      if (row.moved) return MOVED;
+      return row.missingMs === null ? { kind: 'idle' } : { kind: 'early', missingMs: Math.max(row.missingMs, 0), remind: row.remind };
+    });
+  });
+
+  return async (sql: Sql, orgId: string, channelId: string): Promise<Next> => {
+    for (;;) {
+      const next = await take(sql, { orgId, channelId });
+      if (next.kind !== 'moved') return next;
+    }
+  };
+}
+
+const takenOf = (row: Row, orgId: string, postId: string, incarnation: string) => ({
+  orgId, channelId: row.channelId, postId, attempt: row.attempt, incarnation,
+  content: row.content, media: row.media, settings: row.settings, saved: row.saved?.value, attemptsFailed: row.attemptsFailed,
+  thread: row.thread ?? [], takenAt: row.takenAt, sinceTakenMs: 0, lateMs: row.lateMs, mayHaveSent: false, lookUps: 0,
+  channel: {
+    id: row.channelId, orgId, providerId: row.providerId, providerVersion: row.providerVersion, internalId: row.internalId, name: row.name,
+    credentials: row.credentials, tokenExpiresAt: row.tokenExpiresAt, settings: row.channelSettings,
+  },
+});

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newId, ProviderError, systemClock } from '../../src/kernel/index.ts';
+import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { admit, channelOf, newPost, openNetwork, type Network, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
+
+let db: TestDatabase;
+let network: Network;
+let world: Publisher;
+beforeAll(async () => {
+  db = await testDatabase();
+});
+afterAll(async () => db[Symbol.asyncDispose]());
+
+/** A fresh process and network for one test. */
+async function start(options: Parameters<typeof startPublisher>[0]['options'] = {}) {
+  network = openNetwork();
+  world = await startPublisher({ url: db.url, network, options });
+  return { [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+}
+const soon = (ms: number) => systemClock.in(ms);
+
+test('a post that is due goes out, with its facts in one commit [PO2, PO3, PO4]', async () => {
+  await using _ = await start();
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const post = newPost(channelId, { publishDate: soon(300), content: '<p>Hi &amp; <a href="https://a.example/x">there</a></p>', settings: { who: 'all' } });
+  await admit(world, orgId, [post]);
+  expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled' });
+  await settled(db.sql, orgId);
+  expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', detail: null, releaseId: `r-${post.id}`, attempt: 1 });
+  expect(network.asked).toHaveLength(1);
+  expect(network.asked[0]).toMatchObject({ text: 'Hi & there (https://a.example/x)', settings: { who: 'all' } });
+  expect(network.asked[0]!.at).toBeGreaterThanOrEqual(post.publishDate!.getTime());
+  expect((await db.sql`select kind from post_timeline where post_id = ${post.id} order by id`).map(({ kind }) => kind)).toEqual(['created', 'claimed', 'published']);
+  expect((await db.sql`select topic from outbox where entity_id = ${post.id} order by id`).map(({ topic }) => topic)).toEqual(['post.scheduled', 'post.published']);
+  await systemClock.sleep(50);
+  expect(await db.sql`select slot_incarnation, next_due_at from channels where id = ${channelId}`).toEqual([{ slot_incarnation: null, next_due_at: null }]);
+});
+
+test('a wave on many channels: each in order, none early, one in flight per channel, each once', async () => {
+  await using _ = await start();
+  network.latencyMs = 5;
+  const orgs = await Promise.all([seedOrg(db.sql, 20), seedOrg(db.sql, 5)]);
+  const due = soon(800);
+  const all = orgs.flatMap(({ orgId, channelIds }) => channelIds.flatMap((channelId) => Array.from({ length: 8 }, (_, n) => ({ orgId, post: newPost(channelId, { content: `post ${n}`, publishDate: new Date(due.getTime() + n) }) }))));
+  await Promise.all(all.map(({ orgId, post }) => admit(world, orgId, [post])));
+  for (const { orgId } of orgs) await settled(db.sql, orgId);
+  expect(network.taken).toHaveLength(all.length);
+  expect(new Set(network.taken.map(({ postId }) => postId)).size).toBe(all.length);
+  expect(network.mostAtOnce).toBe(1);
+  for (const { channelIds } of orgs)
+    for (const channelId of channelIds) expect(network.taken.filter((one) => one.channelId === channelId).map(({ text }) => text)).toEqual(Array.from({ length: 8 }, (_, n) => `post ${n}`));
+  const planned = new Map(all.map(({ post }) => [post.id, post.publishDate!.getTime()]));
+  expect(network.asked.filter(({ postId, at }) => at < planned.get(postId)!)).toEqual([]);
+});
+
+test('a repeated admit inserts nothing twice, and a foreign channel stores nothing at all [GN2]', async () => {
+  await using _ = await start();
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const other = await seedOrg(db.sql);
+  const posts = [newPost(channelId, { state: 'DRAFT' }), newPost(channelId, { state: 'DRAFT' })];
+  await Promise.all([admit(world, orgId, posts), admit(world, orgId, posts)]);
+  await admit(world, orgId, posts);
+  const [counted] = await db.sql`select (select count(*)::int from posts where org_id = ${orgId}) as posts, (select count(*)::int from post_timeline where org_id = ${orgId}) as told`;
+  expect(counted).toEqual({ posts: 2, told: 2 });
+  await expect(admit(world, orgId, [newPost(channelId), newPost(other.channelId)])).rejects.toMatchObject({ code: 'invalid_request', message: 'Integration not found' });
+  expect(await db.sql`select count(*)::int as n from posts where org_id = ${orgId}`).toEqual([{ n: 2 }]);
+});
+
+test('creates of one batch are admitted each on its own: a bad one fails alone', async () => {
+  await using _ = await start();
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const answers = await Promise.allSettled([admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })]), admit(world, orgId, [newPost(newId())]), admit(world, orgId, [newPost(channelId, { state: 'DRAFT', id: 'no-uuid' })])]);
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+  expect(await db.sql`select count(*)::int as n from posts where org_id = ${orgId}`).toEqual([{ n: 1 }]);
+});
+
+test('the idempotency key is settled in the commit of the create, and a lost claim stores nothing', async () => {
+  await using _ = await start();
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const claim = newId();
+  await db.sql`insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until) values (${orgId}, 'POST /posts', 'k', '\\x00', ${claim}, now() + interval '1 minute')`;
+  const idempotency = { scope: 'POST /posts', key: 'k', claim, status: 201, reply: '[{"postId":"x"}]' };
+  await expect(admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })], { idempotency: { ...idempotency, claim: newId() } })).rejects.toMatchObject({ code: 'idempotency_in_flight' });
+  await expect(admit(world, orgId, [newPost(newId())], { idempotency })).rejects.toMatchObject({ code: 'invalid_request' });
+  expect(await db.sql`select status from idempotency_keys where org_id = ${orgId}`).toEqual([{ status: null }]);
+  const post = newPost(channelId, { state: 'DRAFT' });
+  await admit(world, orgId, [post], { idempotency });
+  await admit(world, orgId, [post], { idempotency }); // the engine may repeat a call
+  expect(await db.sql`select status, reply from idempotency_keys where org_id = ${orgId}`).toEqual([{ status: 201, reply: '[{"postId":"x"}]' }]);
+  expect(await db.sql`select count(*)::int as n from posts where org_id = ${orgId}`).toEqual([{ n: 1 }]);
+});
+
+test('a second nudge of a channel at work finds the slot taken', async () => {
+  await using _ = await start();
+  const { orgId, channelId } = await seedOrg(db.sql);
+  network.latencyMs = 150;
+  await admit(world, orgId, [newPost(channelId), newPost(channelId)]);
+  await Promise.all(Array.from({ length: 20 }, () => channelOf(world, orgId, channelId).wake({})));
+  await settled(db.sql, orgId);
+  expect(network.taken).toHaveLength(2);
+  expect(network.mostAtOnce).toBe(1);
+});
+
+describe('failures', () => {
+  const failing = (failure: ConstructorParameters<typeof ProviderError>[0], retryAfterMs?: number) => async () => {
+    throw new ProviderError(failure, `it was ${failure}`, { retryAfterMs });
+  };
+
+  test.each([['rejected', 'validation'], ['unsupported', 'unsupported'], ['exhausted', 'billing_required']] as const)('%s is final: ERROR with %s, and the next post goes on', async (failure, errorKind) => {
+    await using _ = await start();
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const [bad, good] = [newPost(channelId, { content: 'bad' }), newPost(channelId)];
+    network.behave = async (post, _sent, accept) => (post.text === 'bad' ? failing(failure)() : accept());
+    await admit(world, orgId, [bad, good]);
+    await settled(db.sql, orgId);
+    expect(await stateOf(db.sql, bad.id)).toMatchObject({ state: 'ERROR', detail: null, errorKind, error: `it was ${failure}`, attempt: 1 });
+    expect(await stateOf(db.sql, good.id)).toMatchObject({ state: 'PUBLISHED' });
+    const [event] = await db.sql`select payload from outbox where entity_id = ${bad.id} and topic = 'post.failed'`;
+    expect(event!['payload']).toMatchObject({ errorKind, attempts: 1, retryable: false });
+  });
+
+  test('what may be repeated is sent again after the time that the network asked for, and frees the channel meanwhile', async () => {
+    await using _ = await start();
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const [late, other] = [newPost(channelId, { content: 'late' }), newPost(channelId, { content: 'other' })];
+    let refused = 0;
+    network.behave = async (post, _sent, accept) => (post.text === 'late' && refused++ === 0 ? failing('rate_limited', 1_200)() : accept());
+    await admit(world, orgId, [late, other]);
+    await settled(db.sql, orgId);
+    expect(network.taken.map(({ text }) => text)).toEqual(['other', 'late']);
+    expect(await stateOf(db.sql, late.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2, errorKind: null });
+    const [first, , second] = network.asked;
+    expect(second!.at - first!.at).toBeGreaterThanOrEqual(1_150);
+    expect((await db.sql`select kind from post_timeline where post_id = ${late.id} order by id`).map(({ kind }) => kind)).toEqual(['created', 'claimed', 'rate_limited', 'claimed', 'published']);
+  });
+
+  test('a refused login pauses the posts of the channel and keeps them', async () => {
+    await using _ = await start();
+    const { orgId, channelId } = await seedOrg(db.sql);
+    network.behave = failing('reauthorize');
+    const posts = [newPost(channelId), newPost(channelId, { publishDate: soon(60_000) })];
+    await admit(world, orgId, posts);
+    await settled(db.sql, orgId, { details: ['paused'] });
+    expect(await db.sql`select refresh_needed, slot_incarnation from channels where id = ${channelId}`).toEqual([{ refresh_needed: true, slot_incarnation: null }]);
+    const later = newPost(channelId);
+    await admit(world, orgId, [later]);
+    expect(await stateOf(db.sql, later.id)).toMatchObject({ state: 'QUEUE', detail: 'paused' });
+    expect(network.asked).toHaveLength(1);
+  });
+
+  test('a network that answers garbage, or an adapter that breaks, is a lost answer', async () => {
+    await using _ = await start();
+    const { orgId, channelId } = await seedOrg(db.sql);
+    network.behave = async (post, _sent, accept) => {
+      accept();
+      if (post.text === 'breaks') throw new TypeError('cannot read properties of undefined');
+      return { nothing: true } as never;
+    };
+    const posts = [newPost(channelId, { content: 'garbage' }), newPost(channelId, { content: 'breaks' })];
+    await admit(world, orgId, posts);
+    await settled(db.sql, orgId);
+    for (const { id } of posts) expect(await stateOf(db.sql, id)).toMatchObject({ state: 'PUBLISHED', releaseId: `r-${id}` });
+    expect(network.asked).toHaveLength(2);
+  });
+
+  test('a network that never answers holds its own channel only, and is looked up', async () => {
+    await using _ = await start({ callMs: 400 });
+    const { orgId, channelIds: [slow, quick] } = await seedOrg(db.sql, 2);
+    network.behave = async (_post, sent, accept) => {
+      const release = accept();
+      if (sent.channelId === slow) await systemClock.sleep(1_500);
+      return release;
+    };
+    const [hung, next, other] = [newPost(slow!), newPost(slow!, { content: 'next' }), newPost(quick!)];
+    await admit(world, orgId, [hung, next, other]);
+    await settled(db.sql, orgId);
+    expect(network.taken.map(({ postId }) => postId).toSorted()).toEqual([hung.id, next.id, other.id].toSorted());
+    expect(await stateOf(db.sql, hung.id)).toMatchObject({ state: 'PUBLISHED', attempt: 1 });
+  });
+
+  test('gives up after the last retry', async () => {
+    await using _ = await start();
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const post = newPost(channelId, { publishDate: soon(400) });
+    network.behave = failing('unavailable');
+    await admit(world, orgId, [post]);
+    await db.sql`update posts set attempts_failed = 6 where id = ${post.id}`;
+    await settled(db.sql, orgId);
+    expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'ERROR', errorKind: 'network' });
+  });
+});
