@@ -91,7 +91,7 @@ export function openLogins({ sql, clock, vault, providers, outbound, frontendUrl
     if (refresh && refresh.internalId !== profile.id) throw otherAccount();
     const credentials = { ...account, account: profile.id, grantedAt: clock.now() };
     return saveLogin(sql, person.orgId, {
-      id: newId(), providerId: adapter.id, providerVersion: adapter.version, internalId: profile.id, name: profile.name || profile.handle || profile.id, handle: profile.handle,
+      newId: newId(), providerId: adapter.id, providerVersion: adapter.version, internalId: profile.id, name: profile.name || profile.handle || profile.id, handle: profile.handle,
       picture: profile.picture ?? null, credentials: sealCredentials(vault, credentials), tokenExpiresAt: loginExpiry(credentials, signsIn(adapter)),
     });
   }

@@ -1,7 +1,21 @@
-import type { Sql } from '../db/index.ts';
+import type { Database, Sql } from '../db/index.ts';
 
 // Locks are taken in this order: the channel's row, then its posts. Posts that are on their way (publishing, processing,
 // unconfirmed) are left to those who publish them.
+
+/**
+ * Makes a move with the channel's row locked before its statement looks at anything: one that waited for the lock in its midst would
+ * see the posts as they were before it waited, and leave some of them standing.
+ */
+async function locked<R>(sql: Database, orgId: string, channel: { id: string } | { providerId: string; internalId: string }, move: (transaction: Sql) => Promise<R>): Promise<R> {
+  let result: R | undefined;
+  await sql.begin(async (transaction) => {
+    if ('id' in channel) await transaction`select 1 from channels where org_id = ${orgId} and id = ${channel.id} for update`;
+    else await transaction`select 1 from channels where org_id = ${orgId} and provider_id = ${channel.providerId} and internal_id = ${channel.internalId} for update`;
+    result = await move(transaction);
+  });
+  return result as R;
+}
 
 /** Stops the posts that wait in the rows of `channel`, and writes down why. */
 const pausePosts = (sql: Sql, orgId: string, message: string) => sql`
@@ -14,52 +28,58 @@ const pausePosts = (sql: Sql, orgId: string, message: string) => sql`
   )`;
 
 /** A person must log in again (S137). False: already known, deleted, or `seen` is given and no longer the login in use. */
-export async function needsLogin(sql: Sql, orgId: string, id: string, reason: string, seen?: string): Promise<boolean> {
-  const rows = await sql`
-    with channel as (
-      update channels set refresh_needed = true, refresh_reason = ${reason}, refresh_claim = null, refresh_until = null, next_due_at = null, registered_for = null, updated_at = now()
-      where org_id = ${orgId} and id = ${id} and deleted_at is null and not refresh_needed ${seen === undefined ? sql`` : sql`and credentials = ${seen}`}
-      returning id
-    ), ${pausePosts(sql, orgId, 'The channel needs a new login')}, told as (
-      insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.refresh_needed', id, jsonb_build_object('reason', ${reason}::text) from channel
-    )
-    select id from channel`;
-  return rows.length > 0;
+export function needsLogin(database: Database, orgId: string, id: string, reason: string, seen?: string): Promise<boolean> {
+  return locked(database, orgId, { id }, async (sql) => {
+    const rows = await sql`
+      with channel as (
+        update channels set refresh_needed = true, refresh_reason = ${reason}, refresh_claim = null, refresh_until = null, next_due_at = null, registered_for = null, updated_at = now()
+        where org_id = ${orgId} and id = ${id} and deleted_at is null and not refresh_needed ${seen === undefined ? sql`` : sql`and credentials = ${seen}`}
+        returning id
+      ), ${pausePosts(sql, orgId, 'The channel needs a new login')}, told as (
+        insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.refresh_needed', id, jsonb_build_object('reason', ${reason}::text) from channel
+      )
+      select id from channel`;
+    return rows.length > 0;
+  });
 }
 
 /** Stops a channel and the posts that wait in it. False: it is stopped already, or deleted. */
-export async function disable(sql: Sql, orgId: string, id: string): Promise<boolean> {
-  const rows = await sql`
-    with channel as (
-      update channels set disabled = true, next_due_at = null, registered_for = null, updated_at = now()
-      where org_id = ${orgId} and id = ${id} and deleted_at is null and not disabled
-      returning id
-    ), ${pausePosts(sql, orgId, 'The channel was disabled')}, told as (
-      insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.disabled', id, jsonb_build_object('reason', 'person') from channel
-    )
-    select id from channel`;
-  return rows.length > 0;
+export function disable(database: Database, orgId: string, id: string): Promise<boolean> {
+  return locked(database, orgId, { id }, async (sql) => {
+    const rows = await sql`
+      with channel as (
+        update channels set disabled = true, next_due_at = null, registered_for = null, updated_at = now()
+        where org_id = ${orgId} and id = ${id} and deleted_at is null and not disabled
+        returning id
+      ), ${pausePosts(sql, orgId, 'The channel was disabled')}, told as (
+        insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.disabled', id, jsonb_build_object('reason', 'person') from channel
+      )
+      select id from channel`;
+    return rows.length > 0;
+  });
 }
 
 /** Deletes a channel with its unpublished posts (S136). False: it is deleted already. */
-export async function remove(sql: Sql, orgId: string, id: string): Promise<boolean> {
-  const rows = await sql`
-    with channel as (
-      update channels set deleted_at = now(), next_due_at = null, registered_for = null, updated_at = now()
-      where org_id = ${orgId} and id = ${id} and deleted_at is null
-      returning id
-    ), gone as (
-      update posts p set deleted_at = now(), updated_at = now() from channel c
-      where p.org_id = ${orgId} and p.channel_id = c.id and p.state <> 'PUBLISHED' and p.deleted_at is null
-        and not (p.state = 'QUEUE' and p.detail in ('publishing', 'processing', 'unconfirmed'))
-      returning p.id
-    ), noted as (
-      insert into post_timeline (org_id, post_id, kind, message) select ${orgId}, id, 'cancelled', 'The channel was deleted' from gone
-    ), told as (
-      insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.deleted', id, jsonb_build_object('reason', 'person') from channel
-    )
-    select id from channel`;
-  return rows.length > 0;
+export function remove(database: Database, orgId: string, id: string): Promise<boolean> {
+  return locked(database, orgId, { id }, async (sql) => {
+    const rows = await sql`
+      with channel as (
+        update channels set deleted_at = now(), next_due_at = null, registered_for = null, updated_at = now()
+        where org_id = ${orgId} and id = ${id} and deleted_at is null
+        returning id
+      ), gone as (
+        update posts p set deleted_at = now(), updated_at = now() from channel c
+        where p.org_id = ${orgId} and p.channel_id = c.id and p.state <> 'PUBLISHED' and p.deleted_at is null
+          and not (p.state = 'QUEUE' and p.detail in ('publishing', 'processing', 'unconfirmed'))
+        returning p.id
+      ), noted as (
+        insert into post_timeline (org_id, post_id, kind, message) select ${orgId}, id, 'cancelled', 'The channel was deleted' from gone
+      ), told as (
+        insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.deleted', id, jsonb_build_object('reason', 'person') from channel
+      )
+      select id from channel`;
+    return rows.length > 0;
+  });
 }
 
 // A post that waited in a stopped channel and is late: up to 24 h it is published (`publish`), else a person decides
@@ -112,20 +132,22 @@ const resumePosts = (sql: Sql, orgId: string) => sql`
   )`;
 
 /** Starts a disabled channel, and the posts that wait in it unless it needs a login. False: it is not disabled, or deleted. */
-export async function enable(sql: Sql, orgId: string, id: string): Promise<boolean> {
-  const rows = await sql`
-    with channel as (
-      select id, refresh_needed as stopped, deleted_at from channels where org_id = ${orgId} and id = ${id} and deleted_at is null and disabled for update
-    ), ${resumePosts(sql, orgId)}
-    update channels c set disabled = false, next_due_at = next.due_at, registered_for = null, updated_at = now()
-    from channel o, next where c.org_id = ${orgId} and c.id = o.id
-    returning c.id`;
-  return rows.length > 0;
+export function enable(database: Database, orgId: string, id: string): Promise<boolean> {
+  return locked(database, orgId, { id }, async (sql) => {
+    const rows = await sql`
+      with channel as (
+        select id, refresh_needed as stopped, deleted_at from channels where org_id = ${orgId} and id = ${id} and deleted_at is null and disabled for update
+      ), ${resumePosts(sql, orgId)}
+      update channels c set disabled = false, next_due_at = next.due_at, registered_for = null, updated_at = now()
+      from channel o, next where c.org_id = ${orgId} and c.id = o.id
+      returning c.id`;
+    return rows.length > 0;
+  });
 }
 
 export interface LoggedIn {
   /** For a channel that is new. */
-  id: string;
+  newId: string;
   providerId: string;
   providerVersion: string;
   internalId: string;
@@ -141,9 +163,9 @@ export interface LoggedIn {
  * Writes a login: a new channel, or the one of the same account, which works from then on with its posts (S135, S136, S246).
  * Deleted less than 30 days ago, it comes back with the posts that went with it.
  */
-export async function saveLogin(sql: Sql, orgId: string, login: LoggedIn): Promise<{ id: string; created: boolean }> {
+export async function saveLogin(database: Database, orgId: string, login: LoggedIn): Promise<{ id: string; created: boolean }> {
   for (let tries = 0; ; tries++) {
-    const [row] = await sql<{ id: string; created: boolean }[]>`
+    const [row] = await locked(database, orgId, login, (sql) => sql<{ id: string; created: boolean }[]>`
       with channel as (
         select id, disabled and deleted_at is null as stopped, deleted_at from channels
         where org_id = ${orgId} and provider_id = ${login.providerId} and internal_id = ${login.internalId} for update
@@ -157,7 +179,7 @@ export async function saveLogin(sql: Sql, orgId: string, login: LoggedIn): Promi
         returning c.id
       ), inserted as (
         insert into channels (id, org_id, provider_id, provider_version, internal_id, name, handle, picture, credentials, token_expires_at)
-        select ${login.id}::uuid, ${orgId}::uuid, ${login.providerId}, ${login.providerVersion}, ${login.internalId}, ${login.name}, ${login.handle}, ${login.picture}, ${login.credentials}, ${login.tokenExpiresAt}::timestamptz
+        select ${login.newId}::uuid, ${orgId}::uuid, ${login.providerId}, ${login.providerVersion}, ${login.internalId}, ${login.name}, ${login.handle}, ${login.picture}, ${login.credentials}, ${login.tokenExpiresAt}::timestamptz
         where not exists (select from channel)
         on conflict (org_id, provider_id, internal_id) do nothing
         returning id
@@ -166,7 +188,7 @@ export async function saveLogin(sql: Sql, orgId: string, login: LoggedIn): Promi
       ), told as (
         insert into outbox (org_id, topic, entity_id) select ${orgId}, 'channel.connected', id from settled
       )
-      select id, created from settled`;
+      select id, created from settled`);
     if (row) return row;
     if (tries > 3) throw new Error('The channel of this account is being connected and deleted at once'); // somebody else inserted it meanwhile: the next look finds it
   }
