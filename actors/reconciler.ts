@@ -3,10 +3,14 @@ import type { Lease } from '../src/db/index.ts';
 import { asAppError, type Clock, tenantKey } from '../src/kernel/index.ts';
 import type { Beat, Log, Posts } from '../src/posts/index.ts';
 import { channelActor } from './channel/contract.ts';
+import type { Webhooks } from '../src/webhooks/index.ts';
 import { postActor } from './post/contract.ts';
+import { webhookActor } from './webhook/contract.ts';
 
 export interface ReconcilerOptions {
   posts: Pick<Posts, 'sweeps'>;
+  webhooks: Pick<Webhooks, 'overdue'>;
+  webhooks: Pick<Webhooks, 'overdue'>;
   actors: Actors;
   remind(reminders: readonly Reminder[]): Promise<void>;
   /** One sweeper over all processes. */
@@ -21,7 +25,7 @@ export interface Reconciler extends AsyncDisposable {
   /** One sweep; answers what it found. Tests call it, the timer does too. */
   sweep(): Promise<Found | undefined>;
 }
-export interface Found { takenOver: number; woken: number; entered: number; asked: number }
+export interface Found { takenOver: number; woken: number; entered: number; asked: number; delivering: number }
 
 const SILENCE_MS = 5_000;
 const ROUNDS = 20;
@@ -30,7 +34,7 @@ const ROUNDS = 20;
  * Finds what is due and untouched: a lost reminder, a dead host, a broken commit is a delay, never a loss. After a gap of its own,
  * when the database or this process stood still, it waits one silence, so that hosts that live can say so first.
  */
-export function startReconciler({ posts: { sweeps }, actors, remind, lease, clock, beat, log, intervalMs = 5_000, limit = 500 }: ReconcilerOptions): Reconciler {
+export function startReconciler({ posts: { sweeps }, webhooks, actors, remind, lease, clock, beat, log, intervalMs = 5_000, limit = 500 }: ReconcilerOptions): Reconciler {
   const stopping = new AbortController();
   let lastEnd = clock.monotonic();
   let quietUntil = 0;
@@ -40,11 +44,13 @@ export function startReconciler({ posts: { sweeps }, actors, remind, lease, cloc
     if (now - lastEnd > 2 * intervalMs + SILENCE_MS || beat.lastBeatAgeMs() > SILENCE_MS) quietUntil = now + SILENCE_MS + 1_000;
     try {
       if (!(await lease.held())) return undefined;
-      const found: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0 };
+      const found: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0, delivering: 0 };
       if (clock.monotonic() >= quietUntil) await round(limit, () => takeOver(found));
       await round(limit, () => wakeOverdue(found));
       await round(limit, () => enter(found));
       await round(limit, () => askAgain(found));
+      await round(limit, () => deliver(found));
+      await round(limit, () => deliver(found));
       return found;
     } catch (error) {
       quietUntil = clock.monotonic() + SILENCE_MS + 1_000;
@@ -80,11 +86,25 @@ export function startReconciler({ posts: { sweeps }, actors, remind, lease, cloc
     if (unasked.length > 0) await remind(unasked.map(({ orgId, postId, detail }) => reminderOf(orgId, postId, detail === 'processing' ? 'processing' : 'look-up')));
     return 0; // the reminders have not fired yet: another look now would find the same posts
   }
-  /** Wakes directly, not by a reminder: those may be what is lost. A channel that cannot be woken is found again. */
+  async function deliver(found: Found): Promise<number> {
+    const keys = await webhooks.overdue(limit);
+    found.delivering += keys.length;
+    await told('webhooks', keys.map((key) => actors(webhookActor, key).deliver({})));
+    return 0; // they are at work now: another look would find the same ones
+  }
+  async function deliver(found: Found): Promise<number> {
+    const keys = await webhooks.overdue(limit);
+    found.delivered += keys.length;
+    await all(keys.map((key) => actors(webhookActor, key).deliver({})));
+    return 0; // a delivery takes its time: another look now would find the same
+  }
+  /** Wakes directly, not by a reminder: those may be what is lost. What cannot be woken is found again. */
   async function wake(channels: readonly { orgId: string; channelId: string }[]): Promise<void> {
-    const results = await Promise.allSettled(channels.map(({ orgId, channelId }) => actors(channelActor, tenantKey(orgId, channelId)).wake({})));
-    const failed = results.filter((result) => result.status === 'rejected');
-    if (failed.length > 0) log.warn({ failed: failed.length, of: channels.length, code: asAppError(failed[0]!.reason).code }, 'channels could not be woken');
+    await told('channels', channels.map(({ orgId, channelId }) => actors(channelActor, tenantKey(orgId, channelId)).wake({})));
+  }
+  async function told(what: string, calls: readonly Promise<unknown>[]): Promise<void> {
+    const failed = (await Promise.allSettled(calls)).filter((result) => result.status === 'rejected');
+    if (failed.length > 0) log.warn({ what, failed: failed.length, of: calls.length, code: asAppError(failed[0]!.reason).code }, 'actors could not be woken');
   }
   /** Goes on while a scan comes back full, within reason. */
   async function round(full: number, scan: () => Promise<number>): Promise<void> {

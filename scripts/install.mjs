@@ -2,7 +2,7 @@
 // when that is not what lies in node_modules. Nothing to do: no word, no network. May be interrupted and run side by side.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -82,6 +82,7 @@ async function takeLock() {
       const taken = `${LOCK}.${process.pid}`;
       try {
         renameSync(LOCK, taken); // only one of several can
+        if (Number(read(taken)) !== holder) linkSync(taken, LOCK); // renewed by another in between: it goes back
         rmSync(taken, { force: true });
       } catch {
         // another run was faster

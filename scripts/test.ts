@@ -6,7 +6,8 @@ import { jest } from './jest.ts';
 
 interface Report { numPassedTests: number; numFailedTests: number; numPendingTests: number; numFailedTestSuites: number; testResults: { name: string; status: string; message: string }[] }
 
-if (!(await findDapr())) await installDapr().catch((error: Error) => process.stdout.write(`Dapr: ${error.message}\n`)); // its tests skip by name, or fail under DAPR_REQUIRED=1
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+if (!(await findDapr())) await installDapr({ environment: process.env, say }).catch((error: Error) => say(`Dapr: ${error.message}`)); // its tests skip by name, or fail under DAPR_REQUIRED=1
 
 mkdirSync('.cache', { recursive: true });
 const given = process.argv.slice(2);

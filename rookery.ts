@@ -1,0 +1,99 @@
+import { styleText } from 'node:util';
+import { actorTypes, startActors } from './actors/main.ts';
+import { channelActor } from './actors/channel/contract.ts';
+import { startApi } from './api/main.ts';
+import { startSandbox } from './sandbox/index.ts';
+import { endOnSignal } from './src/cli/signals.ts';
+import { prepare, StartError } from './src/cli/start.ts';
+import { describeIssues, environment, readConfig } from './src/config/index.ts';
+import { openContext } from './src/context.ts';
+import { migrate, openDatabase } from './src/db/index.ts';
+import { systemClock } from './src/kernel/index.ts';
+import { openEvents, openLogs } from './src/telemetry/index.ts';
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+const complain = (line: string) => void process.stderr.write(`${styleText('red', line)}\n`);
+
+/** Reads the settings, prints every issue at once, and ends the process when one is fatal. */
+function configure() {
+  const { config, issues, exits } = readConfig(environment());
+  if (issues.length > 0) complain(describeIssues(issues, exits));
+  if (exits) process.exit(1);
+  return config;
+}
+
+/** Runs the roles of one process until a signal: `npm start` has both, a deployment one each. */
+async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
+  const given = configure();
+  const alone = roles.api && roles.actors;
+  if (!alone && given.actors.engine === 'embedded') throw new StartError('The embedded engine runs in one process: use `npm start`, or start this process beside a Dapr sidecar (DAPR_HTTP_PORT, DAPR_GRPC_PORT).');
+  const logs = openLogs({ level: given.telemetry.logLevel, format: given.telemetry.logFormat ?? (process.stdout.isTTY ? 'plain' : 'json') });
+  const running = new AsyncDisposableStack();
+  const end = endOnSignal(() => running.disposeAsync(), { clock: systemClock, say });
+  process.on('uncaughtException', (error) => {
+    logs.of('start').error({ err: error }, 'an error that nobody caught');
+    void end('A fault', 1);
+  });
+  try {
+    const prepared = running.use(await prepare(given, { log: logs.of('start'), say, alone }));
+    const { config } = prepared;
+    let sandboxUrl = config.social.sandboxUrl;
+    if (config.social.sandboxEnabled && sandboxUrl === undefined) {
+      const ledger = openDatabase({ url: config.database.url!, connections: 2, applicationName: 'rookery-sandbox' });
+      running.defer(() => ledger.end({ timeout: 2 }));
+      sandboxUrl = running.use(await startSandbox({ sql: ledger, port: config.social.sandboxPort })).url;
+    }
+    const context = running.use(await openContext(config, { logs, actorTypes, channelType: channelActor.type, sandboxUrl }));
+    openEvents(logs.of('events'), context.metrics);
+    if (roles.actors) running.use(await startActors(context));
+    if (roles.api) running.use(await startApi(context));
+    running.defer(() => void (context.health.draining = true));
+    say(await prepared.listening());
+  } catch (error) {
+    await running.disposeAsync().catch((failure: unknown) => complain(String(failure)));
+    throw error;
+  }
+}
+
+const commands: Record<string, { about: string; run(args: readonly string[]): Promise<void> }> = {
+  start: { about: 'everything in one process', run: () => serve({ api: true, actors: true }) },
+  api: { about: 'the API only, beside a Dapr sidecar', run: () => serve({ api: true, actors: false }) },
+  actors: { about: 'an actor host only, beside a Dapr sidecar', run: () => serve({ api: false, actors: true }) },
+  demo: {
+    about: 'does the main job against a running service: demo [address]',
+    async run(args) {
+      const { demo } = await import('./src/cli/demo.ts');
+      process.exitCode = await demo(args, say);
+    },
+  },
+  migrate: {
+    about: 'applies the migrations to DATABASE_URL',
+    async run() {
+      const { database } = configure();
+      if (database.url === undefined) throw new StartError('DATABASE_URL is missing: set it to the database that is to be migrated.');
+      const sql = openDatabase({ url: database.url, connections: 2 });
+      const applied = await migrate(sql, { allowDestructive: database.allowDestructive });
+      await sql.end();
+      say(applied.length === 0 ? 'Nothing to migrate.' : `Applied: ${applied.join(', ')}`);
+    },
+  },
+  gen: {
+    about: 'writes the generated files; --check only compares them',
+    async run(args) {
+      const { generate } = await import('./scripts/gen.ts');
+      process.exitCode = await generate({ check: args.includes('--check'), say });
+    },
+  },
+};
+
+const [name = 'help', ...args] = process.argv.slice(2);
+const command = commands[name];
+if (!command) {
+  say(['Usage: node rookery.ts <command>', '', ...Object.entries(commands).map(([key, { about }]) => `  ${key.padEnd(8)} ${about}`)].join('\n'));
+  process.exitCode = name === 'help' ? 0 : 2;
+} else {
+  await command.run(args).catch((error: unknown) => {
+    complain(error instanceof StartError ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error));
+    process.exit(1);
+  });
+}

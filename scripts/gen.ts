@@ -1,0 +1,32 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { openApi } from '../api/http/openapi.ts';
+import { permissionMatrix } from '../api/http/permission-matrix.ts';
+import { routes } from '../api/routes/index.ts';
+import { settingsReference } from '../src/config/index.ts';
+import { generateRegistry, REGISTRY_FILE } from '../src/providers/index.ts';
+
+const doc = (name: string) => new URL(`../docs/${name}`, import.meta.url);
+const FILES: { file: URL; make: () => string | Promise<string> }[] = [
+  { file: REGISTRY_FILE, make: generateRegistry },
+  { file: doc('settings.gen.md'), make: settingsReference },
+  { file: doc('permissions.gen.md'), make: () => permissionMatrix(routes) },
+  { file: doc('openapi.gen.json'), make: () => `${JSON.stringify(openApi(routes), null, 1)}\n` },
+];
+
+/** Writes every generated file, or with `check` only compares; answers the exit status. */
+export async function generate({ check, say }: { check: boolean; say: (line: string) => void }): Promise<number> {
+  let stale = 0;
+  for (const { file, make } of FILES) {
+    const [made, there] = await Promise.all([make(), readFile(file, 'utf8').catch(() => undefined)]);
+    if (made === there) continue;
+    stale += 1;
+    const name = fileURLToPath(file).slice(fileURLToPath(new URL('..', import.meta.url)).length);
+    if (check) say(`${name} is not what the sources say: run npm run gen`);
+    else {
+      await writeFile(file, made);
+      say(`${name} written`);
+    }
+  }
+  return check && stale > 0 ? 1 : 0;
+}
