@@ -34,5 +34,5 @@ export async function drain({ host, server, reminders, probe, clock, log }: Drai
   const isProbed = () => clock.monotonic() - server.lastProbed() < 3 * probe.intervalMs;
   while (isProbed() && clock.monotonic() - flip < withdrawn) await clock.sleep(LOOK_MS); // without a sidecar there is nothing to wait for
   const quietFrom = clock.monotonic();
-  while (clock.monotonic() - server.lastAsked() < SILENCE_MS && clock.monotonic() - quietFrom < LONGEST_SILENCE_MS) await clock.sleep(LOOK_MS);
+  while (isProbed() && clock.monotonic() - server.lastAsked() < SILENCE_MS && clock.monotonic() - quietFrom < LONGEST_SILENCE_MS) await clock.sleep(LOOK_MS);
 }

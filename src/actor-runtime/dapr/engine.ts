@@ -78,12 +78,12 @@ async function waitFor(sidecar: Sidecar, path: string, ms: number, clock: Clock)
 export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEngine> {
   const { clock, log, probe = PROBE, repeatMs = 5_000, readyMs = 60_000 } = options;
   checkProbe(probe, options.turnMs ?? TURN_MS);
+  const hold = await holdDatabase({ sql: options.sql, mode: 'shared', clock, log });
   const sidecar = openSidecar({ port: options.httpPort, token: options.apiToken });
   const reminders = await openReminders({ port: options.grpcPort, token: options.apiToken, clock, retryMs: options.retryMs ?? 5_000, repeatMs });
   const bus = openDaprBus({ sidecar, log });
   const known = new Set(options.types);
   const caller = openCaller({ sidecar, clock, log, repeatMs, patienceMs: options.patienceMs ?? 30_000, isType: (type) => known.has(type) });
-  const hold = await holdDatabase({ sql: options.sql, mode: 'shared', clock, log });
   let hosted: Host | undefined;
   let beat: Beat | undefined;
 
