@@ -9,7 +9,7 @@ export function parseCookies(header: string | undefined): Readonly<Record<string
   for (const pair of header?.split(';') ?? []) {
     const at = pair.indexOf('=');
     const name = pair.slice(0, at).trim();
-    if (at > 0 && !(name in cookies)) cookies[name] = pair.slice(at + 1).trim();
+    if (at > 0 && name !== '' && !(name in cookies)) cookies[name] = pair.slice(at + 1).trim();
   }
   return cookies;
 }

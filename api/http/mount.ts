@@ -18,7 +18,7 @@ export function bySpecificity(a: AnyRoute, b: AnyRoute): number {
     const [x, y] = [left[n]!.startsWith(':'), right[n]!.startsWith(':')];
     if (x !== y) return x ? 1 : -1;
   }
-  return 0;
+  return left.length - right.length;
 }
 
 /** Two declarations of one method and one shape of path: only one of them could ever answer. */

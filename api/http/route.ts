@@ -82,7 +82,7 @@ export interface Route<B extends z.ZodType, Q extends z.ZodType, P extends z.Zod
   query?: Q;
   /** `params`: a verified extension token in `body.params` stands in for the header (S11). `refresh-cookie`: checked when the cookie `refresh` is what the route acts on (S39). */
   csrf?: 'params' | 'refresh-cookie';
-  /** Default: every parameter called `id`, or ending in `Id`, must be the id of a row, else 404. */
+  /** Default: of a parameter called `id`, or ending in `Id`, a text that cannot be an id reaches the handler as an id that no row has. */
   params?: P;
   /** `json` is parsed by the ladder; `stream` is left to the handler. */
   input?: 'json' | 'stream';

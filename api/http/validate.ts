@@ -3,6 +3,8 @@ import { fieldErrors, isId, notFound, validationFailed } from '../../src/kernel/
 import type { AnyRoute } from './route.ts';
 
 const NoBody = z.strictObject({});
+/** No row has it. It stands in for an id that cannot be one, so that this is answered like any unknown id. */
+const NO_ID = '00000000-0000-0000-0000-000000000000';
 const isIdName = (name: string): boolean => name === 'id' || name.endsWith('Id');
 
 /** The query as an object: of a repeated key the last counts, and only keys that the schema names are looked at. */
@@ -13,7 +15,7 @@ function queryOf(schema: z.ZodType, search: string): Record<string, string> {
   return { ...query };
 }
 
-/** Body and query against their schemas, every fault reported at once; then the ids in the path, of which an impossible one is an unknown one (S6, S7, S9). */
+/** Body and query against their schemas, every fault reported at once; ids in the path reach the handler as possible ids (S6, S7, S9). */
 export function validate(route: AnyRoute, input: { body: unknown; search: string; params: Readonly<Record<string, string>> }) {
   const body = route.input === 'stream' ? undefined : (route.body ?? NoBody).safeParse(input.body, { reportInput: true });
   const values = route.query ? queryOf(route.query, input.search) : undefined;
@@ -24,8 +26,10 @@ export function validate(route: AnyRoute, input: { body: unknown; search: string
   const errors = [...(body?.error ? fieldErrors(body.error.issues) : []), ...(query?.error ? fieldErrors(query.error.issues) : []), ...odd];
   if (errors.length > 0) throw validationFailed(errors);
 
-  const params = route.params?.safeParse(input.params);
-  if (params?.error) throw notFound();
-  for (const [name, value] of Object.entries(input.params)) if (value.includes('\0') || (!route.params && isIdName(name) && !isId(value))) throw notFound();
-  return { body: route.body ? body?.data : undefined, query: query?.data, params: params ? params.data : input.params };
+  if (Object.values(input.params).some((value) => value.includes('\0'))) throw notFound();
+  const params = route.params?.safeParse(input.params) ?? {
+    data: Object.fromEntries(Object.entries(input.params).map(([name, value]) => [name, isIdName(name) && !isId(value) ? NO_ID : value])),
+  };
+  if (params.error) throw notFound();
+  return { body: route.body ? body?.data : undefined, query: query?.data, params: params.data };
 }

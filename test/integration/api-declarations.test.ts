@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import type { AnyRoute } from '../../api/http/route.ts';
+import { routes } from '../../api/routes/index.ts';
+import { type Permission, SYSTEM_ROLES, permissionsOf } from '../../src/access/index.ts';
+import { AppError, newId } from '../../src/kernel/index.ts';
+import { Client, type SignedUp, testApp, type TestApp } from '../support/app.ts';
+import { testDatabase } from '../support/database.ts';
+import { example, inputSchema, wrongValues } from '../support/example.ts';
+
+// Generated from the declarations: a route that is added is covered on the day it is added. What is asked here is answered
+// by the ladder, so every handler but those of the documents is replaced by one that only says it was reached.
+let reached = 0;
+const declared = routes.map((route): AnyRoute =>
+  route.path.endsWith('openapi.json') ? route : { ...route, handle: async () => { reached += 1; throw new AppError('unavailable', 'Reached'); } },
+);
+
+/** Needed to make users and keys. */
+const ready = new Set(['/auth/register', '/user/self', '/user/api-keys']);
+
+let db: Awaited<ReturnType<typeof testDatabase>>;
+let app: TestApp;
+let ann: SignedUp;
+let eve: SignedUp;
+let program: Client;
+const holders = new Map<string, { client: Client; key: Client }>();
+beforeAll(async () => {
+  db = await testDatabase();
+  app = await testApp({ sql: db.sql, routes: [...declared.filter(({ path }) => !ready.has(path)), ...routes.filter(({ path }) => ready.has(path))] });
+  ann = await app.signUp(); // the first: a super-admin, who passes every permission
+  eve = await app.signUp();
+  program = await ann.withKey();
+  for (const role of [...SYSTEM_ROLES, 'no role']) {
+    const bob = await app.signUp();
+    await db.sql`update memberships set role_key = ${role} where user_id = ${bob.userId}`;
+    holders.set(role, { client: bob.client, key: await bob.withKey() });
+  }
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+});
+
+const named = (list: readonly AnyRoute[]): [string, AnyRoute][] => list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
+const pathOf = ({ path }: AnyRoute) => path.replace(/:(\w+)/g, (_, name: string) => (name === 'id' || name.endsWith('Id') ? newId() : 'something'));
+const takes = (route: AnyRoute, ...kinds: AnyRoute['auth'][number][]) => kinds.some((kind) => route.auth.includes(kind));
+const mutating = routes.filter(({ method }) => method !== 'get');
+const byCookie = mutating.filter((route) => takes(route, 'session', 'super-admin'));
+const guarded = routes.filter((route) => !takes(route, 'none'));
+const withJson = routes.filter(({ input }) => input !== 'stream');
+/** Someone whom the route lets in. */
+const asker = (route: AnyRoute): Client => (takes(route, 'none') ? app.client() : takes(route, 'session', 'super-admin') ? ann.client : program);
+const ask = (route: AnyRoute, body: unknown, headers: Record<string, string | undefined> = {}, client = asker(route)) => client.send(route.method.toUpperCase(), pathOf(route), route.method === 'get' ? undefined : body, headers);
+
+afterEach(() => {
+  reached = 0;
+});
+
+test('there are routes of each kind', () => {
+  expect([routes.length, byCookie.length, guarded.length, withJson.length].every((count) => count >= 15)).toBe(true);
+});
+
+describe('CSRF', () => {
+  const foreign = (): [string, Record<string, string | undefined>][] => [
+    ['no header', { 'x-csrf-token': undefined }],
+    ['an empty header', { 'x-csrf-token': '' }],
+    ['another login’s value', { 'x-csrf-token': eve.client.csrf }],
+    ['a cut value', { 'x-csrf-token': ann.client.csrf!.slice(0, 63) }],
+    ['no cookie', { cookie: `auth=${ann.client.cookies.get('auth')}` }],
+    ['equal values that are no tokens', { cookie: `auth=${ann.client.cookies.get('auth')}; csrf_token=x`, 'x-csrf-token': 'x' }],
+    ['two empty values', { cookie: `auth=${ann.client.cookies.get('auth')}; csrf_token=`, 'x-csrf-token': '' }],
+  ];
+  test.each(named(byCookie))('%s by cookie needs the token [CS5, S10]', async (_, route) => {
+    for (const [what, headers] of foreign()) {
+      const { status, body } = await ask(route, {}, headers, ann.client);
+      expect([what, status, body.code]).toEqual([what, 403, 'csrf_failed']);
+    }
+    expect(reached).toBe(0);
+  });
+  test.each(named(byCookie))('%s by the header `auth` does not [CS7, S29]', async (_, route) => {
+    const { body } = await ask(route, { an_invented_field: 1 }, { auth: ann.client.cookies.get('auth') }, app.client());
+    expect(body?.code).not.toBe('csrf_failed');
+  });
+  test.each(named(routes.filter(({ method, auth }) => method === 'get' && auth.includes('session'))).slice(0, 10))('%s does not either [CS6]', async (_, route) => {
+    const { status } = await ask(route, undefined, { 'x-csrf-token': undefined }, ann.client);
+    expect(status).not.toBe(403);
+  });
+  test('the exemptions are those of the interface and no others', () => {
+    expect(named(routes.filter(({ csrf }) => csrf !== undefined)).map(([name, { csrf }]) => [name, csrf])).toEqual([['POST /auth/refresh', 'refresh-cookie'], ['POST /integrations/social-connect/:provider', 'params']]);
+  });
+});
+
+describe('credentials', () => {
+  test.each(named(guarded))('%s without a credential, or with a wrong one, is 401 [S14]', async (_, route) => {
+    const wrong = { cookie: 'auth=x.y.z', authorization: undefined as string | undefined };
+    for (const headers of [{}, wrong, { authorization: `pm_live_${'A'.repeat(43)}` }, { authorization: 'Bearer pos_x' }, { auth: 'x.y.z' }]) {
+      const { status, body } = await ask(route, {}, headers, app.client());
+      expect([status, body.statusCode]).toEqual([401, 401]);
+    }
+    expect(reached).toBe(0);
+  });
+  test.each(named(guarded.filter((route) => !takes(route, 'api-key'))))('%s is not opened by an API key [S14, AU8]', async (_, route) => {
+    expect((await ask(route, {}, {}, program)).status).toBe(401);
+  });
+  test.each(named(guarded.filter((route) => !takes(route, 'session', 'super-admin'))))('%s is not opened by a session [S14]', async (_, route) => {
+    expect((await ask(route, {}, {}, ann.client)).body.msg).toBe('No API Key found');
+  });
+});
+
+describe('permissions', () => {
+  test.each(named(routes.filter(({ permission }) => permission !== undefined)))('%s is refused to each role that lacks its permission, by 403 and before anything else is looked at [ER1, S15, S52]', async (_, route) => {
+    for (const [role, { client, key }] of holders) {
+      if (permissionsOf(role, false).has(route.permission as Permission)) continue;
+      for (const who of [...(takes(route, 'session') ? [client] : []), ...(takes(route, 'api-key') ? [key] : [])])
+        expect([role, (await ask(route, { an_invented_field: 1 }, {}, who)).body.code]).toEqual([role, 'forbidden']);
+    }
+    expect(reached).toBe(0);
+  });
+  test('every permission of a route exists, and every route that writes for an org asks for one', () => {
+    const own = /^\/(auth|user|orgs)(\/|$)/; // own rows need none (S51)
+    expect(mutating.filter((route) => !route.permission && !takes(route, 'none', 'super-admin') && !own.test(route.path)).map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('bodies', () => {
+  test.each(named(withJson.filter(({ method }) => method !== 'get')))('%s refuses a field that it does not define, by name [GN6, S7]', async (_, route) => {
+    const field = `invented_${randomUUID().slice(0, 8)}`;
+    const body = { ...(route.body ? (example(inputSchema(route.body)) as object) : {}), [field]: 1 };
+    const { status, body: answer } = await ask(route, body);
+    expect([status, answer.code]).toEqual([400, 'unknown_field']);
+    expect(answer.errors).toContainEqual({ field, message: `property ${field} should not exist`, rule: 'unknown' });
+    expect(answer.message).toBe(`property ${field} should not exist`);
+  });
+  test.each(named(withJson.filter(({ body }) => body !== undefined)))('%s refuses each field of a wrong type, by name [S6]', async (_, route) => {
+    const schema = inputSchema(route.body as never);
+    const valid = example(schema) as object;
+    for (const [field, property] of Object.entries((schema['properties'] ?? {}) as Record<string, Record<string, unknown>>))
+      for (const value of wrongValues(property)) {
+        const { status, body } = await ask(route, { ...valid, [field]: value });
+        const fields = body.errors?.map((error: { field: string }) => error.field.split('.')[0]);
+        expect([field, value, status, fields?.includes(field)]).toEqual([field, value, 400, true]);
+      }
+    for (const name of schema['required'] ?? []) {
+      const { [name as keyof typeof valid]: _gone, ...rest } = valid;
+      const { status, body } = await ask(route, rest);
+      expect([name, status, body.errors?.some((error: { field: string }) => error.field === name)]).toEqual([name, 400, true]);
+    }
+  });
+  test.each(named(withJson.filter(({ method }) => method !== 'get')))('%s refuses what is no JSON object [S8]', async (_, route) => {
+    for (const [text, status] of [['{', 400], ['[]', 400], ['null', 400], ['"x"', 400], ['{"__proto__":{"a":1}}', 400]] as const) expect([text, (await ask(route, text)).status]).toEqual([text, status]);
+    expect((await ask(route, 'x=1', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415);
+    expect(reached).toBe(0);
+  });
+});
+
+describe('limits', () => {
+  test.each(named(routes))('%s carries rate headers, unless it is about health [S16, HE7, RL2]', async (_, route) => {
+    const { headers } = await ask(route, {});
+    expect(headers.has('x-ratelimit-limit')).toBe(route.limit !== 'none');
+    expect(route.limit === 'none').toBe(route.path.startsWith('/health'));
+  });
+});
+
+describe('document', () => {
+  test('OpenAPI 3.1 names every route, with its parameters and closed bodies; the public one is the part below /public/v1 [S267]', async () => {
+    const { body: whole } = await app.client().get('/openapi.json');
+    const { body: open } = await app.client().get('/public/v1/openapi.json');
+    expect([whole.openapi, whole.servers]).toEqual(['3.1.0', [{ url: '/' }]]);
+    for (const route of routes) {
+      const operation = whole.paths[route.path.replace(/:(\w+)/g, '{$1}')][route.method];
+      expect(operation.parameters.filter(({ in: place }: { in: string }) => place === 'path').map(({ name }: { name: string }) => name)).toEqual([...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
+      expect(Object.keys(operation.responses).some((status) => status.startsWith('2'))).toBe(true);
+      if (route.body && route.input !== 'stream') expect(operation.requestBody.content['application/json'].schema.type === 'object' || operation.requestBody.content['application/json'].schema.anyOf !== undefined).toBe(true);
+      expect(operation.security.length === 0).toBe(takes(route, 'none'));
+    }
+    const ids = Object.values(whole.paths as Record<string, Record<string, { operationId: string }>>).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(whole.paths['/user/api-keys'].post.requestBody.content['application/json'].schema.additionalProperties).toBe(false);
+    expect(Object.keys(open.paths)).toEqual(Object.keys(whole.paths).filter((path) => path.startsWith('/public/v1/')));
+    for (const text of [JSON.stringify(whole), JSON.stringify(open)])
+      for (const [, reference] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) expect(reference!.split('/').reduce((at, key) => at?.[key], text.startsWith(JSON.stringify(whole).slice(0, 60)) ? whole : open)).toBeDefined();
+  });
+});
