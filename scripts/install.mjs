@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = process.env.ROOKERY_INSTALL_ROOT ?? join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -28,7 +28,7 @@ const read = (file) => {
 };
 const isInstalled = () => read(STAMP) === wanted() && existsSync(NODE);
 
-/** What npm itself wrote down after its last whole run: true when every package is there in the locked version. */
+/** True when npm wrote down a whole run, and every package is there in the locked version. (npm notes down more than it installed with --package-lock-only.) */
 function matchesLockfile() {
   try {
     const locked = JSON.parse(read(join(ROOT, 'package-lock.json'))).packages;
@@ -37,7 +37,9 @@ function matchesLockfile() {
     return (
       needed.every(([path, { version, integrity, optional, link }]) => {
         const found = there[path];
-        return found ? found.version === version && found.integrity === integrity && (link || existsSync(join(ROOT, path))) : optional === true;
+        if (!found) return optional === true;
+        if (link) return existsSync(join(ROOT, path));
+        return found.version === version && found.integrity === integrity && JSON.parse(read(join(ROOT, path, 'package.json')) || '{}').version === version;
       }) && Object.keys(there).every((path) => path in locked)
     );
   } catch {
@@ -110,12 +112,15 @@ async function takeLock() {
 function npmCi(onChild) {
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
   const npm = process.env.npm_execpath;
-  const env = { ...process.env, NODE_OPTIONS: '' };
-  const [command, all] = npm?.endsWith('.js') ? [process.execPath, [npm, ...args]] : ['npm', args];
+  // This may be the Node of node_modules, which is about to be replaced: npm runs with the one that it came with.
+  const ours = process.execPath.startsWith(MODULES + sep);
+  const PATH = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.startsWith(MODULES + sep)).join(delimiter);
+  const env = { ...process.env, PATH, NODE_OPTIONS: '', npm_node_execpath: '', NODE: '' };
+  const [command, all] = npm?.endsWith('.js') ? [ours ? 'node' : process.execPath, [npm, ...args]] : ['npm', args];
   return new Promise((done) => {
     const child = spawn(command, all, { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' && command === 'npm' });
     onChild(child);
-    child.on('error', (error) => (say(error.code === 'ENOENT' ? 'There is no npm on the path.' : error.message), done(1)));
+    child.on('error', (error) => (say(error.code === 'ENOENT' ? `There is no ${command} on the path.` : error.message), done(1)));
     child.on('close', (code, signal) => done(signal ? 130 : code));
   });
 }
