@@ -52,8 +52,8 @@ export async function activate(to: Address, { spec }: Implementation, stateful: 
     forget: (name) => ports.forget(to, name),
     remindOther: (other: ActorContract, id, name, due, hint) => remind({ type: other.type, id }, name, due, hint),
     beside(work) {
-      if (inTurn) (besides ??= []).push(work as Work);
-      else startBeside(work as Work);
+      if (inTurn) (besides ??= []).push(work);
+      else startBeside(work);
     },
   };
 

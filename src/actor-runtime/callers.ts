@@ -22,7 +22,7 @@ export function actorsOf(engine: Engine): Actors {
 
   /** One batch under way at a time for each actor and method: what arrives meanwhile is the next one. */
   async function workOff(key: string, line: Fifo<Waiting>, to: Address, name: string, method: Method, max: number): Promise<void> {
-    await undefined; // whoever calls in this tick comes along
+    await Promise.resolve(); // whoever calls in this tick comes along
     let ahead: Waiting | undefined;
     for (let first = line.shift(); first; first = ahead ?? line.shift()) {
       const batch = [first];
@@ -42,18 +42,18 @@ export function actorsOf(engine: Engine): Actors {
   async function send(to: Address, name: string, method: Method, batch: readonly Waiting[]): Promise<void> {
     try {
       const answers = (await engine.invoke(to, name, batch.map(({ input }) => input))) as readonly Settled[];
-      batch.forEach(({ resolve, reject }, n) => {
+      batch.forEach((caller, n) => {
         const answer = answers[n];
         try {
           if (!answer) throw asAppError(new Error(`${to.type}.${name} answered ${answers.length} of ${batch.length} inputs`));
           if (!answer.ok) throw AppError.fromJSON(answer.error as { code: ErrorCode; message: string });
-          resolve(read(method, answer.value));
+          caller.resolve(read(method, answer.value));
         } catch (error) {
-          reject(error);
+          caller.reject(error);
         }
       });
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      for (const caller of batch) caller.reject(error);
     }
   }
 

@@ -153,20 +153,20 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     }
   }
 
-  function callOne(to: Address, hosted: Hosted, name: string, method: Method, given: unknown): Promise<unknown> {
-    const input: unknown = parse(method.input, given);
+  function callOne(to: Address, hosted: Hosted, name: string, method: Method, raw: unknown): Promise<unknown> {
+    const input: unknown = parse(method.input, raw);
     counters.calls += 1;
     return enqueue(to, hosted, name, ({ turn }) => handlerOf(hosted, name)(input, turn));
   }
 
   /** Each input is judged alone; what is left runs as one turn. */
-  async function callMany(to: Address, hosted: Hosted, name: string, method: Method, max: number, given: unknown): Promise<Settled[]> {
-    if (!Array.isArray(given) || given.length === 0 || given.length > max)
+  async function callMany(to: Address, hosted: Hosted, name: string, method: Method, max: number, raw: unknown): Promise<Settled[]> {
+    if (!Array.isArray(raw) || raw.length === 0 || raw.length > max)
       throw validationFailed([{ field: 'inputs', message: `${name} takes a list of 1 to ${max} inputs`, rule: 'too_big' }]);
-    const settled: Settled[] = new Array(given.length);
+    const settled: Settled[] = [];
     const inputs: unknown[] = [];
     const places: number[] = [];
-    for (const [place, one] of given.entries()) {
+    for (const [place, one] of raw.entries()) {
       try {
         inputs.push(parse(method.input, one));
         places.push(place);
@@ -258,8 +258,8 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
   return {
     types: [...types.keys()],
     counters,
-    attach(given) {
-      ports = given;
+    attach(engine) {
+      ports = engine;
       sweep ??= setInterval(lookRound, Math.max(20, Math.min(limits.turnMs, limits.idleMs / 2, 10_000))).unref();
     },
     call(to, method, input, commandId) {

@@ -1,9 +1,11 @@
 import type { Sql } from '../db/index.ts';
 import type { Clock } from '../kernel/index.ts';
 import type { Placement } from './engine.ts';
+import { atMost } from './goodbye.ts';
 import type { Host, RuntimeLog } from './host.ts';
 
 const EVERY_MS = 1_000;
+const GOODBYE_MS = 1_500;
 const FORGET_EVERY = 600; // beats
 
 export interface Beat extends AsyncDisposable {
@@ -52,15 +54,19 @@ export async function startBeat({ sql, clock, log, incarnation, engine, address,
     }
   }
 
+  async function leave(): Promise<void> {
+    await going;
+    sentAt = -Infinity;
+    await sql`delete from actor_hosts where incarnation = ${incarnation}`.catch((error: unknown) => log.warn({ err: error }, 'The row of this host stays behind'));
+  }
+
   await beat();
   const going = goOn();
   return {
     lastBeatAgeMs: () => clock.monotonic() - sentAt,
     async [Symbol.asyncDispose]() {
       ended.abort();
-      await going;
-      sentAt = -Infinity;
-      await sql`delete from actor_hosts where incarnation = ${incarnation}`.catch((error: unknown) => log.warn({ err: error }, 'The row of this host stays behind'));
+      await atMost(clock, GOODBYE_MS, leave());
     },
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { FairQueue, Fifo } from './queues.ts';
 
 test('a Fifo gives back what it got, in order, however pushes and shifts mix', () => {
@@ -8,7 +8,10 @@ test('a Fifo gives back what it got, in order, however pushes and shifts mix', (
     const model: number[] = [];
     for (const move of moves) {
       if (move === undefined) expect(queue.shift()).toBe(model.shift());
-      else queue.push(move), model.push(move);
+      else {
+        queue.push(move);
+        model.push(move);
+      }
       expect(queue.length).toBe(model.length);
     }
   }));

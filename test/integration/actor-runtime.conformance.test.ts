@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Actors, placement, type Reminder } from '../../src/actor-runtime/index.ts';
-import { AppError, notFound } from '../../src/kernel/index.ts';
+import { AppError, notFound, systemClock } from '../../src/kernel/index.ts';
 import { embeddedEngine } from '../support/embedded-harness.ts';
 import type { EngineHarness, EngineUnderTest, HostSetup, RunningHost } from '../support/engine-harness.ts';
 import { eventually, gate } from '../support/eventually.ts';
@@ -12,7 +12,7 @@ const engines: readonly EngineUnderTest[] = [embeddedEngine];
 const ODD_IDS = [
   'a/b', 'a%2Fb', 'a%b', '..', '.', 'a?b=c', 'a#b', 'a\\b', 'a b', ' a', 'a||b', 'a:b', 'ünï', 'u\u0308ni', '日本語', '🪺', '\0', 'a\0b', 'line\nbreak', '"quoted"', "it's", '{curly}', 'null', '0', 'A', 'a', '__proto__', 'constructor', 'é'.repeat(200),
 ];
-const soon = (ms: number) => new Date(Date.now() + ms);
+const soon = (ms: number) => systemClock.in(ms);
 const codeOf = (call: Promise<unknown>) => call.then(() => 'answered', (error: unknown) => (error instanceof AppError ? error.code : error));
 
 for (const engine of engines)
@@ -35,6 +35,14 @@ for (const engine of engines)
       on(id, step, (_turn, data) => void heard.push(data));
       return heard;
     };
+    const bump = (id: string) => on(id, 'bump', (turn) => {
+      turn.state.count += 1;
+      turn.state.list.push('€\0');
+      turn.memory.used += 1;
+      return [turn.state.count, turn.memory.built, turn.memory.used];
+    });
+    const look = (id: string) => on(id, 'look', ({ state, memory }) => [state, memory.built]);
+    const failureOf = (method: string, input: unknown) => running.engine.invoke({ type: 'Probe', id: newActor() }, method, input).catch((thrown: unknown) => thrown);
 
     beforeAll(async () => {
       harness = await engine.open();
@@ -129,9 +137,8 @@ for (const engine of engines)
       });
 
       test('an unknown field is refused by name, a missing one as required', async () => {
-        const call = (input: unknown) => running.engine.invoke({ type: 'Probe', id: newActor() }, 'typed', input).catch((thrown: unknown) => thrown);
-        expect(await call({ name: 'x', at: '2026-01-01', colour: 'red' })).toMatchObject({ code: 'unknown_field', extra: { errors: [{ field: 'colour', rule: 'unknown' }] } });
-        expect(await call({ at: '2026-01-01' })).toMatchObject({ code: 'validation_failed', extra: { errors: [{ field: 'name', rule: 'required' }] } });
+        expect(await failureOf('typed', { name: 'x', at: '2026-01-01', colour: 'red' })).toMatchObject({ code: 'unknown_field', extra: { errors: [{ field: 'colour', rule: 'unknown' }] } });
+        expect(await failureOf('typed', { at: '2026-01-01' })).toMatchObject({ code: 'validation_failed', extra: { errors: [{ field: 'name', rule: 'required' }] } });
       });
 
       test('an answer that breaks the contract is `internal`', async () => {
@@ -263,7 +270,7 @@ for (const engine of engines)
         const data = { text: 'naïve 🪺 \0 "quoted"', list: [1, null, { deep: true }], none: null };
         let firedAt = 0;
         const heard: unknown[] = [];
-        on(id, 'ring', (_turn, given) => void (heard.push(given), (firedAt ||= Date.now())));
+        on(id, 'ring', (_turn, given) => void (heard.push(given), (firedAt ||= systemClock.now().getTime())));
         await remind(id, 'ring', due, { data });
         await eventually('the reminder fires', () => heard.length > 0);
         expect(firedAt).toBeGreaterThanOrEqual(due.getTime());
@@ -462,7 +469,7 @@ for (const engine of engines)
         const list = Array.from({ length: total }, (_, n): Reminder => ({ type: 'Probe', id: `many-${n}`, name: n < 1_000 || n % 2 === 0 ? 'poke' : 'ring', due: new Date(due.getTime() + (n % 1_000)), owner: `org-${n % 50}` }));
         for (let n = 0; n < total; n += 500) await running.engine.remind(list.slice(n, n + 500));
         let healthy = 0;
-        while (heard.size < total && Date.now() < due.getTime() + 60_000) {
+        while (heard.size < total && systemClock.now().getTime() < due.getTime() + 60_000) {
           await actors(plain, 'health').count({});
           healthy += 1;
           await sleep(20);
@@ -474,14 +481,6 @@ for (const engine of engines)
     });
 
     describe('state and memory', () => {
-      const bump = (id: string) => on(id, 'bump', (turn) => {
-        turn.state.count += 1;
-        turn.state.list.push('€\0');
-        turn.memory.used += 1;
-        return [turn.state.count, turn.memory.built, turn.memory.used];
-      });
-      const look = (id: string) => on(id, 'look', ({ state, memory }) => [state, memory.built]);
-
       test('the document is there in the next turn and after deactivation; memory is rebuilt', async () => {
         const id = newActor();
         bump(id);
@@ -528,7 +527,10 @@ for (const engine of engines)
 
       test('ids with any character have documents of their own', async () => {
         const odd = ODD_IDS.map((id) => `state ${id}`);
-        for (const id of odd) on(id, 'note', (turn) => void turn.state.list.push(turn.id)), look(id);
+        for (const id of odd) {
+          on(id, 'note', (turn) => void turn.state.list.push(turn.id));
+          look(id);
+        }
         await Promise.all(odd.map((id) => actors(probe, id).run({ step: 'note' })));
         await Promise.all(odd.map((id) => running.host.deactivate({ type: 'Probe', id })));
         expect(await Promise.all(odd.map((id) => actors(probe, id).run({ step: 'look' })))).toEqual(odd.map((id) => [{ count: 0, list: [id] }, 2]));

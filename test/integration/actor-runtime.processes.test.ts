@@ -11,7 +11,7 @@ import { createLedger, readLedger } from '../support/ledger-actor.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
 const RETRY_MS = 100;
-const soon = (ms: number) => new Date(Date.now() + ms);
+const soon = (ms: number) => systemClock.in(ms);
 const at = (id: string) => ({ type: 'Ledger', id });
 
 describe('the embedded engine as a process', () => {
@@ -71,8 +71,9 @@ describe('the embedded engine as a process', () => {
   }, 60_000);
 
   test('a second process on the same database is refused with a message that names Dapr, of either engine', async () => {
-    await using _host = await start();
+    await using host = await start();
     await expect(start()).rejects.toThrow(/Dapr/);
+    expect(await host.beatAgeMs()).toBeLessThan(4_000);
     const sql = openDatabase({ url: database.url, connections: 2 });
     await expect(holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() })).rejects.toThrow(/embedded engine/);
     await sql.end();
@@ -81,11 +82,13 @@ describe('the embedded engine as a process', () => {
   test('while a process on Dapr works, the embedded engine is refused; several on Dapr share', async () => {
     const sql = openDatabase({ url: database.url, connections: 2 });
     {
-      await using _first = await holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() });
-      await using _second = await holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() });
+      await using first = await holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() });
+      await using second = await holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() });
       await expect(start()).rejects.toThrow(/Dapr/);
+      expect([first.state(), second.state()]).toEqual(['held', 'held']);
     }
-    await using _host = await start();
+    await using host = await start();
+    expect(await host.beatAgeMs()).toBeLessThan(4_000);
     await sql.end();
   }, 60_000);
 

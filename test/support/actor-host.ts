@@ -53,11 +53,12 @@ try {
       (error: unknown) => say({ reply: command.id, error: asAppError(error).toJSON() }),
     );
   });
-  process.once('SIGTERM', async () => {
+  const leave = async () => {
     await running[Symbol.asyncDispose]();
     say({ event: 'drained' });
     process.exit(0);
-  });
+  };
+  process.once('SIGTERM', () => void leave());
   say({ event: 'ready' });
 } catch (error) {
   say({ event: 'refused', message: String(error) });

@@ -43,7 +43,7 @@ export async function startHostProcess(given: Omit<ChildSetup, 'incarnation'>): 
       else call?.resolve(said.value);
     });
   });
-  void exited.then(() => {
+  child.once('exit', () => {
     for (const { reject } of waiting.values()) reject(new Error('The host ended'));
   });
 

@@ -31,7 +31,7 @@ export function probeNeeds() {
   const on = (id: string, step: string, script: Script) => void needs.scripts.set(`${id} ${step}`, script);
   /** Whether any two turns of one actor were under way at once. */
   const overlapped = (id: string) => {
-    const spans = needs.spans.filter((span) => span.id === id).sort((a, b) => a.from - b.from);
+    const spans = needs.spans.filter((span) => span.id === id).toSorted((a, b) => a.from - b.from);
     return spans.some((span, n) => n > 0 && span.from < spans[n - 1]!.to);
   };
   return { needs, on, overlapped };

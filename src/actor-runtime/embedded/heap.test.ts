@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { Heap } from './heap.ts';
 
 test('the heap gives back what was not dropped, the smallest first', () => {

@@ -1,6 +1,7 @@
 import type { Database, Sql } from '../../db/index.ts';
 import { type Clock, invalidField, newId } from '../../kernel/index.ts';
 import { type Address, checkReminder, type Reminder, reminderKey } from '../address.ts';
+import { atMost } from '../goodbye.ts';
 import type { Fired, Host, RuntimeLog } from '../host.ts';
 import { FairQueue } from '../queues.ts';
 import { Heap } from './heap.ts';
@@ -13,6 +14,7 @@ const AT_WORK = 256;
 const NEAR_ROWS = 50_000;
 /** After this long a nudge that found its queue full is offered again. */
 const OFFER_AGAIN_MS = 250;
+const GOODBYE_MS = 1_500;
 const AFTER_FAILURE_MS = 1_000;
 
 interface Near extends Row {
@@ -37,6 +39,12 @@ interface Options {
 }
 export type Reminders = ReturnType<typeof openReminders>;
 
+const rowOf = ({ type, id, name, due, owner, data }: Reminder): Row => {
+  checkReminder({ type, id }, name);
+  if (Number.isNaN(due.getTime())) throw invalidField('due', 'due is no date');
+  return { type, id, name, dueMs: due.getTime(), owner, data, version: newId() };
+};
+
 /** The reminders of the embedded engine: rows in `actor_reminders`, the near ones in memory too, one timer set to the first of them. */
 export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs }: Options) {
   const heap = new Heap<Near>();
@@ -58,12 +66,6 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
   let knownUntil = -Infinity;
   /** What changed in memory since the look at the table began that is under way: that look is older. */
   let touched: Set<string> | undefined;
-
-  const rowOf = ({ type, id, name, due, owner, data }: Reminder): Row => {
-    checkReminder({ type, id }, name);
-    if (Number.isNaN(due.getTime())) throw invalidField('due', 'due is no date');
-    return { type, id, name, dueMs: due.getTime(), owner, data, version: newId() };
-  };
 
   // --- The near ones in memory
 
@@ -271,9 +273,12 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
     },
     pause(given: boolean): void {
       paused = given;
-      if (paused) clearTimeout(timer), (timer = undefined);
-      else void sweep();
-      arm();
+      if (!paused) {
+        void sweep();
+        return arm();
+      }
+      clearTimeout(timer);
+      timer = undefined;
     },
     /** From now on nothing fires. Nudges that the host hands back become rows again, due now. */
     async stop(handedBack: readonly Fired[]): Promise<void> {
@@ -281,13 +286,13 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
       clearTimeout(timer);
       timer = undefined;
       const rows = handedBack.map(({ to, name, data, owner }) => rowOf({ ...to, name, due: new Date(time.now()), data, ...(owner !== undefined && { owner }) }));
-      await putBack(rows);
+      await atMost(clock, GOODBYE_MS, putBack(rows));
     },
     /** Waits for what is done to be deleted, and ends. */
     async close(): Promise<void> {
       clearTimeout(sweepTimer);
       ended.abort();
-      await Promise.allSettled([...finishing, sweeping]);
+      await atMost(clock, GOODBYE_MS, Promise.allSettled([...finishing, sweeping]));
       clearTimeout(sweepTimer);
       heap.clear();
       near.clear();
