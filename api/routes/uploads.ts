@@ -4,7 +4,7 @@ import { notFound } from '../../src/kernel/index.ts';
 import { route } from '../http/route.ts';
 
 /** The one range of a `Range` header; `whole` where there is none, or one that may be ignored (RFC 9110 14.2). */
-export function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'whole' | 'outside' {
+function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'whole' | 'outside' {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '');
   if (!match || (match[1] === '' && match[2] === '')) return 'whole';
   const [first, last] = [match[1]!, match[2]!];

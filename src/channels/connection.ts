@@ -30,13 +30,15 @@ interface Opened { sealed: string; credentials: Credentials }
 const needsPerson = (message = 'The channel needs a new login') => new ProviderError('reauthorize', message);
 const isRefusal = (error: unknown) => error instanceof ProviderError && error.failure === 'reauthorize';
 
+/** Whether the service can log in again by itself, with the fields that a person typed. */
+export const signsIn = ({ login }: SocialAdapter): boolean => login.kind === 'credentials' && (login.signIn !== undefined || login.refresh !== undefined);
+const canRenew = (adapter: SocialAdapter, { tokens }: Credentials) => (adapter.login.kind === 'credentials' ? signsIn(adapter) : tokens?.refreshToken !== undefined);
+
 /** Opens channels for use: tokens are renewed before they expire and when they are refused, one renewal at a time. */
 export function openConnections({ sql, clock, vault, providers }: Deps) {
   /** Renewals under way in this process, by the sealed text that they replace. */
   const underWay = new Map<string, Promise<Opened>>();
   const opened = (sealed: string): Opened => ({ sealed, credentials: openCredentials(vault, sealed) });
-  const signsIn = ({ login }: SocialAdapter) => login.kind === 'credentials' && (login.signIn !== undefined || login.refresh !== undefined);
-  const canRenew = (adapter: SocialAdapter, { tokens }: Credentials) => (adapter.login.kind === 'credentials' ? signsIn(adapter) : tokens?.refreshToken !== undefined);
 
   async function freshTokens(adapter: SocialAdapter, { values, tokens, app }: Credentials): Promise<Tokens> {
     try {
@@ -114,32 +116,6 @@ export function openConnections({ sql, clock, vault, providers }: Deps) {
     throw needsPerson('The login of this channel has expired');
   }
 
-  /**
-   * When a refused login is believed (S137): after a forced renewal at once; where there is nothing to renew, only when the network
-   * refuses to say who we are, too. Otherwise it was this one request that was refused.
-   */
-  function confirming(social: Social, wasRenewed: () => boolean, lost: (reason: string) => Promise<unknown>): Social {
-    const checked = async <R>(call: () => Promise<R>): Promise<R> => {
-      try {
-        return await call();
-      } catch (error) {
-        if (!(error instanceof ProviderError) || error.failure !== 'reauthorize') throw error;
-        const profile = wasRenewed() ? error : await social.profile().then(() => undefined, (cause: unknown) => cause);
-        if (profile === undefined) throw new ProviderError('rejected', error.message, { cause: error });
-        if (!isRefusal(profile)) throw new ProviderError('unavailable', error.message, { cause: error });
-        await lost(error.message);
-        throw error;
-      }
-    };
-    const { find, remove } = social;
-    return {
-      ...social,
-      publish: (post, settings, handle) => checked(() => social.publish(post, settings, handle)),
-      ...(find && { find: (...call: Parameters<typeof find>) => checked(() => find(...call)) }),
-      ...(remove && { remove: (...call: Parameters<typeof remove>) => checked(() => remove(...call)) }),
-    };
-  }
-
   async function snapshotOf(orgId: string, channelId: string): Promise<Snapshot> {
     const row = await store.sealedOf(sql, orgId, channelId);
     if (!row) throw new ProviderError('rejected', 'The channel was deleted');
@@ -156,7 +132,6 @@ export function openConnections({ sql, clock, vault, providers }: Deps) {
   }
 
   return {
-    signsIn,
     async connect(orgId: string, channelId: string, snapshot?: Snapshot): Promise<Connected> {
       const channel = snapshot ?? (await snapshotOf(orgId, channelId));
       const adapter = adapterOf(channel);
@@ -170,7 +145,7 @@ export function openConnections({ sql, clock, vault, providers }: Deps) {
         return current.credentials.tokens;
       };
       const social = providers.connect(adapter, { values, account, tokens, renew: canRenew(adapter, current.credentials) ? renewNow : undefined });
-      const withSettings: Social = { ...social, publish: (post, settings, handle) => social.publish(post, { ...channel.settings, ...Object(settings) as object }, handle) };
+      const withSettings: Social = { ...social, publish: (post, settings, handle) => social.publish(post, { ...channel.settings, ...(typeof settings === 'object' ? settings : {}) }, handle) };
       return {
         social: confirming(withSettings, () => forced, (reason) => needsLogin(sql, orgId, channelId, reason, current.sealed)),
         once: adapter.once,
@@ -186,4 +161,29 @@ export function openConnections({ sql, clock, vault, providers }: Deps) {
 function originOf(values: Readonly<Record<string, string>>): string {
   const url = Object.values(values).find((value) => /^https?:/.test(value) && URL.canParse(value));
   return url === undefined ? '' : new URL(url).origin;
+}
+
+/**
+ * When a refused login is believed (S137): after a forced renewal at once; where there is nothing to renew, only when the network
+ * refuses to say who we are, too. Otherwise it was this one request that was refused.
+ */
+function confirming(social: Social, wasRenewed: () => boolean, lost: (reason: string) => Promise<unknown>): Social {
+  const checked = async <R>(call: () => Promise<R>): Promise<R> => {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof ProviderError) || error.failure !== 'reauthorize') throw error;
+      const profile = wasRenewed() ? error : await social.profile().then(() => undefined, (cause: unknown) => cause);
+      if (profile === undefined) throw new ProviderError('rejected', error.message, { cause: error });
+      if (!isRefusal(profile)) throw new ProviderError('unavailable', error.message, { cause: error });
+      await lost(error.message);
+      throw error;
+    }
+  };
+  return {
+    ...social,
+    publish: (post, settings, handle) => checked(() => social.publish(post, settings, handle)),
+    ...(social.find && { find: (...call: Parameters<NonNullable<Social['find']>>) => checked(() => social.find!(...call)) }),
+    ...(social.remove && { remove: (...call: Parameters<NonNullable<Social['remove']>>) => checked(() => social.remove!(...call)) }),
+  };
 }

@@ -33,7 +33,7 @@ interface Deps {
   frontendUrl: string;
   returnUrlAllowlist: readonly string[];
   /** Whether the service renews the login without a person, refresh token or not. */
-  signsIn(adapter: SocialAdapter): boolean;
+  signsIn: (adapter: SocialAdapter) => boolean;
 }
 interface Account { values: Readonly<Record<string, string>>; app?: App | undefined; tokens?: Tokens | undefined }
 

@@ -8,13 +8,13 @@ import type { Database, Sql } from '../db/index.ts';
  * see the posts as they were before it waited, and leave some of them standing.
  */
 async function locked<R>(sql: Database, orgId: string, channel: { id: string } | { providerId: string; internalId: string }, move: (transaction: Sql) => Promise<R>): Promise<R> {
-  let result: R | undefined;
+  const results: R[] = [];
   await sql.begin(async (transaction) => {
     if ('id' in channel) await transaction`select 1 from channels where org_id = ${orgId} and id = ${channel.id} for update`;
     else await transaction`select 1 from channels where org_id = ${orgId} and provider_id = ${channel.providerId} and internal_id = ${channel.internalId} for update`;
-    result = await move(transaction);
+    results.push(await move(transaction));
   });
-  return result as R;
+  return results[0]!;
 }
 
 /** Stops the posts that wait in the rows of `channel`, and writes down why. */

@@ -6,7 +6,7 @@ import type { ChannelRow } from './store.ts';
 const CustomFieldShape = z.strictObject({
   key: z.string(), label: z.string(), type: z.enum(['text', 'password', 'select']), required: z.boolean(), defaultValue: z.string().optional(),
   validation: z.string().optional(), options: z.array(z.strictObject({ value: z.string(), label: z.string() })).optional(), help: z.string().optional(),
-}) satisfies z.ZodType<unknown>;
+});
 const Customer = z.strictObject({ id: z.string(), name: z.string() });
 const Time = z.strictObject({ time: z.int() });
 

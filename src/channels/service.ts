@@ -2,7 +2,7 @@ import type { Database } from '../db/index.ts';
 import { AppError, type Clock, invalidField, isId, newId, notFound, type Vault } from '../kernel/index.ts';
 import type { Outbound } from '../outbound/index.ts';
 import { checkSettings, type Providers, type SocialAdapter } from '../providers/index.ts';
-import { type Connected, type NetworkRules, openConnections, type Snapshot } from './connection.ts';
+import { type Connected, type NetworkRules, openConnections, signsIn, type Snapshot } from './connection.ts';
 import { type Begin, type Complete, type Completed, openLogins, type Person } from './login.ts';
 import * as moves from './moves.ts';
 import { type ChannelRules, type ChannelShape, type NetworkShape, presentChannel, presentNetwork, presentRules } from './present.ts';
@@ -68,7 +68,7 @@ const missing = () => notFound('Integration not found');
 export function openChannels(options: ChannelsOptions): Channels {
   const { sql, clock, providers } = options;
   const connections = openConnections(options);
-  const logins = openLogins({ ...options, signsIn: connections.signsIn });
+  const logins = openLogins({ ...options, signsIn });
 
   const pinned = (row: Pick<ChannelRow, 'providerId' | 'providerVersion'>): SocialAdapter | undefined =>
     providers.list('social').find(({ id, version }) => id === row.providerId && version === row.providerVersion);
@@ -89,7 +89,7 @@ export function openChannels(options: ChannelsOptions): Channels {
     });
   }
 
-  async function row(orgId: string, id: string): Promise<ChannelRow> {
+  async function rowOf(orgId: string, id: string): Promise<ChannelRow> {
     const [found] = isId(id) ? await store.channelsById(sql, orgId, [id]) : [];
     if (!found) throw missing();
     return found;
@@ -106,10 +106,10 @@ export function openChannels(options: ChannelsOptions): Channels {
   return {
     networks: () => newest().map(presentNetwork).toSorted((a, b) => a.name.localeCompare(b.name, 'en')),
     list: async (orgId, customerId) => (customerId !== undefined && !isId(customerId) ? [] : (await store.channelsOfOrg(sql, orgId, customerId)).map(present)),
-    get: async (orgId, id) => present(await row(orgId, id)),
+    get: async (orgId, id) => present(await rowOf(orgId, id)),
     find: (orgId, ids) => store.channelsById(sql, orgId, ids.filter(isId)),
     async rulesOf(orgId, id) {
-      const channel = await row(orgId, id);
+      const channel = await rowOf(orgId, id);
       return presentRules(providers.resolve('social', channel.providerId, { version: channel.providerVersion, use: 'pinned' }));
     },
     rules(providerId, providerVersion) {
@@ -129,13 +129,13 @@ export function openChannels(options: ChannelsOptions): Channels {
 
     customers: (orgId) => store.customersOfOrg(sql, orgId),
     async nameCustomer(orgId, id, name) {
-      await row(orgId, id);
+      await rowOf(orgId, id);
       await group(orgId, id, await store.ensureCustomer(sql, orgId, newId(), name));
     },
     setCustomer: group,
     setTimes: (orgId, id, minutes) => update(orgId, id, { postingTimes: [...new Set(minutes)].toSorted((a, b) => a - b) }),
     async setAdditional(orgId, id, text) {
-      const channel = await row(orgId, id);
+      const channel = await rowOf(orgId, id);
       const settings = readAdditional(text);
       const adapter = pinned(channel);
       if (adapter) checkSettings(adapter, settings, 'additionalSettings');

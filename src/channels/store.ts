@@ -1,4 +1,4 @@
-import type { Json, Sql } from '../db/index.ts';
+import type { Sql } from '../db/index.ts';
 
 /** A channel without its credentials. */
 export interface ChannelRow {
@@ -35,7 +35,7 @@ export const channelsOfOrg = (sql: Sql, orgId: string, customerId?: string): Pro
 export const channelsById = (sql: Sql, orgId: string, ids: readonly string[]): Promise<ChannelRow[]> =>
   sql<ChannelRow[]>`
     select ${columns(sql)} from channels c left join customers g on g.id = c.customer_id
-    where c.org_id = ${orgId} and c.id = any(${ids as string[]}::uuid[]) and c.deleted_at is null`;
+    where c.org_id = ${orgId} and c.id = any(${[...ids]}::uuid[]) and c.deleted_at is null`;
 
 export interface SealedRow { providerId: string; providerVersion: string; credentials: string; settings: Record<string, unknown>; refreshNeeded: boolean }
 
@@ -82,7 +82,7 @@ export async function updateDetails(sql: Sql, orgId: string, id: string, { posti
     update channels set
       posting_times = ${postingTimes ? sql`${postingTimes}::int[]` : sql`posting_times`},
       additional_settings = ${additional ? additional.text : sql`additional_settings`},
-      settings = ${additional ? sql.json(additional.settings as Json) : sql`settings`},
+      settings = ${additional ? sql`${JSON.stringify(additional.settings)}::text::jsonb` : sql`settings`},
       name = ${shown ? shown.name : sql`name`},
       picture = ${shown ? shown.picture : sql`picture`},
       renamed = ${shown ? true : sql`renamed`},

@@ -2,6 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import type { Sql } from '../db/index.ts';
 import { AppError, type Clock, invalidField, isId, newId, notFound, ProviderError, randomBase62 } from '../kernel/index.ts';
 import { type Outbound, OutboundError } from '../outbound/index.ts';
@@ -142,9 +143,7 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
       async bytes() {
         const stored = await storage.open(file.storageKey);
         if (!stored) throw new ProviderError('rejected', 'The bytes of a picture or film are no longer in the storage');
-        const chunks: Uint8Array[] = [];
-        for await (const chunk of stored.read()) chunks.push(chunk as Uint8Array);
-        return Buffer.concat(chunks);
+        return buffer(stored.read());
       },
     };
   }

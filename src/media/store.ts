@@ -44,10 +44,10 @@ export async function insertFile(sql: Sql, file: NewFile): Promise<FileRow> {
 
 /** Those of the files that are there, by id; deleted ones are not. */
 export const filesById = (sql: Sql, orgId: string, ids: readonly string[]): Promise<FileRow[]> =>
-  sql<FileRow[]>`select ${columns(sql)} from files where org_id = ${orgId} and id = any(${ids as string[]}::uuid[]) and deleted_at is null`;
+  sql<FileRow[]>`select ${columns(sql)} from files where org_id = ${orgId} and id = any(${[...ids]}::uuid[]) and deleted_at is null`;
 
 export const filesByKey = (sql: Sql, orgId: string, keys: readonly string[]): Promise<FileRow[]> =>
-  sql<FileRow[]>`select ${columns(sql)} from files where org_id = ${orgId} and storage_key = any(${keys as string[]}) and deleted_at is null`;
+  sql<FileRow[]>`select ${columns(sql)} from files where org_id = ${orgId} and storage_key = any(${[...keys]}) and deleted_at is null`;
 
 /** The copy of an outside address that was fetched at most `maxAgeMs` ago. */
 export async function freshCopy(sql: Sql, orgId: string, url: string, maxAgeMs: number): Promise<FileRow | undefined> {

@@ -52,7 +52,7 @@ const snapshotOf = async (id: string): Promise<Snapshot> => {
   return row!;
 };
 const stateOf = async (id: string) => (await db.sql`select refresh_needed, disabled, refresh_claim, refresh_until, credentials from channels where id = ${id}`)[0]!;
-const publish = async (id: string, room = channels, snapshot?: Snapshot) => (await room.connect(person.orgId, id, snapshot)).social.publish(postOf('hello'), {}, handleOf());
+const publish = async (id: string, here = channels, snapshot?: Snapshot) => (await here.connect(person.orgId, id, snapshot)).social.publish(postOf('hello'), {}, handleOf());
 /** The token as good as expired: as if the login had been that long ago. */
 const wait = async (id: string, seconds: number) => {
   const { credentials } = await stateOf(id);
