@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Context } from '../src/context.ts';
 import { type AppOptions, createApp } from './app.ts';
+import { reportTo } from './http/report.ts';
 import type { AnyRoute } from './http/route.ts';
 import { routes as allRoutes } from './routes/index.ts';
 
@@ -24,7 +25,7 @@ function explained(error: NodeJS.ErrnoException, host: string, port: number): Er
 /** Listens on the configured address. */
 export async function startApi(context: Context, { routes = allRoutes, ...options }: AppOptions & { routes?: readonly AnyRoute[] } = {}): Promise<Api> {
   const { host, port } = context.config.http;
-  const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 600_000 }, createApp(context, routes, options));
+  const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 600_000 }, createApp(context, routes, { ...options, onAnswer: options.onAnswer ?? reportTo(context) }));
   let closing = false;
   server.prependListener('request', (_, response) => {
     if (closing) response.setHeader('Connection', 'close');

@@ -118,7 +118,7 @@ export class Client {
   delete = (path: string, body?: unknown, headers?: Record<string, string | undefined>) => this.send('DELETE', path, body, headers);
 }
 
-async function signUp(address: string, given: Partial<Person>) {
+export async function signUp(address: string, given: Partial<Person>) {
   const person: Person = { email: `${randomUUID()}@example.com`, password: 'correct horse battery', company: 'Acme Ltd', ...given };
   const client = new Client(address);
   const registered = await client.post('/auth/register', { provider: 'LOCAL', ...person });

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { channelActor } from '../../actors/channel/contract.ts';
+import { actorTypes, startActors } from '../../actors/main.ts';
+import type { AnyRoute } from '../../api/http/route.ts';
+import { startApi } from '../../api/main.ts';
+import { routes } from '../../api/routes/index.ts';
+import { readConfig } from '../../src/config/index.ts';
+import { type Context, openContext } from '../../src/context.ts';
+import { newId, sha256 } from '../../src/kernel/index.ts';
+import { openLogs } from '../../src/telemetry/index.ts';
+import { JWT_SECRET, signUp, type SignedUp } from '../support/app.ts';
+import { testDatabase } from '../support/database.ts';
+import { example, inputSchema } from '../support/example.ts';
+
+// Generated from the declarations, over the whole product: every route that takes an id × ids of another organization.
+
+let db: Awaited<ReturnType<typeof testDatabase>>;
+let context: Context;
+let ann: SignedUp;
+let eve: SignedUp;
+let eveKey: Awaited<ReturnType<SignedUp['withKey']>>;
+const folder = mkdtempSync(join(tmpdir(), 'rookery-tenants-'));
+const running = new AsyncDisposableStack();
+/** Rows of Ann's organization. */
+const hers: Record<string, string> = {};
+
+beforeAll(async () => {
+  db = await testDatabase();
+  running.defer(() => rmSync(folder, { recursive: true, force: true }));
+  running.use(db);
+  const { config } = readConfig({ JWT_SECRET, PORT: '0', BACKEND_LISTEN_HOST: '127.0.0.1', RATE_LIMIT_SCALE: '1000', DATABASE_URL: db.url, DATA_FOLDER: folder });
+  const opened = running.use(await openContext(config, { logs: openLogs({ level: 'fatal', format: 'json' }), actorTypes, channelType: channelActor.type, sandboxUrl: undefined }));
+  context = opened;
+  running.use(await startActors(opened));
+  const api = running.use(await startApi(opened, { checkAnswers: true }));
+  await signUp(api.address, {});
+  ann = await signUp(api.address, {});
+  eve = await signUp(api.address, {});
+  eveKey = await eve.withKey();
+
+  const [session] = await db.sql`select id from sessions where user_id = ${ann.userId}`;
+  await ann.withKey();
+  const [key] = await db.sql`select id from api_keys where user_id = ${ann.userId}`;
+  Object.assign(hers, { session: session!['id'], key: key!['id'], channel: newId(), file: newId(), post: newId(), webhook: newId(), delivery: newId() });
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${hers['channel']!}, ${ann.orgId}, 'sandbox', 'v1', 'canary', 'Canary', ${context.vault.seal('{"values":{}}')})`;
+  await db.sql`
+    insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes) values (${hers['file']!}, ${ann.orgId}, 'canary.png', 'canary.png', 'canary/canary.png', 'image', 'image/png', 1)`;
+  await db.sql`
+    insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at)
+    values (${hers['post']!}, ${ann.orgId}, ${hers['channel']!}, 'canary-group', 'QUEUE', 'scheduled', 'Canary', now() + interval '1 day', now() + interval '1 day')`;
+  await db.sql`insert into webhooks (id, org_id, name, url) values (${hers['webhook']!}, ${ann.orgId}, 'Canary', 'https://example.com/')`;
+  await db.sql`
+    insert into webhook_deliveries (id, org_id, webhook_id, seq, event, body, state) values (${hers['delivery']!}, ${ann.orgId}, ${hers['webhook']!}, 1, 'ping', '{}', 'succeeded')`;
+}, 60_000);
+afterAll(() => running.disposeAsync());
+
+/** Whose id a path takes. A route with an id that matches nothing here has no case, which is a failure. */
+const OWNERS: [RegExp, string][] = [
+  [/^\/user\/sessions\/:/, 'session'],
+  [/^\/user\/api-keys\/:/, 'key'],
+  [/(^|\/v1|\/posts)\/(integrations|integration-settings|integration-trigger|find-slot|channels)\/:/, 'channel'],
+  [/(^|\/v1)\/(files|media)\/:/, 'file'],
+  [/(^|\/v1)\/posts\/:/, 'post'],
+  [/(^|\/v1)\/webhooks\/(test-ping\/)?:/, 'webhook'],
+];
+const ownerOf = ({ path }: AnyRoute): string | undefined => OWNERS.find(([pattern]) => pattern.test(path))?.[1];
+const takesIds = ({ path }: AnyRoute): boolean => /:(id|\w+Id)\b/.test(path);
+/** Further values that a body needs before the id is looked at. */
+const BODIES: Record<string, object> = {
+  'PUT /posts/:id/date': { date: '2999-01-01T00:00:00Z' },
+  'PUT /integrations/:id/group': { group: null },
+  'POST /integrations/:id/settings': { additionalSettings: '[]' },
+};
+
+const withIds = routes.filter(takesIds);
+const cases = withIds.map((route): [string, AnyRoute] => [`${route.method.toUpperCase()} ${route.path}`, route]);
+
+const ask = (route: AnyRoute, id: string) => {
+  const path = route.path.replace(/:(\w+)/g, (_, name: string) => (name === 'id' || name.endsWith('Id') ? id : 'something'));
+  const body = route.method === 'get' || route.input === 'stream' ? undefined : { ...(route.body ? (example(inputSchema(route.body as never)) as object) : {}), ...BODIES[`${route.method.toUpperCase()} ${route.path}`] };
+  return (route.auth.includes('session') ? eve.client : eveKey).send(route.method.toUpperCase(), path, body);
+};
+const fingerprint = async () => {
+  const tables = await Promise.all([
+    db.sql`select email, password_hash, is_super_admin, activated from users where id = ${ann.userId}`, db.sql`select id, token_hash, revoked_at from sessions where user_id = ${ann.userId}`,
+    db.sql`select id, name, key_hash, expires_at, revoked_at from api_keys where org_id = ${ann.orgId}`,
+    db.sql`select * from channels where org_id = ${ann.orgId}`, db.sql`select * from files where org_id = ${ann.orgId}`, db.sql`select * from posts where org_id = ${ann.orgId}`,
+    db.sql`select * from post_timeline where org_id = ${ann.orgId}`, db.sql`select * from webhooks where org_id = ${ann.orgId}`, db.sql`select * from webhook_deliveries where org_id = ${ann.orgId}`, db.sql`select * from webhook_attempts where org_id = ${ann.orgId}`,
+  ]);
+  return sha256(JSON.stringify(tables)).toString('hex');
+};
+
+test('every route with an id has a case, and there are enough of them', () => {
+  expect(withIds.filter((route) => ownerOf(route) === undefined).map(({ path }) => path)).toEqual([]);
+  expect(withIds.length).toBeGreaterThanOrEqual(10);
+});
+
+describe('ids of another organization', () => {
+  test.each(cases)('%s: a foreign, an unknown and an impossible id are answered alike, by 404, and nothing changes [S9, GN2, GN5, X11]', async (_, route) => {
+    const before = await fingerprint();
+    const answers = [];
+    for (const id of [hers[ownerOf(route)!]!, newId(), 'impossible', '%27%20or%201=1', hers['channel']!.toUpperCase()]) answers.push(await ask(route, id));
+    const [foreign] = answers;
+    expect([foreign!.status, foreign!.body.code]).toEqual([404, 'not_found']);
+    for (const { text } of answers) expect(text).toBe(foreign!.text);
+    expect(await fingerprint()).toBe(before);
+  });
+  test('the owner is not told the same: the rows are there', async () => {
+    expect((await ann.client.get(`/integrations/${hers['channel']}`)).status).toBe(200);
+    expect((await ann.client.get(`/files/${hers['file']}`)).status).toBe(200);
+  });
+  test.each(routes.filter(({ method, path, auth }) => method === 'get' && !path.includes(':') && (auth.includes('session') || auth.includes('api-key'))).map((route): [string, AnyRoute] => [route.path, route]))(
+    'GET %s shows nothing of another organization [GN2, S9]',
+    async (path, route) => {
+      const { text } = await (route.auth.includes('session') ? eve.client : eveKey).get(path);
+      for (const value of ['Canary', 'canary', ann.orgId, ann.userId, ann.email, ...Object.values(hers)]) expect(text).not.toContain(value);
+    },
+  );
+});
