@@ -11,7 +11,7 @@ import { runningAddress, StartError } from './running.ts';
 const DUE_IN_MS = 5_000;
 const PUBLISHED_WITHIN_MS = 30_000;
 const DELIVERED_WITHIN_MS = 20_000;
-const CHANNEL = 'Demo channel';
+const CHANNEL = 'demo-channel';
 
 const Problem = z.object({ message: z.string().optional(), msg: z.string().optional(), code: z.string().optional() });
 const Account = z.object({ email: z.string(), password: z.string() });

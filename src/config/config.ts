@@ -180,7 +180,7 @@ export function readConfig(source: Environment): Reading {
       unsplash: env.UNSPLASH_ACCESS_KEY, pexels: env.PEXELS_API_KEY, pixabay: env.PIXABAY_API_KEY, giphy: env.GIPHY_API_KEY,
       openverse: env.OPENVERSE_CLIENT_ID && env.OPENVERSE_CLIENT_SECRET ? { clientId: env.OPENVERSE_CLIENT_ID, clientSecret: env.OPENVERSE_CLIENT_SECRET } : undefined,
     },
-    telemetry: { logLevel: env.LOG_LEVEL, logFormat: env.LOG_FORMAT, otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT, serviceName: env.OTEL_SERVICE_NAME },
+    telemetry: { logLevel: env.LOG_LEVEL, logFormat: env.LOG_FORMAT ?? (!production && source['npm_lifecycle_event'] === 'start' ? 'plain' : undefined), otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT, serviceName: env.OTEL_SERVICE_NAME },
   };
   return { config, issues, exits };
 }

@@ -175,7 +175,7 @@ const retention = {
 
 const telemetry = {
   LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info', 'The least important lines that are logged.'),
-  LOG_FORMAT: oneOf(['json', 'plain'], undefined, 'One JSON object a line, or lines for people.', { otherwise: '`plain` on a terminal, else `json`' }),
+  LOG_FORMAT: oneOf(['json', 'plain'], undefined, 'One JSON object a line, or lines for people.', { otherwise: '`plain` on a terminal and under `npm start`, else `json`' }),
   OTEL_EXPORTER_OTLP_ENDPOINT: address(['http', 'https'], 'Turns tracing on and says where traces go.', { later: 'tracing' }),
   OTEL_SERVICE_NAME: text('Name of this service in traces.', { fallback: 'service-backend' }),
 };

@@ -1,0 +1,147 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { call } from '../../src/cli/call.ts';
+import { processStart } from '../../src/db/processes.ts';
+import { freePort } from '../support/services.ts';
+
+// `node rookery.ts start` as a person runs it: processes, signals, and what they print.
+
+const ROOT = join(import.meta.dirname, '../..');
+const inherited = Object.fromEntries(['PATH', 'HOME', 'LANG', 'TMPDIR'].map((name) => [name, process.env[name]]));
+const folders: string[] = [];
+const children: ChildProcess[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) if (child.exitCode === null && child.signalCode === null) await new Promise((done) => { child.once('exit', done); child.kill('SIGTERM'); });
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+const newFolder = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rookery-e2e-'));
+  chmodSync(folder, 0o755);
+  folders.push(folder);
+  return join(folder, '.data');
+};
+
+interface Service { child: ChildProcess; said: () => string; ended: Promise<{ code: number | null; signal: string | null }>; ready: () => Promise<string> }
+function run(command: string, args: readonly string[], env: Record<string, string>): Service {
+  const child = spawn(process.execPath, ['--no-warnings', 'rookery.ts', command, ...args], { cwd: ROOT, env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  let output = '';
+  child.stdout!.on('data', (data) => (output += data));
+  child.stderr!.on('data', (data) => (output += data));
+  const ended = new Promise<{ code: number | null; signal: string | null }>((done) => child.once('close', (code, signal) => done({ code, signal })));
+  return {
+    child, ended, said: () => output,
+    async ready() {
+      for (;;) {
+        const address = /is ready\.[^]*address\s+(\S+)/.exec(output)?.[1];
+        if (address) return address;
+        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`It ended before it was ready:\n${output}`);
+        await sleep(50);
+      }
+    },
+  };
+}
+const start = (dataFolder: string, env: Record<string, string> = {}) => run('start', [], { DATA_FOLDER: dataFolder, PORT: '0', ...env });
+const postgresOf = (dataFolder: string) => Number(readFileSync(join(dataFolder, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0]);
+const status = (url: string) => call('GET', url, { timeoutMs: 5_000 }).then((answer) => answer.status, () => 0);
+
+describe('npm start', () => {
+  test('from nothing: serves, says where, on which engine, and what to do next; the demo then does the main job', async () => {
+    const dataFolder = newFolder();
+    const service = start(dataFolder);
+    const address = await service.ready();
+    for (const part of ['embedded', 'Postgres of npm', dataFolder, 'npm run demo']) expect(service.said()).toContain(part);
+    expect(await status(`${address}/health/ready`)).toBe(200);
+
+    const demo = run('demo', [], { DATA_FOLDER: dataFolder });
+    expect({ ...(await demo.ended), said: demo.said() }).toMatchObject({ code: 0, said: expect.stringMatching(/signed up[^]*API key[^]*channel[^]*webhook[^]*scheduled[^]*published[^]*webhook received[^]*webhook-signature[^]*X-Service-Signature, with the secret of the deployment[^]*All of it worked/) });
+    const again = run('demo', [address], { DATA_FOLDER: dataFolder });
+    expect({ ...(await again.ended), said: again.said() }).toMatchObject({ code: 0, said: expect.stringMatching(/logged in[^]*found the channel/) });
+  });
+
+  test('a second start in the same folder is told who runs, and changes nothing', async () => {
+    const dataFolder = newFolder();
+    const service = start(dataFolder);
+    const address = await service.ready();
+    const second = start(dataFolder);
+    expect((await second.ended).code).toBe(1);
+    expect(second.said()).toContain(`process ${service.child.pid} at ${address}`);
+    expect(await status(`${address}/health/ready`)).toBe(200);
+  });
+
+  test('a taken port is named with its setting', async () => {
+    const taken = createServer();
+    const port = await new Promise<number>((done) => taken.listen(0, '127.0.0.1', () => done((taken.address() as { port: number }).port)));
+    const service = start(newFolder(), { PORT: String(port) });
+    expect((await service.ended).code).toBe(1);
+    expect(service.said()).toContain(`Port ${port} is taken`);
+    expect(service.said()).toContain('Set PORT');
+    taken.close();
+  });
+
+  test('after kill -9 it starts again, on the same data', async () => {
+    const dataFolder = newFolder();
+    const port = String(await freePort());
+    const first = start(dataFolder, { PORT: port });
+    const address = await first.ready();
+    const account = { provider: 'LOCAL', email: 'ann@example.com', password: 'correct horse battery' };
+    expect((await call('POST', `${address}/auth/register`, { body: { ...account, company: 'Acme' } })).status).toBe(200);
+    const orphan = postgresOf(dataFolder);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    expect(processStart(orphan)).toBeDefined();
+
+    const second = start(dataFolder, { PORT: port });
+    expect(await second.ready()).toBe(address);
+    expect(processStart(orphan)).toBeUndefined();
+    expect((await call('POST', `${address}/auth/login`, { body: account })).status).toBe(200);
+  });
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('on %s it stops accepting work, closes its database, and exits once, also when a second signal comes [BO5, BO6]', async (signal) => {
+    const dataFolder = newFolder();
+    const service = start(dataFolder);
+    const address = await service.ready();
+    const postgres = postgresOf(dataFolder);
+    service.child.kill(signal);
+    service.child.kill(signal);
+    expect(await service.ended).toEqual({ code: 0, signal: null });
+    expect(await status(`${address}/health/live`)).toBe(0);
+    expect(processStart(postgres)).toBeUndefined();
+    expect(service.said().match(/: ending …/g)).toHaveLength(1);
+  });
+});
+
+describe('production', () => {
+  const whole = {
+    NODE_ENV: 'production', DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x', REDIS_URL: 'redis://127.0.0.1:9', JWT_SECRET: 'x'.repeat(32), IS_GENERAL: 'true', BACKEND_LISTEN_HOST: '127.0.0.1',
+    FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://app.example.com/api', BACKEND_INTERNAL_URL: 'http://127.0.0.1:3000',
+  };
+
+  test('refuses to run, and names everything that is missing at once [BO7, BO9, BO10]', async () => {
+    const service = start(newFolder(), { NODE_ENV: 'production' });
+    expect((await service.ended).code).toBe(1);
+    for (const name of ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'FRONTEND_URL', 'NEXT_PUBLIC_BACKEND_URL']) expect(service.said()).toContain(name);
+  });
+
+  test.each([
+    ['a JWT_SECRET of 31 characters', { JWT_SECRET: 'x'.repeat(31) }, 'JWT_SECRET'],
+    ['missing keys of the job runner', { USE_INNGEST: 'true' }, 'INNGEST_SIGNING_KEY'],
+    ['billing, which is not there yet', { PAYMENTS_PUBLISHABLE_KEY: 'pk_1' }, 'PAYMENTS_PUBLISHABLE_KEY'],
+  ])('refuses %s [BO8, BO11]', async (_, more, named) => {
+    const service = start(newFolder(), { ...whole, ...more });
+    expect((await service.ended).code).toBe(1);
+    expect(service.said()).toContain(named);
+    expect(service.said()).toContain('does not start');
+  });
+
+  test('a database that is not there ends the start with its address, and nothing embedded takes its place', async () => {
+    const service = start(newFolder(), whole);
+    expect((await service.ended).code).toBe(1);
+    expect(service.said()).toMatch(/127\.0\.0\.1:9\/x.*DATABASE_URL/);
+  });
+});
