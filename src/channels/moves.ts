@@ -22,9 +22,11 @@ const pausePosts = (sql: Sql, orgId: string, message: string) => sql`
   paused as (
     update posts p set detail = 'paused', updated_at = now() from channel c
     where p.org_id = ${orgId} and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying') and p.due_at is not null and p.deleted_at is null
-    returning p.id
+    returning p.id, p.channel_id
   ), noted as (
     insert into post_timeline (org_id, post_id, kind, message) select ${orgId}, id, 'paused', ${message} from paused
+  ), paused_told as (
+    insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'post.paused', id, jsonb_build_object('channelId', channel_id, 'reason', 'channel') from paused order by id
   )`;
 
 /** A person must log in again (S137). False: already known, deleted, or `seen` is given and no longer the login in use. */
@@ -71,9 +73,11 @@ export function remove(database: Database, orgId: string, id: string): Promise<b
         update posts p set deleted_at = now(), updated_at = now() from channel c
         where p.org_id = ${orgId} and p.channel_id = c.id and p.state <> 'PUBLISHED' and p.deleted_at is null
           and not (p.state = 'QUEUE' and p.detail in ('publishing', 'processing', 'unconfirmed'))
-        returning p.id
+        returning p.id, p.channel_id
       ), noted as (
         insert into post_timeline (org_id, post_id, kind, message) select ${orgId}, id, 'cancelled', 'The channel was deleted' from gone
+      ), gone_told as (
+        insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'post.deleted', id, jsonb_build_object('channelId', channel_id) from gone order by id
       ), told as (
         insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.deleted', id, jsonb_build_object('reason', 'person') from channel
       )
@@ -109,19 +113,30 @@ const resumePosts = (sql: Sql, orgId: string) => sql`
     update posts p set ${moved(sql)} from channel c, policy
     where p.org_id = ${orgId} and p.channel_id = c.id and p.state = 'QUEUE' and p.detail = 'paused' and p.deleted_at is null
       and not c.stopped and (p.publish_date >= policy.horizon or policy.choice = 'drop')
-    returning p.id, p.state, p.detail, p.due_at
+    returning p.id, p.channel_id, p.state, p.detail, p.due_at
   ), restored as (
     update posts p set ${moved(sql)} from channel c, policy
     where p.org_id = ${orgId} and p.channel_id = c.id and p.deleted_at = c.deleted_at and c.deleted_at > now() - interval '30 days' and p.state <> 'PUBLISHED'
-    returning p.id, p.state, p.detail, p.due_at
+    returning p.id, p.channel_id, p.state, p.detail, p.due_at
   ), touched as (
     select * from moved union all select * from restored
+  ), resumed as (
+    select id, channel_id from touched where state = 'QUEUE' and detail = 'scheduled'
+  ), given_up as (
+    select id, channel_id from touched where state = 'ERROR' and detail = 'missed'
+  ), abandoned as (
+    update posts p set state = 'ERROR', detail = 'missed', error_kind = 'missed', error = 'The item of the thread before it was not published', updated_at = now()
+    from given_up g where p.org_id = ${orgId} and p.root_post_id = g.id and p.state = 'QUEUE' and p.detail = 'scheduled' and p.due_at is null and p.deleted_at is null
+    returning p.id
   ), noted as (
     insert into post_timeline (org_id, post_id, kind, message)
-    select ${orgId}, id, case state when 'ERROR' then 'failed' else 'resumed' end, case state when 'ERROR' then 'Missed while the channel was not connected' else 'The channel works again' end
-    from touched where (state = 'QUEUE' and detail = 'scheduled') or (state = 'ERROR' and detail = 'missed')
-  ), given_up as (
-    insert into outbox (org_id, topic, entity_id) select ${orgId}, 'post.failed', id from touched where state = 'ERROR' and detail = 'missed'
+    select ${orgId}::uuid, id, 'resumed', 'The channel works again' from resumed
+    union all select ${orgId}::uuid, id, 'failed', 'Missed while the channel was not connected' from given_up
+    union all select ${orgId}::uuid, id, 'failed', 'The item of the thread before it was not published' from abandoned
+  ), moves_told as (
+    insert into outbox (org_id, topic, entity_id, payload)
+    select ${orgId}::uuid, 'post.resumed', id, jsonb_build_object('channelId', channel_id, 'reason', 'channel') from resumed
+    union all select ${orgId}::uuid, 'post.failed', id, jsonb_build_object('channelId', channel_id, 'errorKind', 'missed', 'retryable', false) from given_up
   ), next as (
     select min(due_at) as due_at from (
       select due_at from touched where state = 'QUEUE' and detail = 'scheduled'
@@ -138,7 +153,7 @@ export function enable(database: Database, orgId: string, id: string): Promise<b
       with channel as (
         select id, refresh_needed as stopped, deleted_at from channels where org_id = ${orgId} and id = ${id} and deleted_at is null and disabled for update
       ), ${resumePosts(sql, orgId)}
-      update channels c set disabled = false, next_due_at = next.due_at, registered_for = null, updated_at = now()
+      update channels c set disabled = false, next_due_at = case when o.stopped then null else next.due_at end, registered_for = null, moves = c.moves + 1, updated_at = now()
       from channel o, next where c.org_id = ${orgId} and c.id = o.id
       returning c.id`;
     return rows.length > 0;
@@ -174,7 +189,7 @@ export async function saveLogin(database: Database, orgId: string, login: Logged
           provider_version = ${login.providerVersion}, handle = ${login.handle}, credentials = ${login.credentials}, token_expires_at = ${login.tokenExpiresAt},
           name = case when c.renamed then c.name else ${login.name} end, picture = case when c.renamed then c.picture else ${login.picture} end,
           disabled = o.stopped, refresh_needed = false, refresh_reason = null, refresh_claim = null, refresh_until = null, deleted_at = null,
-          next_due_at = case when o.stopped then null else next.due_at end, registered_for = null, updated_at = now()
+          next_due_at = case when o.stopped then null else next.due_at end, registered_for = null, moves = c.moves + 1, updated_at = now()
         from channel o, next where c.org_id = ${orgId} and c.id = o.id
         returning c.id
       ), inserted as (
