@@ -166,10 +166,11 @@ export const startSidecar = ({ name, programs, appId, ports, placement, schedule
       ...(ports.app === undefined ? [] : [
         '--app-port', `${ports.app}`, '--app-protocol', 'http', '--enable-app-health-check', '--app-health-check-path', '/healthz',
         '--app-health-probe-interval', `${PROBE.intervalMs / 1_000}`, '--app-health-probe-timeout', `${PROBE.timeoutMs}`, '--app-health-threshold', `${PROBE.threshold}`,
+        '--dapr-block-shutdown-duration', BLOCK_SHUTDOWN, // ends when the app turns unhealthy; without an app, never before its time
       ]),
       '--dapr-listen-addresses', HERE, '--dapr-http-port', `${ports.http}`, '--dapr-grpc-port', `${ports.grpc}`,
       '--dapr-internal-grpc-port', `${ports.internal}`, '--dapr-internal-grpc-listen-address', HERE,
-      '--dapr-block-shutdown-duration', BLOCK_SHUTDOWN, '--dapr-graceful-shutdown-seconds', '10', '--max-body-size', '16Mi',
+      '--dapr-graceful-shutdown-seconds', '10', '--max-body-size', '16Mi',
       '--metrics-listen-address', HERE, '--metrics-port', `${ports.metrics}`,
       '--placement-host-address', `${HERE}:${placement.grpc}`, '--scheduler-host-address', `${HERE}:${scheduler.grpc}`,
       ...resources.flatMap((path) => ['--resources-path', path]), '--resources-path', RESILIENCY_FOLDER, '--config', CONFIG,

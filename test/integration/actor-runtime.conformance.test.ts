@@ -2,12 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Actors, placement, type Reminder } from '../../src/actor-runtime/index.ts';
 import { AppError, notFound, systemClock } from '../../src/kernel/index.ts';
+import { daprUnderTest } from '../support/dapr-engine.ts';
 import { embeddedEngine } from '../support/embedded-harness.ts';
 import type { EngineHarness, EngineUnderTest, HostSetup, RunningHost } from '../support/engine-harness.ts';
 import { eventually, gate } from '../support/eventually.ts';
 import { ODD_NAME, plain, plainActor, probe, probeActor, probeNeeds } from '../support/probe.ts';
 
-const engines: readonly EngineUnderTest[] = [embeddedEngine];
+const engines: readonly EngineUnderTest[] = [embeddedEngine, daprUnderTest];
 
 const ODD_IDS = [
   'a/b', 'a%2Fb', 'a%b', '..', '.', 'a?b=c', 'a#b', 'a\\b', 'a b', ' a', 'a||b', 'a:b', 'ünï', 'u\u0308ni', '日本語', '🪺', '\0', 'a\0b', 'line\nbreak', '"quoted"', "it's", '{curly}', 'null', '0', 'A', 'a', '__proto__', 'constructor', 'é'.repeat(200),

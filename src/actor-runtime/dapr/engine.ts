@@ -1,5 +1,5 @@
 import type { Database } from '../../db/index.ts';
-import type { Clock } from '../../kernel/index.ts';
+import { type Clock, invalidField } from '../../kernel/index.ts';
 import type { Bus } from '../bus.ts';
 import { checkAddress, checkReminder } from '../address.ts';
 import type { Address, Engine, Reminder } from '../engine.ts';
@@ -88,7 +88,10 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
   let beat: Beat | undefined;
 
   async function remind(list: readonly Reminder[]): Promise<void> {
-    for (const { name, ...to } of list) checkReminder(to, name);
+    for (const { name, due, ...to } of list) {
+      checkReminder(to, name);
+      if (Number.isNaN(due.getTime())) throw invalidField('due', 'due must be a date', 'invalid');
+    }
     const foreign = list.find(({ type }) => !hosted?.types.includes(type));
     if (foreign) throw new Error(`Reminders of ${foreign.type} can only be set by a process that hosts it: call a method of the actor, and let it set the reminder`);
     await reminders.register(list);

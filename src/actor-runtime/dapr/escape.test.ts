@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { escapeName, unescapeName } from './escape.ts';
+import { escapeName, isDigest, readName, unescapeName, wireName } from './escape.ts';
 
 test('any text survives the way over the wire, in characters that Dapr leaves alone', () => {
   fc.assert(
@@ -23,3 +23,12 @@ test('ids as we make them look the same on the wire', () => {
 test.each(['_x', 'a_', '_5F', '_ff', 'a b', '_41', '_5f'])('%j is refused: nothing of ours spells that way', (wire) => expect(unescapeName(wire)).toBeUndefined());
 
 test('half a surrogate pair is refused, not replaced', () => expect(() => escapeName('\ud800')).toThrow(TypeError));
+
+test('a name that is too long becomes a digest, which only its own text fits', () => {
+  const long = 'é'.repeat(200);
+  const wire = wireName(long);
+  expect(wire).toMatch(/^_h[A-Za-z0-9_-]{43}$/);
+  expect([isDigest(wire), unescapeName(wire)]).toEqual([true, undefined]);
+  expect([readName(wire, long), readName(wire, 'other'), readName(wire, undefined)]).toEqual([long, undefined, undefined]);
+  expect([isDigest(wireName('_h')), readName(wireName('_h'), 'ignored')]).toEqual([false, '_h']);
+});

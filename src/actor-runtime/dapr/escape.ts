@@ -1,3 +1,5 @@
+import { sha256 } from '../../kernel/index.ts';
+
 /** The spelling of the empty string, which has no place in a path. */
 const EMPTY = '_';
 
@@ -22,4 +24,23 @@ export function unescapeName(wire: string): string | undefined {
   }
   const text = Buffer.from(out).toString('utf8');
   return escapeName(text) === wire ? text : undefined; // one spelling for each name, so that no two addresses are one actor
+}
+
+/** The scheduler takes 512 characters for namespace, type, id and reminder together. */
+const LONGEST = 200;
+/** No escape begins like this. */
+const DIGEST = '_h';
+
+/** The name as Dapr gets it: escaped, and where that is too long, a digest. The text of a digest must travel beside it. */
+export function wireName(text: string): string {
+  const escaped = escapeName(text);
+  return escaped.length <= LONGEST ? escaped : DIGEST + sha256(text).toString('base64url');
+}
+
+export const isDigest = (wire: string): boolean => wire.startsWith(DIGEST);
+
+/** The text behind a name of the wire; `told` is believed where its digest fits. Undefined for what is no name of ours. */
+export function readName(wire: string, told: string | undefined): string | undefined {
+  if (!isDigest(wire)) return unescapeName(wire);
+  return told !== undefined && wireName(told) === wire ? told : undefined;
 }

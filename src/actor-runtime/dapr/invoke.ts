@@ -1,9 +1,9 @@
 import { AppError, busy, type Clock, newId, notFound } from '../../kernel/index.ts';
 import type { Address } from '../engine.ts';
 import type { RuntimeLog } from '../host.ts';
-import { escapeName } from './escape.ts';
+import { escapeName, isDigest, wireName } from './escape.ts';
 import { type Answer, errorCodeOf, type Sidecar } from './sidecar.ts';
-import { COMMAND_HEADER, encode, ERROR_HEADER, decode, errorFrom } from './wire.ts';
+import { COMMAND_HEADER, decode, encode, ERROR_HEADER, errorFrom, ID_HEADER } from './wire.ts';
 
 export interface InvokeOptions {
   sidecar: Sidecar;
@@ -39,9 +39,9 @@ const internal = (cause: unknown) => new AppError('internal', 'Something went wr
 
 /** Calls of actor methods. What failed in between is repeated with the same command id: daprd may have run it, and the host runs one id once. */
 export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }: InvokeOptions) {
-  async function attempt(to: Address, path: string, body: string, commandId: string): Promise<Outcome> {
+  async function attempt(to: Address, path: string, body: string, headers: Record<string, string>): Promise<Outcome> {
     try {
-      return read(await sidecar.ask(to.type, { method: 'POST', path, body, headers: { [COMMAND_HEADER]: commandId } }));
+      return read(await sidecar.ask(to.type, { method: 'POST', path, body, headers }));
     } catch (error) {
       return error instanceof AppError ? { failed: error } : { again: error };
     }
@@ -49,11 +49,13 @@ export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }
 
   async function call(to: Address, method: string, input: unknown): Promise<unknown> {
     const commandId = newId();
-    const path = `/v1.0/actors/${escapeName(to.type)}/${escapeName(to.id)}/method/${escapeName(method)}`;
+    const id = wireName(to.id);
+    const headers = { [COMMAND_HEADER]: commandId, ...(isDigest(id) && { [ID_HEADER]: encodeURIComponent(to.id) }) };
+    const path = `/v1.0/actors/${escapeName(to.type)}/${id}/method/${escapeName(method)}`;
     const body = encode(input);
     let firstFailure: number | undefined;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      const outcome = await attempt(to, path, body, commandId);
+      const outcome = await attempt(to, path, body, headers);
       if ('done' in outcome) return outcome.done;
       if ('failed' in outcome) {
         if (outcome.failed.cause !== undefined) log.error({ to, method, commandId, cause: outcome.failed.cause }, 'actor call failed');

@@ -3,8 +3,8 @@ import { load } from '@grpc/proto-loader';
 import { fileURLToPath } from 'node:url';
 import { AppError, type Clock } from '../../kernel/index.ts';
 import type { Address, Reminder, ReminderCounts } from '../engine.ts';
-import { escapeName } from './escape.ts';
-import { encodeHint, TOKEN_HEADER } from './wire.ts';
+import { escapeName, isDigest, wireName } from './escape.ts';
+import { encodeFreight, TOKEN_HEADER } from './wire.ts';
 
 const PROTO = fileURLToPath(new URL('./reminders.proto', import.meta.url));
 const SERVICE = 'dapr.proto.runtime.v1.Dapr';
@@ -36,8 +36,9 @@ type Method = MethodDefinition<object, object>;
 interface Stored { name: string; reminder?: { due_time?: string } }
 
 const duration = (ms: number) => ({ seconds: Math.floor(ms / 1_000), nanos: (ms % 1_000) * 1_000_000 });
-const isTransient = ({ code }: ServiceError) => code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED || code === status.INTERNAL || code === status.UNKNOWN || code === status.CANCELLED;
-const isFor = (error: ServiceError, code: string) => error.message.includes(code) || error.details.includes(code);
+/** PERMISSION_DENIED says that the sidecar does not host the type: of a type hosted here, that its host counts as unhealthy for the moment. */
+const TRANSIENT: readonly status[] = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.INTERNAL, status.UNKNOWN, status.CANCELLED, status.PERMISSION_DENIED];
+const isTransient = ({ code }: ServiceError) => TRANSIENT.includes(code);
 
 export async function openReminders({ port, token, clock, retryMs, repeatMs }: RemindersOptions): Promise<Reminders> {
   const service = (await load(PROTO, { keepCase: true, longs: Number }))[SERVICE] as ServiceDefinition;
@@ -59,8 +60,6 @@ export async function openReminders({ port, token, clock, retryMs, repeatMs }: R
         return await once(name, message);
       } catch (error) {
         const failure = error as ServiceError;
-        if (isFor(failure, 'NON_HOSTED') || failure.code === status.PERMISSION_DENIED)
-          throw new Error('Dapr keeps reminders only for types that this process hosts: call a method of the actor, and let it set the reminder', { cause: error });
         if (!isTransient(failure)) throw new Error(`daprd refused ${name}: ${failure.details}`, { cause: error });
         if (clock.monotonic() - started + PAUSE_MS > repeatMs) throw new AppError('unavailable', 'Reminders cannot be set at the moment, try again shortly', { retryAfterMs: 1_000 }, { cause: error });
       }
@@ -68,11 +67,12 @@ export async function openReminders({ port, token, clock, retryMs, repeatMs }: R
     }
   }
 
-  const registration = ({ type, id, name, due, data, owner }: Reminder) => ({
-    actor_type: escapeName(type), actor_id: escapeName(id), name: escapeName(name),
-    due_time: due.toISOString(), data: encodeHint(data, owner), overwrite: true,
-    failure_policy: { constant: { interval: duration(retryMs) } },
-  });
+  const named = ({ type, id }: Address, name: string) => ({ actor_type: escapeName(type), actor_id: wireName(id), name: wireName(name) });
+  function registration({ type, id, name, due, data, owner }: Reminder): object {
+    const address = named({ type, id }, name);
+    const freight = { data, owner, ...(isDigest(address.actor_id) && { id }), ...(isDigest(address.name) && { name }) };
+    return { ...address, due_time: due.toISOString(), data: encodeFreight(freight), overwrite: true, failure_policy: { constant: { interval: duration(retryMs) } } };
+  }
 
   return {
     async register(reminders) {
@@ -82,8 +82,8 @@ export async function openReminders({ port, token, clock, retryMs, repeatMs }: R
       };
       await Promise.all(Array.from({ length: Math.min(AT_ONCE, reminders.length) }, worker));
     },
-    async unregister({ type, id }, name) {
-      await ask('UnregisterActorReminder', { actor_type: escapeName(type), actor_id: escapeName(id), name: escapeName(name) });
+    async unregister(of, name) {
+      await ask('UnregisterActorReminder', named(of, name));
     },
     async count(types) {
       const lists = await Promise.all(types.map((type) => once('ListActorReminders', { actor_type: escapeName(type) })));

@@ -3,8 +3,8 @@ import { AppError, asAppError, equalSecrets } from '../../kernel/index.ts';
 import type { Address } from '../engine.ts';
 import type { Host, RuntimeLog } from '../host.ts';
 import type { Subscriptions } from './bus.ts';
-import { escapeName, unescapeName } from './escape.ts';
-import { COMMAND_HEADER, decode, decodeHint, encode, ERROR_HEADER, TOKEN_HEADER } from './wire.ts';
+import { escapeName, isDigest, readName, unescapeName } from './escape.ts';
+import { COMMAND_HEADER, decode, decodeFreight, encode, ERROR_HEADER, ID_HEADER, TOKEN_HEADER } from './wire.ts';
 
 /** Daprd keeps idle connections for 90 s; a server that closes earlier makes it meet closing sockets. */
 const KEEP_ALIVE_MS = 95_000;
@@ -62,24 +62,40 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
     entities: host.types.map(escapeName), actorIdleTimeout: `${idleMs}ms`, drainOngoingCallTimeout: `${drainMs}ms`, drainRebalancedActors: true, reentrancy: { enabled: false },
   });
 
+  /** Texts behind the digests that came by: a deactivation brings the digest alone. */
+  const digests = new Map<string, string>();
+  function addressOf(type: string | undefined, wire: string | undefined, told: string | undefined): Address | undefined {
+    if (type === undefined || wire === undefined) return undefined;
+    const known = { type: unescapeName(type), id: readName(wire, told ?? digests.get(wire)) };
+    if (known.type === undefined || known.id === undefined) return undefined;
+    if (isDigest(wire)) digests.set(wire, known.id);
+    return { type: known.type, id: known.id };
+  }
+
+  async function deactivate(type: string | undefined, wire: string | undefined): Promise<Reply> {
+    const of = addressOf(type, wire, undefined);
+    if (!of) return { status: 200 };
+    const done = host.deactivate(of).catch((error: unknown) => log.warn({ of, error }, 'deactivation failed'));
+    await Promise.race([done, new Promise((passed) => setTimeout(passed, DEACTIVATE_MS).unref())]);
+    digests.delete(wire!);
+    return { status: 200 };
+  }
+
   async function actor(method: string, [type, id, verb, name, reminder, ...more]: readonly string[], request: IncomingMessage): Promise<Reply> {
-    const to = addressOf(type, id);
-    if (!to || more.length > 0) return { status: method === 'DELETE' ? 200 : 404 };
-    if (method === 'DELETE' && verb === undefined) {
-      const done = host.deactivate(to).catch((error: unknown) => log.warn({ to, error }, 'deactivation failed'));
-      await Promise.race([done, new Promise((passed) => setTimeout(passed, DEACTIVATE_MS).unref())]);
-      return { status: 200 };
-    }
-    if (method !== 'PUT' || verb !== 'method' || !name || name === 'timer') return { status: 404 };
+    if (method === 'DELETE' && verb === undefined) return deactivate(type, id);
+    if (method !== 'PUT' || verb !== 'method' || !name || name === 'timer' || more.length > 0) return { status: 404 };
     if (name === 'remind') {
-      const which = unescaped(reminder);
-      if (which === undefined) return { status: 404 };
-      const { data, owner } = decodeHint(await bodyOf(request));
+      const { data, owner, ...told } = decodeFreight(await bodyOf(request));
+      const to = addressOf(type, id, told.id);
+      const which = reminder === undefined ? undefined : readName(reminder, told.name);
+      if (!to || which === undefined) return { status: 404 };
       await host.fire(to, which, data, owner);
       return { status: 200 };
     }
-    const called = unescaped(name);
-    if (called === undefined || reminder !== undefined) return { status: 404 };
+    const told = request.headers[ID_HEADER];
+    const to = addressOf(type, id, typeof told === 'string' ? percentDecoded(told) : undefined);
+    const called = unescapeName(name);
+    if (!to || called === undefined || reminder !== undefined) return { status: 404 };
     const commandId = request.headers[COMMAND_HEADER];
     return { status: 200, body: encode(await host.call(to, called, input(await bodyOf(request)), typeof commandId === 'string' ? commandId : undefined)) };
   }
@@ -145,10 +161,12 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
   };
 }
 
-const unescaped = (wire: string | undefined) => (wire === undefined ? undefined : unescapeName(wire));
-function addressOf(type: string | undefined, id: string | undefined): Address | undefined {
-  const known = { type: unescaped(type), id: unescaped(id) };
-  return known.type === undefined || known.id === undefined ? undefined : { type: known.type, id: known.id };
+function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A body that is no JSON is a fault of the caller, named as such. */

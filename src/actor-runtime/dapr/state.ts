@@ -1,13 +1,13 @@
 import type { Address } from '../engine.ts';
 import { Fenced } from '../host.ts';
-import { escapeName } from './escape.ts';
+import { escapeName, wireName } from './escape.ts';
 import { type Answer, errorCodeOf, type Sidecar } from './sidecar.ts';
 import { decode, encode } from './wire.ts';
 
 /** Turns wait for it, so it must not wait behind the calls that wait for turns. */
 const LANE = ' state';
 const KEY = 'doc';
-const at = ({ type, id }: Address) => `/v1.0/actors/${escapeName(type)}/${escapeName(id)}/state`;
+const at = ({ type, id }: Address) => `/v1.0/actors/${escapeName(type)}/${wireName(id)}/state`;
 
 function refused(answer: Answer, what: string): Error {
   const code = errorCodeOf(answer);

@@ -4,6 +4,8 @@ import { AppError, STATUS, type ErrorCode } from '../../kernel/index.ts';
 export const ERROR_HEADER = 'x-daprerrorresponseheader';
 /** The same for every try of one call; the host runs it once. */
 export const COMMAND_HEADER = 'x-command-id';
+/** The id of the actor, percent-encoded, where the path holds only its digest. */
+export const ID_HEADER = 'x-actor-id';
 export const TOKEN_HEADER = 'dapr-api-token';
 
 /** A value as it travels: JSON, and nothing at all for undefined. */
@@ -24,17 +26,19 @@ export function errorFrom(text: string): AppError {
   return new AppError('internal', 'Something went wrong on our side', {}, { cause: new Error(`Not an error body of a host: ${text.slice(0, 200)}`) });
 }
 
-/**
- * A reminder's data travels as bytes, and what daprd hands on over HTTP is their base64 text.
- * `owner` rides along, because Dapr has no place for it. A forged or foreign body is no data at all.
- */
-export const encodeHint = (data: unknown, owner: string | undefined): Buffer => Buffer.from(JSON.stringify({ data, owner }), 'utf8');
-export function decodeHint(body: string): { data: unknown; owner: string | undefined } {
+/** What rides along with a reminder: Dapr has no place for an owner, and none for a name that is too long. */
+export interface Freight { data?: unknown; owner?: string | undefined; id?: string | undefined; name?: string | undefined }
+
+/** A reminder's data travels as bytes, and what daprd hands on over HTTP is their base64 text. */
+export const encodeFreight = (freight: Freight): Buffer => Buffer.from(JSON.stringify(freight), 'utf8');
+/** A forged or foreign body carries nothing. */
+export function decodeFreight(body: string): Freight {
   try {
     const sent: unknown = (JSON.parse(body) as { data?: unknown }).data;
-    const hint = JSON.parse(Buffer.from(String(sent), 'base64').toString('utf8')) as { data?: unknown; owner?: unknown };
-    return { data: hint.data, owner: typeof hint.owner === 'string' ? hint.owner : undefined };
+    const freight = JSON.parse(Buffer.from(String(sent), 'base64').toString('utf8')) as Record<string, unknown>;
+    const text = (key: string) => (typeof freight[key] === 'string' ? freight[key] : undefined);
+    return { data: freight['data'], owner: text('owner'), id: text('id'), name: text('name') };
   } catch {
-    return { data: undefined, owner: undefined };
+    return {};
   }
 }
