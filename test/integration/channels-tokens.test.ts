@@ -3,6 +3,7 @@ import { startSandbox } from '../../sandbox/index.ts';
 import { type Channels, type ChannelsOptions, openChannels, type Snapshot } from '../../src/channels/index.ts';
 import { openDatabase } from '../../src/db/index.ts';
 import { newId, openVault, sha256, systemClock } from '../../src/kernel/index.ts';
+import type { ChannelsPort } from '../../src/posts/index.ts';
 import { testDatabase } from '../support/database.ts';
 import { gate } from '../support/eventually.ts';
 import { handleOf, localProviders, postOf } from '../support/providers.ts';
@@ -16,7 +17,7 @@ let network: SocialServer;
 const vault = openVault(sha256('key of this test'));
 const person = { orgId: newId(), userId: newId() };
 const room = (more: Partial<ChannelsOptions> = {}) =>
-  openChannels({ sql: db.sql, clock: systemClock, vault, providers, outbound: providers.outbound, frontendUrl: 'https://app.example', returnUrlAllowlist: [], ...more });
+  openChannels({ sql: db.sql, clock: systemClock, vault, providers, outbound: providers.outbound, frontendUrl: 'https://app.example', returnUrlAllowlist: [], ...more }) satisfies ChannelsPort;
 
 beforeAll(async () => {
   db = await testDatabase();

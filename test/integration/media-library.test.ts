@@ -11,6 +11,7 @@ import user from '../../api/routes/user.ts';
 import { newId, systemClock } from '../../src/kernel/index.ts';
 import { type Media, openMedia } from '../../src/media/index.ts';
 import { openOutbound, type Outbound } from '../../src/outbound/index.ts';
+import type { MediaPort } from '../../src/posts/index.ts';
 import { type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -32,7 +33,7 @@ beforeAll(async () => {
   db = await testDatabase();
   folder = await mkdtemp(join(tmpdir(), 'rookery-media-'));
   outbound = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
-  media = await open();
+  media = (await open()) satisfies MediaPort;
   app = await testApp({ sql: db.sql, routes: [...auth, ...user, ...files, ...publicMedia, ...uploads], context: () => ({ media }) });
   [ann, ben] = [await app.signUp(), await app.signUp()];
 });
