@@ -24,8 +24,8 @@ const Webhook = z.object({ id: z.string(), secret: z.string() });
 const Created = z.array(z.object({ postId: z.string() })).min(1);
 const Post = z.object({ state: z.string(), detail: z.string().nullish(), publishDate: z.string(), releaseURL: z.string().nullish(), error: z.string().nullish() });
 
-/** Where the demo works and what it says; a test hands in its own. */
-export interface DemoOptions {
+/** Where the demo works and what it says. */
+interface DemoOptions {
   base?: string | undefined;
   dataFolder: string;
   /** Signs deliveries for the whole deployment; undefined: not known here. */
@@ -52,7 +52,7 @@ export async function demo(args: readonly string[], say: (line: string) => void)
 }
 
 /** The main job against a running service, through its API only. Throws with the reason when a step does not hold. */
-export async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecret, clock, say }: DemoOptions): Promise<void> {
+async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecret, clock, say }: DemoOptions): Promise<void> {
   const root = base.replace(/\/+$/, '');
   const started = clock.monotonic();
   const step = (what: string, detail = '') => say(`  ${((clock.monotonic() - started) / 1_000).toFixed(1).padStart(5)} s  ${what.padEnd(22)} ${detail}`.trimEnd());

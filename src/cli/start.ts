@@ -120,7 +120,7 @@ function withAddresses(config: Config, port: number): Config {
 }
 
 /** What is where, and what to do next. */
-export function banner(config: Config, embedded: Pick<EmbeddedPostgres, 'folder' | 'port'> | undefined): string {
+function banner(config: Config, embedded: Pick<EmbeddedPostgres, 'folder' | 'port'> | undefined): string {
   const { http, actors, redis, social, outbound, production, database } = config;
   const rows: [string, string][] = [
     ['address', http.internalUrl],

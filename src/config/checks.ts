@@ -2,7 +2,7 @@ import { given, type ConfigIssue, type Env, type Environment } from './env.ts';
 import type { SettingName } from './settings.ts';
 
 const JWT_SECRET_MIN = 32;
-export const EMAIL_PROVIDERS = ['resend', 'sendgrid', 'mailgun', 'postmark', 'ses', 'smtp'];
+const EMAIL_PROVIDERS = ['resend', 'sendgrid', 'mailgun', 'postmark', 'ses', 'smtp'];
 const isLocal = (address: string) => /^https?:\/\/(localhost|127\.|\[::1\])/.test(address);
 
 /** What several settings say together: everything that a deployment must have, and what contradicts itself. */

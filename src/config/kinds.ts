@@ -30,9 +30,9 @@ export const secret = (meaning: string, more: More = {}): Setting<string | undef
 export function whole<D extends number | undefined>(fallback: D, meaning: string, { min = 0, max = 2 ** 31 - 1, ...more }: More & { min?: number; max?: number } = {}): Setting<Optional<number, D>> {
   return {
     type: 'whole number', fallback: fallback as Optional<number, D>, ...more, meaning,
-    parse(value) {
+    parse(value): Optional<number, D> {
       const number = Number(value);
-      return (/^\d+$/.test(value) && number >= min && number <= max ? number : should(`a whole number from ${min} to ${max}`)) as Optional<number, D>;
+      return /^\d+$/.test(value) && number >= min && number <= max ? (number as Optional<number, D>) : should(`a whole number from ${min} to ${max}`);
     },
   };
 }

@@ -14,8 +14,8 @@ const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 function usual({ fallback, otherwise, type }: Setting<unknown>): string {
   if (otherwise !== undefined) return otherwise;
   if (fallback === undefined || fallback === null) return 'unset';
-  if (Array.isArray(fallback)) return fallback.length ? fallback.join(', ') : 'none';
-  return type === 'text' ? `\`${String(fallback)}\`` : String(fallback);
+  if (typeof fallback !== 'string') return JSON.stringify(fallback);
+  return type === 'text' ? `\`${fallback}\`` : fallback;
 }
 
 /** The reference of every setting as Markdown, for `gen`. */

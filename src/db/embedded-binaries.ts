@@ -14,18 +14,19 @@ const SHARED = '/var/lib/rookery';
 const run = (command: string, args: readonly string[], user?: ServerUser) =>
   execFileSync(command, args, { encoding: 'utf8', stdio: 'pipe', cwd: '/', ...user }).trim();
 
+function known(name: string): ServerUser | undefined {
+  try {
+    return { uid: Number(run('id', ['-u', name])), gid: Number(run('id', ['-g', name])) };
+  } catch {
+    return undefined;
+  }
+}
+
 /** As root: who owns the data already, else the user `postgres`, made when it is missing; where that is not possible `nobody`. */
 export function serverUser(folder: string): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const data = statSync(join(folder, 'data'), { throwIfNoEntry: false });
   if (data && data.uid !== 0) return { uid: data.uid, gid: data.gid };
-  const known = (name: string): ServerUser | undefined => {
-    try {
-      return { uid: Number(run('id', ['-u', name])), gid: Number(run('id', ['-g', name])) };
-    } catch {
-      return undefined;
-    }
-  };
   const found = known('postgres');
   if (found) return found;
   try {
@@ -39,7 +40,7 @@ export function serverUser(folder: string): ServerUser | undefined {
 }
 
 /** Whether this user can walk down to a folder, by the permission bits of all that is above it. */
-export function canReach(folder: string, user: ServerUser): boolean {
+function canReach(folder: string, user: ServerUser): boolean {
   for (let at = resolve(folder); ; at = dirname(at)) {
     const entry = statSync(at, { throwIfNoEntry: false });
     const bit = entry?.uid === user.uid ? 0o100 : entry?.gid === user.gid ? 0o010 : 0o001;

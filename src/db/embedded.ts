@@ -215,21 +215,21 @@ async function tryServer({ binaries, place, data, user, settings, log }: Start, 
     detached: true, // Ctrl-C is for us: the server ends after everything that uses it
   });
   closeSync(output);
-  let ended: string | undefined;
-  child.on('error', (error) => (ended = error.message));
-  child.on('exit', (code, by) => (ended = `ended with ${by ?? code}`));
+  const last: { words?: string } = {};
+  child.on('error', (error) => (last.words = error.message));
+  child.on('exit', (code, by) => (last.words = `ended with ${by ?? code}`));
 
-  for (let waited = 0; waited < START_SECONDS * 50 && ended === undefined; waited++) {
+  for (let waited = 0; waited < START_SECONDS * 50 && last.words === undefined; waited++) {
     const file = await readPidFile(data);
     if (file?.ready && file.pid === child.pid) {
       child.unref();
       let stopping = false;
       child.on('exit', (code, by) => { if (!stopping) log(`Postgres ${child.pid} ended by itself (${by ?? code}): see ${logFile}`); });
-      return { pid: child.pid!, interrupt: () => { stopping = true; child.kill('SIGINT'); } };
+      return { pid: child.pid, interrupt: () => { stopping = true; child.kill('SIGINT'); } };
     }
     await sleep(20);
   }
   child.kill('SIGKILL');
   const words = (await readFile(logFile, 'utf8').catch(() => '')).trim().split('\n').slice(-12).join('\n');
-  return { failed: words || ended || `Not ready after ${START_SECONDS} s` };
+  return { failed: words || last.words || `Not ready after ${START_SECONDS} s` };
 }

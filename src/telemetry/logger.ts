@@ -10,7 +10,7 @@ export interface Log {
 }
 
 /** One child per room; a new one is added here. */
-export const ROOMS = ['start', 'http', 'actors', 'posts', 'channels', 'webhooks', 'media', 'outbox', 'providers', 'auth', 'cache', 'database', 'sandbox', 'events'] as const;
+const ROOMS = ['start', 'http', 'actors', 'posts', 'channels', 'webhooks', 'media', 'outbox', 'providers', 'auth', 'cache', 'database', 'sandbox', 'events'] as const;
 export type Room = (typeof ROOMS)[number];
 
 export interface Logs {
@@ -53,7 +53,7 @@ export function openLogs({ level, format, base = {}, write = standardOut }: Opti
 interface Line { level: string; time: string; room?: string; message?: string; err?: { message?: string; stack?: string; cause?: { message?: string } } }
 
 /** `12:03:04.123 WARN  posts  slots could not be prolonged  slots=3`, and below it what went wrong. */
-export function plainLine(json: string): string {
+function plainLine(json: string): string {
   const { level, time, room = '', message = '', err, ...detail } = JSON.parse(json) as Line;
   const values = Object.entries(detail).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   const head = [time.slice(11, 23), level.toUpperCase().padEnd(5), room.padEnd(8), message].join(' ');

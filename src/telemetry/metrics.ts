@@ -18,7 +18,7 @@ export interface Metrics {
   readonly reminders: Counter<'type' | 'outcome'>;
   readonly publishes: Counter<'provider' | 'outcome'>;
   readonly publishSeconds: Histogram<'provider'>;
-  readonly latenessSeconds: Histogram<string>;
+  readonly latenessSeconds: Histogram;
   readonly webhookAttempts: Counter<'event' | 'outcome'>;
   readonly requests: Counter<'method' | 'route' | 'status'>;
   readonly requestSeconds: Histogram<'method' | 'route'>;
@@ -31,6 +31,13 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
+async function refresh(metric: Gauge | Counter, read: Reader, label: string): Promise<void> {
+  const value = await read();
+  const entries: [Record<string, string>, number][] = typeof value === 'number' ? [[{}, value]] : Object.entries(value).map(([name, number]) => [{ [label]: name }, number]);
+  metric.reset();
+  for (const [labels, number] of entries) if (metric instanceof Counter) metric.inc(labels, number); else metric.set(labels, number);
+}
+
 /** `processMetrics`: memory, event loop delay and the like of this process too. */
 export function openMetrics({ processMetrics = true } = {}): Metrics {
   const registry = new Registry();
@@ -38,13 +45,6 @@ export function openMetrics({ processMetrics = true } = {}): Metrics {
   if (processMetrics) collectDefaultMetrics({ register: registry, prefix: PREFIX });
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) => new Counter({ name: PREFIX + name, help, labelNames, registers });
   const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[], buckets = SHORT) => new Histogram({ name: PREFIX + name, help, labelNames, buckets, registers });
-
-  async function refresh(metric: Gauge | Counter, read: Reader, label: string): Promise<void> {
-    const value = await read();
-    const entries: [Record<string, string>, number][] = typeof value === 'number' ? [[{}, value]] : Object.entries(value).map(([name, number]) => [{ [label]: name }, number]);
-    metric.reset();
-    for (const [labels, number] of entries) if (metric instanceof Counter) metric.inc(labels, number); else metric.set(labels, number);
-  }
 
   return {
     turns: counter('turns_total', 'Turns of actors by type and outcome.', ['type', 'outcome']),
