@@ -66,7 +66,7 @@ export default social({
     const event = NostrEvent.safeParse(saved).data;
     if (!event) return undefined;
     const found = await ask(line, settings.relays ?? relaysOf(values.relays), { ids: [event.id] });
-    return found && publishedAs(event, found.relays);
+    return found?.event.id === event.id ? publishedAs(event, found.relays) : undefined;
   },
 
   async remove({ values, published, ...line }) {
