@@ -2,14 +2,13 @@ import type { Actors, Reminder } from '../src/actor-runtime/index.ts';
 import type { Lease } from '../src/db/index.ts';
 import { asAppError, type Clock, tenantKey } from '../src/kernel/index.ts';
 import type { Beat, Log, Posts } from '../src/posts/index.ts';
-import { channelActor } from './channel/contract.ts';
 import type { Webhooks } from '../src/webhooks/index.ts';
+import { channelActor } from './channel/contract.ts';
 import { postActor } from './post/contract.ts';
 import { webhookActor } from './webhook/contract.ts';
 
 export interface ReconcilerOptions {
   posts: Pick<Posts, 'sweeps'>;
-  webhooks: Pick<Webhooks, 'overdue'>;
   webhooks: Pick<Webhooks, 'overdue'>;
   actors: Actors;
   remind(reminders: readonly Reminder[]): Promise<void>;
@@ -49,7 +48,6 @@ export function startReconciler({ posts: { sweeps }, webhooks, actors, remind, l
       await round(limit, () => wakeOverdue(found));
       await round(limit, () => enter(found));
       await round(limit, () => askAgain(found));
-      await round(limit, () => deliver(found));
       await round(limit, () => deliver(found));
       return found;
     } catch (error) {
@@ -91,12 +89,6 @@ export function startReconciler({ posts: { sweeps }, webhooks, actors, remind, l
     found.delivering += keys.length;
     await told('webhooks', keys.map((key) => actors(webhookActor, key).deliver({})));
     return 0; // they are at work now: another look would find the same ones
-  }
-  async function deliver(found: Found): Promise<number> {
-    const keys = await webhooks.overdue(limit);
-    found.delivered += keys.length;
-    await all(keys.map((key) => actors(webhookActor, key).deliver({})));
-    return 0; // a delivery takes its time: another look now would find the same
   }
   /** Wakes directly, not by a reminder: those may be what is lost. What cannot be woken is found again. */
   async function wake(channels: readonly { orgId: string; channelId: string }[]): Promise<void> {

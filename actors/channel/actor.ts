@@ -58,8 +58,9 @@ const take = ({ id, ctx }: Here): Promise<Next> => {
 /** One post after the other, each settled before the next is taken: the row decides who goes on, not this loop. */
 async function goOn(turn: Here, self: Caller<Methods>, first: Next): Promise<void> {
   for (let next = first; next.kind !== 'idle'; next = await take(turn)) {
-    if (next.kind === 'taken') await publish(turn, self, next.taken);
-    else if (next.missingMs >= NEAR_MS) return later(turn, next);
+    if (next.kind === 'taken') {
+      if (!(await publish(turn, self, next.taken))) return;
+    } else if (next.missingMs >= NEAR_MS) return later(turn, next);
     else await turn.ctx.clock.sleep(next.missingMs);
   }
 }
@@ -68,10 +69,14 @@ async function later({ id, ctx, remindOther }: Here, { missingMs, remind }: Extr
   if (remind) await remindOther(channelActor, id, 'due', ctx.clock.in(missingMs), { owner: splitTenantKey(id).orgId });
 }
 
-/** Sends and writes the result: conditional on attempt and incarnation, and all but a lost answer free the slot. */
-async function publish({ ctx: { posts }, remindOther }: Here, self: Caller<Methods>, taken: Taken): Promise<void> {
+/**
+ * Sends and writes the result: conditional on attempt and incarnation, and all but a lost answer free the slot. False where
+ * this host cannot send now: then it takes nothing more, and the reconciler wakes whoever can.
+ */
+async function publish({ ctx: { posts }, remindOther }: Here, self: Caller<Methods>, taken: Taken): Promise<boolean> {
   const outcome = await posts.send(taken);
   if (outcome.kind === 'reauthorize') await self.needsLogin({ reason: outcome.message }); // before the slot is free
   const question = await posts.settle(taken, outcome);
   if (question) await remindOther(postActor, tenantKey(taken.orgId, taken.postId), question.reminder, question.due, { owner: taken.orgId });
+  return outcome.kind !== 'handed-back';
 }

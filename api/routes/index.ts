@@ -5,9 +5,12 @@ import health from './health.ts';
 import { openApiRoutes } from './openapi.ts';
 import integrations from './integrations.ts';
 import orgs from './orgs.ts';
+import posts from './posts.ts';
+import publicFindSlot from './public-v1/find-slot.ts';
 import publicIntegrations from './public-v1/integrations.ts';
 import publicIsConnected from './public-v1/is-connected.ts';
 import publicMedia from './public-v1/media.ts';
+import publicPosts from './public-v1/posts.ts';
 import sandbox from './sandbox.ts';
 import uploads from './uploads.ts';
 import user from './user.ts';
@@ -20,9 +23,12 @@ export const routes: readonly AnyRoute[] = [
   ...health,
   ...integrations,
   ...orgs,
+  ...posts,
+  ...publicFindSlot,
   ...publicIntegrations,
   ...publicIsConnected,
   ...publicMedia,
+  ...publicPosts,
   ...sandbox,
   ...uploads,
   ...user,

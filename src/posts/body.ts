@@ -2,8 +2,9 @@ import { z } from 'zod';
 
 // The bodies of create and edit, with the tolerance of clients.md section 4: optional collections may be missing, null or empty.
 
-const ID = /^[A-Za-z0-9_-]{1,255}$/;
-const blank = <S extends z.ZodType>(schema: S) => z.preprocess((value) => (value === '' ? undefined : (value ?? undefined)), schema.optional());
+/** A text that may be missing, null or empty, which all mean that it is not given. */
+const blank = (schema: z.ZodType<string, string>) => schema.nullish().transform((text) => text || undefined);
+const maybe = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);
 
 const DATE = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?))?\s*(Z|[+-]\d{2}:?\d{2})?$/i;
 /** A date of ISO 8601: with `Z`, with an offset, or with none, which is UTC (S104). Undefined: unreadable, or no day of the calendar. */
@@ -17,16 +18,17 @@ export function readDate(text: string): Date | undefined {
   const date = new Date(`${day}T${time.replace(',', '.').replace(/(\.\d{3})\d+$/, '$1')}${offset}`);
   return Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9_000 ? undefined : date;
 }
-export const DateText = z.string().transform((text, check) => {
+const asDate = (text: string, check: z.core.$RefinementCtx<string>): Date => {
   const date = readDate(text);
   if (date) return date;
   check.issues.push({ code: 'custom', message: 'is not a date of ISO 8601', input: text });
   return z.NEVER;
-});
+};
+export const DateText = z.string().max(100).transform(asDate);
 
 export const Content = z.string().max(100_000);
 export const Delay = z.int().min(0).max(10_080);
-export const Group = z.string().regex(ID, 'may have letters, digits, - and _, at most 255');
+export const Group = z.string().regex(/^[A-Za-z0-9_-]{0,255}$/, 'may have letters, digits, - and _, at most 255');
 const Image = z
   .strictObject({
     id: blank(z.string().max(255)),
@@ -38,37 +40,37 @@ const Image = z
     type: z.string().max(255).nullish(),
   })
   .transform(({ id, path, alt, thumbnail }) => ({ ...(id !== undefined && { id }), path, alt: alt ?? '', ...(thumbnail !== undefined && { thumbnail }) }));
-export const Images = blank(z.array(Image).max(100)).transform((images) => images ?? []);
+export const Images = z.array(Image).max(100).nullish().transform((images) => images ?? []);
 export const Settings = z.record(z.string(), z.unknown());
 const Tag = z
-  .strictObject({ value: z.string().max(255).nullish(), label: z.string().max(255).nullish(), color: blank(z.string().regex(/^#[0-9a-f]{3,8}$/i, 'is a color such as #612AD5')) })
+  .strictObject({ value: z.string().max(255).nullish(), label: z.string().max(255).nullish(), color: blank(z.string().regex(/^(#[0-9a-f]{3,8})?$/i, 'is a color such as #612AD5')) })
   .transform(({ value, label, color }) => ({ name: (label?.trim() || value?.trim()) ?? '', ...(color !== undefined && { color }) }))
   .refine(({ name }) => name !== '', 'has neither label nor value');
-export const Tags = blank(z.array(Tag).max(100)).transform((tags) => tags ?? []);
+export const Tags = z.array(Tag).max(100).nullish().transform((tags) => tags ?? []);
 export type TagWish = z.output<typeof Tag>;
 
-const Item = z.strictObject({ content: Content, id: blank(z.string().max(1_000)), delay: blank(Delay).transform((delay) => delay ?? 0), image: Images });
+const Item = z.strictObject({ content: Content, id: blank(z.string().max(1_000)), delay: Delay.nullish().transform((delay) => delay ?? 0), image: Images });
 const Element = z.strictObject({
   integration: z.strictObject({ id: z.string().max(255) }),
   value: z.array(Item).min(1).max(100),
   group: blank(Group),
   type: z.string().max(50).nullish(),
-  settings: blank(Settings).transform((settings) => settings ?? {}),
+  settings: Settings.nullish().transform((settings) => settings ?? {}),
 });
 
 /** The body of create (4.3). `order`, `republish`, `recurrence` and `timezone` are part of the vocabulary and have no effect here. */
 export const CreateBody = z
   .strictObject({
     type: z.enum(['draft', 'schedule', 'now', 'update']),
-    date: blank(DateText),
+    date: z.string().max(100).nullish().transform((text, check) => (text ? asDate(text, check as never) : undefined)),
     shortLink: z.boolean().nullish(),
     tags: Tags,
     posts: z.array(Element).min(1).max(100),
-    order: z.unknown(),
-    inter: blank(z.int().min(1).max(365)),
-    republish: z.unknown(),
+    order: z.unknown().optional(),
+    inter: maybe(z.int().min(1).max(365)),
+    republish: z.unknown().optional(),
     creationMethod: z.string().max(50).nullish(),
-    recurrence: z.unknown(),
+    recurrence: z.unknown().optional(),
     timezone: z.string().max(100).nullish(),
   })
   .refine(({ type, date }) => type !== 'schedule' || date !== undefined, { path: ['date'], message: 'is needed to schedule' });
@@ -85,6 +87,6 @@ export const EditBody = z.strictObject({
   group: Group.optional(),
   title: z.string().max(1_000).nullish(),
   description: z.string().max(10_000).nullish(),
-  thread: z.array(z.strictObject({ id: blank(z.string().max(255)), content: Content, image: Images, delay: blank(Delay).transform((delay) => delay ?? 0) })).max(99).optional(),
+  thread: z.array(z.strictObject({ id: blank(z.string().max(255)), content: Content, image: Images, delay: Delay.nullish().transform((delay) => delay ?? 0) })).max(99).optional(),
 });
 export type EditBody = z.output<typeof EditBody>;

@@ -3,6 +3,9 @@ import type { PostRow, TimelineRow } from './store/read.ts';
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 const tagsOf = ({ tags }: PostRow) => tags.map(({ id, name, color }) => ({ tag: { id, name, color } }));
 
+const firstCommentOf = ({ firstCommentPostedAt, settings: { firstComment } }: PostRow): 'none' | 'pending' | 'posted' =>
+  firstCommentPostedAt ? 'posted' : typeof firstComment === 'string' && firstComment !== '' ? 'pending' : 'none';
+
 /** A post as the console and webhooks show it (S99). */
 export const presentPost = (row: PostRow) => ({
   id: row.id,
@@ -27,7 +30,7 @@ export const presentPost = (row: PostRow) => ({
   tags: tagsOf(row),
   creationMethod: row.creationMethod,
   intervalInDays: row.intervalInDays,
-  firstComment: { state: row.firstCommentPostedAt ? 'posted' : typeof row.settings['firstComment'] === 'string' && row.settings['firstComment'] !== '' ? 'pending' : 'none', error: null },
+  firstComment: { state: firstCommentOf(row), error: null },
   firstCommentPostedAt: iso(row.firstCommentPostedAt),
   approval: null,
   version: row.version,

@@ -168,7 +168,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
   }
   const rulesOf = ({ providerId, providerVersion }: read.Card) => channels.rules(providerId, providerVersion);
   const tagsOf = (orgId: string, wishes: readonly { name: string; color?: string }[]): Promise<string[]> => {
-    const named = new Map(wishes.map((wish) => [wish.name.normalize('NFC').toLowerCase(), { ...wish, name: wish.name.normalize('NFC'), id: newId() }]));
+    const named = new Map(wishes.toReversed().map((wish) => [wish.name.normalize('NFC').toLowerCase(), { ...wish, name: wish.name.normalize('NFC'), id: newId() }])); // the first of two counts
     return named.size === 0 ? Promise.resolve([]) : read.ensureTags(sql, orgId, [...named.values()]);
   };
   const same = (a: PostMedia, b: PostMedia) => a.path === b.path && a.id === b.id;

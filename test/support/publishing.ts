@@ -14,6 +14,7 @@ import { type Clock, newId, systemClock, tenantKey } from '../../src/kernel/inde
 import { type Create, type NewPost, openPosts, type Posts, type PostsOptions } from '../../src/posts/index.ts';
 import type { Connected } from '../../src/posts/ports.ts';
 import type { Handle, Post, Published } from '../../src/providers/index.ts';
+import { overdueWebhooks } from '../../src/webhooks/index.ts';
 import { quietLog } from './quiet-log.ts';
 
 export interface Sent { at: number; channelId: string; postId: string; text: string; settings: unknown; handle: Handle }
@@ -95,7 +96,7 @@ export async function startPublisher({ url, network, options = {}, limits = {}, 
   const actors = actorsOf(engine);
   const host = createHost({ implementations: [organization, channel, post], needs: { clock, posts, channels, webhooks: {} }, actors, clock, log, limits });
   const running = await engine.host(host);
-  const reconciler = startReconciler({ posts, actors, remind: (list) => engine.remind(list), lease: openLease({ sql, name: 'reconciler', holder: incarnation, seconds: 15 }), clock, beat: engine, log, intervalMs: 3_600_000 });
+  const reconciler = startReconciler({ posts, webhooks: { overdue: (limit) => overdueWebhooks(sql, limit) }, actors, remind: (list) => engine.remind(list), lease: openLease({ sql, name: 'reconciler', holder: incarnation, seconds: 15 }), clock, beat: engine, log, intervalMs: 3_600_000 });
   let stopped = false;
   return {
     sql, engine, posts, actors, host, log, incarnation, reconciler,

@@ -3,7 +3,7 @@ import type { PostMedia } from '../input.ts';
 
 /** A post as the presenters take it: its row, its channel's card and its tags. */
 export interface PostRow {
-  id: string; orgId: string; channelId: string; state: string; detail: string | null; errorKind: string | null; error: string | null;
+  id: string; orgId: string; channelId: string; state: 'QUEUE' | 'PUBLISHED' | 'ERROR' | 'DRAFT'; detail: string | null; errorKind: string | null; error: string | null;
   publishDate: Date; content: string; media: PostMedia[]; delayMinutes: number; group: string; title: string | null; description: string | null;
   parentPostId: string | null; rootPostId: string | null; releaseId: string | null; releaseUrl: string | null; settings: Record<string, unknown>;
   creationMethod: string; intervalInDays: number | null; firstCommentPostedAt: Date | null; version: number; publishedAt: Date | null;

@@ -1,0 +1,104 @@
+import { expect, test } from '@jest/globals';
+import type { Next, Outcome, Question, Taken } from '../../src/posts/index.ts';
+import { turnOf } from '../../test/support/turn.ts';
+import channel, { type ChannelNeeds } from './actor.ts';
+import { channelActor } from './contract.ts';
+
+const NOW = new Date('2026-01-01T00:00:00Z');
+const taken = { orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h' } as Taken;
+const idle: Next = { kind: 'idle' };
+
+/** A channel whose rows answer these, one after the other. */
+function channelOf(nexts: Next[], outcome: Outcome = { kind: 'published', release: { id: 'r', url: 'u' } }, question?: Question) {
+  const did: string[] = [];
+  const held = { enable: true, disable: true, remove: true, needsLogin: true };
+  const move = (name: keyof typeof held) => async (orgId: string, id: string) => {
+    did.push(`${name} ${orgId} ${id}`);
+    return held[name];
+  };
+  const needs: ChannelNeeds = {
+    clock: { now: () => NOW, in: (ms) => new Date(NOW.getTime() + ms), monotonic: () => 0, sleep: async (ms) => void did.push(`sleep ${ms}`) },
+    posts: {
+      takeNext: async () => (did.push('take'), nexts.shift() ?? idle),
+      send: async () => (did.push('send'), outcome),
+      settle: async (_taken, { kind }) => (did.push(`settle ${kind}`), question),
+    },
+    channels: { enable: move('enable'), disable: move('disable'), remove: move('remove'), needsLogin: move('needsLogin') },
+  };
+  return { ...turnOf(channelActor, 'o:c', needs), did, held };
+}
+
+test('a due post is taken in the turn, sent and settled beside it, and the next one is taken after', async () => {
+  const { turn, log, did, besides } = channelOf([{ kind: 'taken', taken }, { kind: 'taken', taken }]);
+  await channel.spec.reminders.due(turn, undefined);
+  expect(did).toEqual(['take']);
+  await besides();
+  expect(did).toEqual(['take', 'send', 'settle published', 'take', 'send', 'settle published', 'take']);
+  expect(log).toEqual([]);
+});
+
+test('a nudge that finds nothing to take does nothing', async () => {
+  const { turn, log, did, besides } = channelOf([]);
+  await channel.spec.reminders.due(turn, undefined);
+  await besides();
+  expect([log, did]).toEqual([[], ['take']]);
+});
+
+test('what is not due yet is slept through when it is near, else waits for its reminder', async () => {
+  const near = channelOf([{ kind: 'early', missingMs: 400, remind: true }, { kind: 'taken', taken }]);
+  await channel.spec.methods.wake({}, near.turn);
+  await near.besides();
+  expect(near.did).toEqual(['take', 'sleep 400', 'take', 'send', 'settle published', 'take']);
+
+  const far = channelOf([{ kind: 'early', missingMs: 90_000, remind: true }]);
+  await channel.spec.methods.wake({}, far.turn);
+  await far.besides();
+  expect([far.did, far.log]).toEqual([['take'], ['remind Channel/o:c due 2026-01-01T00:01:30.000Z']]);
+});
+
+test('beyond the horizon no reminder is set', async () => {
+  const { turn, log } = channelOf([{ kind: 'early', missingMs: 10 ** 9, remind: false }]);
+  await channel.spec.methods.wake({}, turn);
+  expect(log).toEqual([]);
+});
+
+test('a lost answer is left to the look-up of the post', async () => {
+  const { turn, log, did, besides } = channelOf([{ kind: 'taken', taken }], { kind: 'lost', message: 'no answer' }, { reminder: 'look-up', due: NOW });
+  await channel.spec.methods.wake({}, turn);
+  await besides();
+  expect(did).toEqual(['take', 'send', 'settle lost', 'take']);
+  expect(log).toEqual(['remind Post/o:p look-up 2026-01-01T00:00:00.000Z']);
+});
+
+test('a refused login stops the channel before its slot is free', async () => {
+  const { turn, log, did, besides } = channelOf([{ kind: 'taken', taken }], { kind: 'reauthorize', message: 'expired' });
+  await channel.spec.methods.wake({}, turn);
+  await besides();
+  expect(log).toEqual(['Channel/o:c.needsLogin {"reason":"expired"}']);
+  expect(did).toEqual(['take', 'send', 'settle reauthorize', 'take']);
+});
+
+test('a host that cannot send takes nothing more', async () => {
+  const { turn, did, besides } = channelOf([{ kind: 'taken', taken }, { kind: 'taken', taken }], { kind: 'handed-back' });
+  await channel.spec.methods.wake({}, turn);
+  await besides();
+  expect(did).toEqual(['take', 'send', 'settle handed-back']);
+});
+
+test.each(['disable', 'remove'] as const)('%s forgets the reminder, and only when it held', async (name) => {
+  const { turn, log, did, held } = channelOf([]);
+  await channel.spec.methods[name]({}, turn);
+  expect([did, log]).toEqual([[`${name} o c`], ['forget due']]);
+  held[name] = false;
+  await channel.spec.methods[name]({}, turn);
+  expect(log).toEqual(['forget due']);
+});
+
+test('a channel that is enabled looks at once', async () => {
+  const { turn, did, held } = channelOf([]);
+  await channel.spec.methods.enable({}, turn);
+  expect(did).toEqual(['enable o c', 'take']);
+  held.enable = false;
+  await channel.spec.methods.enable({}, turn);
+  expect(did).toEqual(['enable o c', 'take', 'enable o c']);
+});

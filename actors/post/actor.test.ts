@@ -1,0 +1,61 @@
+import { expect, test } from '@jest/globals';
+import type { Outcome, Question, Taken } from '../../src/posts/index.ts';
+import { turnOf } from '../../test/support/turn.ts';
+import post, { type PostNeeds } from './actor.ts';
+import { postActor } from './contract.ts';
+
+const NOW = new Date('2026-01-01T00:00:00Z');
+const taken = { orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h' } as Taken;
+
+function postOf({ waits = true, outcome = { kind: 'absent' } as Outcome, question = undefined as Question | undefined } = {}) {
+  const did: string[] = [];
+  const changed = { state: 'QUEUE', publishDate: NOW };
+  const needs: PostNeeds = {
+    posts: {
+      edit: async (...call) => (did.push(`edit ${JSON.stringify(call)}`), changed),
+      remove: async (...call) => void did.push(`remove ${call.join(' ')}`),
+      retry: async (...call) => void did.push(`retry ${call.join(' ')}`),
+      setRelease: async (...call) => (did.push(`release ${call.join(' ')}`), 'c'),
+      unsettled: async (_orgId, _postId, detail) => (did.push(`unsettled ${detail}`), waits ? taken : undefined),
+      ask: async (_taken, about) => (did.push(`ask ${about}`), outcome),
+      settle: async (_taken, { kind }, asked) => (did.push(`settle ${kind} ${asked}`), question),
+    },
+  };
+  return { ...turnOf(postActor, 'o:p', needs), did };
+}
+
+test('a lost answer is looked up beside the turn before anything is sent again, and the channel goes on', async () => {
+  const { turn, log, did, besides } = postOf();
+  await post.spec.reminders['look-up'](turn, undefined);
+  expect(did).toEqual(['unsettled unconfirmed']);
+  await besides();
+  expect(did).toEqual(['unsettled unconfirmed', 'ask unconfirmed', 'settle absent unconfirmed']);
+  expect(log).toEqual(['Channel/o:c.wake {}']);
+});
+
+test('a network that did not say is asked again', async () => {
+  const { turn, log, besides } = postOf({ outcome: { kind: 'lost', message: 'm' }, question: { reminder: 'look-up', due: NOW } });
+  await post.spec.reminders['look-up'](turn, undefined);
+  await besides();
+  expect(log).toEqual(['remind Post/o:p look-up 2026-01-01T00:00:00.000Z']);
+});
+
+test('a post that was settled meanwhile is left alone', async () => {
+  const { turn, log, did, besides } = postOf({ waits: false });
+  await post.spec.reminders.processing(turn, undefined);
+  await besides();
+  expect([did, log]).toEqual([['unsettled processing'], []]);
+});
+
+test('what people do is one change each, of this post in this organization', async () => {
+  const { turn, log, did } = postOf();
+  await post.spec.methods.setDate({ date: NOW, action: 'schedule' }, turn);
+  await post.spec.methods.setDate({ date: NOW, action: 'update' }, turn);
+  await post.spec.methods.setStatus({ status: 'draft' }, turn);
+  await post.spec.methods.cancel({}, turn);
+  await post.spec.methods.retry({ confirm: true }, turn);
+  await post.spec.methods.setRelease({ releaseId: 'r' }, turn);
+  const date = NOW.toISOString();
+  expect(did).toEqual([`edit ["o","p",{"publishDate":"${date}","status":"schedule"}]`, `edit ["o","p",{"publishDate":"${date}"}]`, 'edit ["o","p",{"status":"draft"}]', 'remove o p', 'retry o p true', 'release o p r']);
+  expect(log).toEqual(['Channel/o:c.wake {}']);
+});

@@ -1,0 +1,246 @@
+import { z } from 'zod';
+import { organizationActor } from '../../actors/organization/contract.ts';
+import { postActor } from '../../actors/post/contract.ts';
+import type { Actors } from '../../src/actor-runtime/index.ts';
+import type { Context } from '../../src/context.ts';
+import { AppError, invalidField, isId, tenantKey } from '../../src/kernel/index.ts';
+import { CreateBody, EditBody, type PostRow, presentTimeline, readDate } from '../../src/posts/index.ts';
+import { type AuthKind, type CallOf, route } from '../http/route.ts';
+
+// The posts of the console and of the public API differ in path, credential and shape; what they do is declared once.
+
+const Time = z.string();
+const Text = z.string().nullable();
+const Tags = z.array(z.strictObject({ tag: z.strictObject({ id: z.string(), name: z.string(), color: z.string() }) }));
+const State = z.enum(['QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT']); // four, whatever happened (T18)
+
+/** A post of the console (S99). */
+export const Post = z.strictObject({
+  id: z.string(), state: State, detail: Text, errorKind: Text, error: Text, publishDate: Time, organizationId: z.string(), integrationId: z.string(),
+  integration: z.strictObject({ id: z.string(), name: z.string(), identifier: z.string(), providerIdentifier: z.string(), picture: Text }),
+  content: z.string(), image: z.array(z.strictObject({ id: Text, path: z.string(), alt: z.string(), thumbnail: Text })), delay: z.int(), group: z.string(), title: Text, description: Text,
+  parentPostId: Text, releaseId: Text, releaseURL: Text, settings: z.record(z.string(), z.unknown()), tags: Tags, creationMethod: z.string(), intervalInDays: z.int().nullable(),
+  firstComment: z.strictObject({ state: z.enum(['none', 'pending', 'posted', 'failed']), error: Text }), firstCommentPostedAt: Text, approval: z.null(), version: z.int(), latenessMs: z.number().nullable(),
+  createdAt: Time, updatedAt: Time, deletedAt: Text,
+});
+/** A list item of the public API (3.3). */
+export const PublicPost = z.strictObject({
+  id: z.string(), content: z.string(), publishDate: Time, releaseURL: Text, releaseId: Text, state: State, detail: Text, intervalInDays: z.int().nullable(), group: z.string(), creationMethod: z.string(),
+  settings: z.string(), tags: Tags, integration: z.strictObject({ id: z.string(), providerIdentifier: z.string(), name: z.string(), picture: Text }),
+});
+
+const date = (name: string) => z.string().max(100).optional().transform((text, check) => {
+  const read = text === undefined || text === '' ? undefined : readDate(text);
+  if (text && !read) check.issues.push({ code: 'custom', message: `${name} is not a date of ISO 8601`, input: text });
+  return read;
+});
+const DAY = 86_400_000;
+/** The range of a calendar; without dates 30 days back and ahead (S111). */
+export const Range = z.object({ startDate: date('startDate'), endDate: date('endDate'), customer: z.string().max(255).optional(), state: z.string().max(50).optional() });
+export function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>, now: Date) {
+  const from = startDate ?? new Date((endDate ?? now).getTime() - 30 * DAY);
+  const to = endDate ?? new Date((startDate ?? now).getTime() + 30 * DAY);
+  if (to.getTime() - from.getTime() > 400 * DAY) throw invalidField('endDate', 'endDate: at most 400 days after startDate', 'too_long');
+  if (state !== undefined && state !== '' && !State.safeParse(state).success) throw invalidField('state', 'state: one of QUEUE, PUBLISHED, ERROR, DRAFT', 'invalid_value');
+  return { from, to, ...(customer && { customerId: customer }), ...(state && { state }) };
+}
+
+const postOf = (actors: Actors, orgId: string, postId: string) => actors(postActor, tenantKey(orgId, postId));
+type Call<B, Q = undefined> = CallOf<B, Q, Readonly<Record<string, string>>>;
+
+/** Judges the body, makes the changes that it asks of posts it names, and has the rest admitted in one commit. */
+export async function createPosts({ ctx, actors, principal: { orgId, userId, permissions }, body, idempotency }: Call<CreateBody>): Promise<{ postId: string; integration: string }[]> {
+  const { posts, edits, reply } = await ctx.posts.prepare(orgId, body);
+  if (edits.length > 0 && !permissions.has('posts:update')) throw new AppError('forbidden', 'Your role lacks the permission posts:update');
+  for (const { postId, change } of edits) await postOf(actors, orgId, postId).edit(change);
+  if (posts.length > 0)
+    await actors(organizationActor, orgId).admit({
+      posts, createdBy: userId,
+      ...(idempotency && edits.length === 0 && { idempotency: { scope: idempotency.scope, key: idempotency.key, claim: idempotency.claim, status: 201, reply: JSON.stringify(reply) } }),
+    });
+  return reply;
+}
+
+/** `If-Match: "<version>"` as a number; absent or `*`: any version. */
+function versionOf(header: string | undefined): number | undefined {
+  if (header === undefined || header.trim() === '*') return undefined;
+  const version = /^(?:W\/)?"?(\d{1,9})"?$/.exec(header.trim())?.[1];
+  if (version === undefined) throw invalidField('if-match', 'if-match: the version of the post in quotes', 'invalid_format');
+  return Number(version);
+}
+async function editPost({ ctx, actors, principal: { orgId }, params, body, request }: Call<EditBody>, merge: boolean): Promise<PostRow[]> {
+  const postId = params['id']!;
+  const change = await ctx.posts.prepareEdit(orgId, postId, body, { merge, version: versionOf(request.headers['if-match']) });
+  await postOf(actors, orgId, postId).edit(change);
+  return readPost(ctx, orgId, postId);
+}
+/** The post that was asked for, then the items behind it. */
+async function readPost(ctx: Context, orgId: string, postId: string): Promise<PostRow[]> {
+  return ctx.posts.get(orgId, postId);
+}
+const idOf = (call: Call<unknown>) => call.params['id']!;
+const Reply = z.array(z.strictObject({ postId: z.string(), integration: z.string() }));
+const Group = z.object({ group: z.string().min(1).max(255) });
+export const Slot = z.strictObject({ date: z.string() });
+export const presentSlot = (slot: Date) => ({ date: slot.toISOString().slice(0, 19) });
+const Timeline = z.strictObject({ postId: z.string(), items: z.array(z.strictObject({ at: Time, kind: z.string(), message: z.string(), data: z.unknown() })) });
+
+interface Dialect<One extends z.ZodType> {
+  prefix: '' | '/public/v1';
+  auth: readonly [AuthKind, ...AuthKind[]];
+  /** One post with its thread. */
+  one: One;
+  present(rows: readonly PostRow[]): z.input<One>;
+}
+
+/** What both dialects have. */
+export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }: Dialect<One>) => [
+  route({
+    method: 'post',
+    path: `${prefix}/posts`,
+    summary: 'Creates posts for several channels at once, or edits those that the body names',
+    auth,
+    permission: 'posts:create',
+    gate: 'posts_per_month',
+    idempotent: true,
+    creates: true,
+    body: CreateBody,
+    answer: Reply,
+    handle: createPosts,
+    present: (reply) => reply,
+  }),
+  route({
+    method: 'get',
+    path: `${prefix}/posts/:id`,
+    summary: 'One post with its thread',
+    auth,
+    permission: 'posts:read',
+    answer: one,
+    handle: ({ ctx, principal, params }) => readPost(ctx, principal.orgId, params['id']!),
+    present,
+  }),
+  ...(['put', 'patch'] as const).map((method) =>
+    route({
+      method,
+      path: `${prefix}/posts/:id`,
+      summary: method === 'put' ? 'Edits a post that is not out yet; settings are replaced' : 'Edits a post that is not out yet; settings are merged',
+      auth,
+      permission: 'posts:update',
+      body: EditBody,
+      answer: one,
+      handle: (call) => editPost(call, method === 'patch'),
+      present,
+    }),
+  ),
+  route({
+    method: 'delete',
+    path: `${prefix}/posts/:id`,
+    summary: 'Deletes a post with its thread, or a group; nothing of it goes out any more',
+    auth,
+    permission: 'posts:delete',
+    params: z.object({ id: z.string().min(1).max(255) }),
+    answer: z.strictObject({ id: z.string() }),
+    async handle({ ctx, actors, principal: { orgId }, params: { id } }) {
+      const known = isId(id) && (await ctx.posts.get(orgId, id).then(() => true, (error: unknown) => {
+        if (error instanceof AppError && error.code === 'not_found') return false;
+        throw error;
+      }));
+      if (known) await postOf(actors, orgId, id).cancel({});
+      else await actors(organizationActor, orgId).removeGroup({ group: id });
+      return { id };
+    },
+    present: (removed) => removed,
+  }),
+  route({
+    method: 'delete',
+    path: `${prefix}/posts/group/:group`,
+    summary: 'Deletes all posts of a group',
+    auth,
+    permission: 'posts:delete',
+    params: Group,
+    answer: z.strictObject({ id: z.string(), deleted: z.int().optional() }),
+    async handle({ actors, principal: { orgId }, params: { group } }) {
+      return { id: group, ...(await actors(organizationActor, orgId).removeGroup({ group })) };
+    },
+    present: ({ id, deleted }) => ({ id, ...(prefix === '' && { deleted }) }),
+  }),
+  route({
+    method: 'put',
+    path: `${prefix}/posts/:id/status`,
+    summary: 'Queues a draft, or takes a post out of the queue',
+    auth,
+    permission: 'posts:update',
+    body: z.strictObject({ status: z.enum(['draft', 'schedule']) }),
+    answer: z.strictObject({ id: z.string(), state: State }),
+    async handle(call) {
+      const { state } = await postOf(call.actors, call.principal.orgId, idOf(call)).setStatus(call.body);
+      return { id: idOf(call), state: state as z.output<typeof State> };
+    },
+    present: (changed) => changed,
+  }),
+  route({
+    method: 'put',
+    path: `${prefix}/posts/:id/settings`,
+    summary: 'Merges settings into those of a post',
+    auth,
+    permission: 'posts:update',
+    body: z.strictObject({ settings: z.record(z.string(), z.unknown()) }),
+    answer: z.strictObject({ postId: z.string(), publishDate: Time }),
+    async handle(call) {
+      const { ctx, actors, principal: { orgId }, body } = call;
+      const { publishDate } = await postOf(actors, orgId, idOf(call)).edit(await ctx.posts.prepareEdit(orgId, idOf(call), body, { merge: true }));
+      return { postId: idOf(call), publishDate };
+    },
+    present: ({ postId, publishDate }) => ({ postId, publishDate: publishDate.toISOString() }),
+  }),
+  route({
+    method: 'get',
+    path: `${prefix}/posts/:id/timeline`,
+    summary: 'What happened to a post, and why',
+    auth,
+    permission: 'posts:read',
+    answer: Timeline,
+    handle: ({ ctx, principal, params }) => ctx.posts.timeline(principal.orgId, params['id']!),
+    present: presentTimeline,
+  }),
+  route({
+    method: 'post',
+    path: `${prefix}/posts/:id/retry`,
+    summary: 'Sends a failed post again; one whose answer was lost only with confirm',
+    auth,
+    permission: 'posts:update',
+    body: z.strictObject({ confirm: z.boolean().optional() }),
+    answer: one,
+    async handle(call) {
+      const { ctx, actors, principal: { orgId }, body } = call;
+      await postOf(actors, orgId, idOf(call)).retry({ confirm: body.confirm ?? false });
+      return readPost(ctx, orgId, idOf(call));
+    },
+    present,
+  }),
+  route({
+    method: 'get',
+    path: `${prefix}/posts/:id/missing`,
+    summary: 'What the network shows that may be this post',
+    auth,
+    permission: 'posts:read',
+    answer: z.array(z.strictObject({ id: z.string(), url: z.string() })),
+    handle: ({ ctx, principal, params }) => ctx.posts.missing(principal.orgId, params['id']!),
+    present: (found) => [...found],
+  }),
+  route({
+    method: 'put',
+    path: `${prefix}/posts/:id/release-id`,
+    summary: 'Says which post of the network this one is',
+    auth,
+    permission: 'posts:update',
+    body: z.strictObject({ releaseId: z.string().trim().min(1).max(2_000) }),
+    answer: z.strictObject({ id: z.string(), releaseId: z.string() }),
+    async handle(call) {
+      const { releaseId } = call.body;
+      await postOf(call.actors, call.principal.orgId, idOf(call)).setRelease({ releaseId });
+      return { id: idOf(call), releaseId };
+    },
+    present: (named) => named,
+  }),
+];

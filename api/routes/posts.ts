@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { postActor } from '../../actors/post/contract.ts';
+import { tenantKey } from '../../src/kernel/index.ts';
+import { DateText, presentPost, presentPostWithThread, STATES } from '../../src/posts/index.ts';
+import { route } from '../http/route.ts';
+import { Post, postRoutes, presentSlot, Range, rangeOf, Slot } from './_post-routes.ts';
+
+const number = (fallback: number, most: number) => z.coerce.number().int().min(0).max(most).default(fallback);
+const slot = (path: '/posts/find-slot' | '/posts/find-slot/:integrationId') =>
+  route({
+    method: 'get',
+    path,
+    summary: 'The next free posting time',
+    auth: ['session'],
+    permission: 'posts:read',
+    answer: Slot,
+    handle: ({ ctx, principal, params }) => ctx.posts.findSlot(principal.orgId, params['integrationId']),
+    present: presentSlot,
+  });
+
+export default [
+  ...postRoutes({ prefix: '', auth: ['session'], one: Post.extend({ thread: z.array(Post) }), present: presentPostWithThread }),
+  route({
+    method: 'get',
+    path: '/posts',
+    summary: 'Posts by date; without dates 30 days back and ahead',
+    auth: ['session'],
+    permission: 'posts:read',
+    query: Range,
+    answer: z.strictObject({ posts: z.array(Post) }),
+    handle: ({ ctx, principal, query }) => ctx.posts.list(principal.orgId, rangeOf(query, ctx.clock.now())),
+    present: (posts) => ({ posts: posts.map(presentPost) }),
+  }),
+  route({
+    method: 'get',
+    path: '/posts/list',
+    summary: 'Posts page by page, from page 0, the latest date first',
+    auth: ['session'],
+    permission: 'posts:read',
+    query: z.object({ page: number(0, 1_000_000), limit: number(50, 100), customer: z.string().max(255).optional(), state: z.enum(['all', 'scheduled', 'draft', 'published', 'error']).default('all') }),
+    answer: z.strictObject({ posts: z.array(Post), total: z.int(), page: z.int(), limit: z.int(), hasMore: z.boolean() }),
+    async handle({ ctx, principal, query: { page, limit, customer, state } }) {
+      const found = await ctx.posts.page(principal.orgId, { page, limit: Math.max(limit, 1), ...(customer && { customerId: customer }), ...(state !== 'all' && { state: STATES[state] }) });
+      return { ...found, page, limit: Math.max(limit, 1) };
+    },
+    present: ({ posts, total, page, limit }) => ({ posts: posts.map(presentPost), total, page, limit, hasMore: (page + 1) * limit < total }),
+  }),
+  route({
+    method: 'get',
+    path: '/posts/group/:group',
+    summary: 'The posts of a group',
+    auth: ['session'],
+    permission: 'posts:read',
+    params: z.object({ group: z.string().min(1).max(255) }),
+    answer: z.strictObject({ group: z.string(), posts: z.array(Post) }),
+    async handle({ ctx, principal, params: { group } }) {
+      return { group, posts: await ctx.posts.group(principal.orgId, group) };
+    },
+    present: ({ group, posts }) => ({ group, posts: posts.map(presentPost) }),
+  }),
+  route({
+    method: 'put',
+    path: '/posts/:id/date',
+    summary: 'Moves a post to another date; `update` leaves a draft a draft',
+    auth: ['session'],
+    permission: 'posts:update',
+    body: z.strictObject({ date: DateText, action: z.enum(['schedule', 'update']).default('schedule') }),
+    answer: z.strictObject({ id: z.string(), publishDate: z.string(), state: z.string() }),
+    async handle({ actors, principal, params, body }) {
+      return { id: params['id']!, ...(await actors(postActor, tenantKey(principal.orgId, params['id']!)).setDate(body)) };
+    },
+    present: ({ id, publishDate, state }) => ({ id, publishDate: publishDate.toISOString(), state }),
+  }),
+  slot('/posts/find-slot'),
+  slot('/posts/find-slot/:integrationId'),
+];
