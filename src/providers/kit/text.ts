@@ -67,11 +67,13 @@ export function htmlToText(html: string): string {
   return decode(plain).replace(/[ \t]+\n/g, '\n').replace(/\n{3,}/g, '\n\n').trim();
 }
 
-const bare = (text: string): string => text.normalize('NFC').toLowerCase().replace(/https?:\/\/(?:www\.)?/g, '').replace(/[\s\u200B\u2026]+/g, '');
+const TAGS = /<[^>]+>/g;
+/** Without what servers change when they show a text: white space, case, link prefixes, the host of a mention. */
+const bare = (text: string): string =>
+  text.normalize('NFC').toLowerCase().replace(/(@[\w.-]+)@[\w.:-]+/g, '$1').replace(/https?:\/\/(?:www\.)?/g, '').replace(/[\s\u200B\u2026]+/g, '');
 
 /** Whether a provider's HTML shows this plain text: tags, entities, white space, link prefixes and the host of a mention aside. */
 export function sameText(html: string, plain: string): boolean {
-  const seen = bare(decode(html.replace(/<[^>]+>/g, ' ')));
-  const meant = bare(plain);
-  return seen === meant || seen === bare(plain.replace(/(@[\w.-]+)@[\w.-]+/g, '$1'));
+  const seen = bare(decode(html.replace(TAGS, ' ')));
+  return seen === bare(plain) || seen === bare(plain.replace(TAGS, ' ')); // some servers leave `<` as it is
 }
