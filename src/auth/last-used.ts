@@ -36,6 +36,6 @@ export function lastUsed<Note>({ clock, write, failed }: { clock: Clock; write: 
       timer ??= setTimeout(() => void flush().catch(failed), GATHER_MS).unref();
     },
     flush,
-    [Symbol.asyncDispose]: flush,
+    [Symbol.asyncDispose]: () => flush().catch(failed),
   };
 }

@@ -51,7 +51,7 @@ export function openSessions({ sql, clock, tokens, secret, failed }: Options): S
       if (holder.revoked) throw revoked();
       const { userId, orgId, roleKey, isSuperAdmin } = holder;
       if (orgId === null || roleKey === null) throw unauthenticated(); // disabled in every org (S53)
-      uses.note(claims.sid, { sessionId: claims.sid, userId, orgId });
+      uses.note(`${claims.sid} ${orgId}`, { sessionId: claims.sid, userId, orgId, at: clock.now() });
       return { userId, orgId, roleKey, isSuperAdmin, sessionId: claims.sid };
     },
 

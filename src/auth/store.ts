@@ -5,7 +5,7 @@ export interface SessionRow { id: string; userAgent: string; ip: string; lastUse
 /** Whom a session stands for, in the org it acts for; `orgId` is null when the user has no live membership. */
 export interface SessionHolder { userId: string; isSuperAdmin: boolean; revoked: boolean; orgId: string | null; roleKey: string | null }
 export interface Rotation { sessionId: string; oldHash: Buffer; newHash: Buffer; device: Device }
-export interface SessionUse { sessionId: string; userId: string; orgId: string }
+export interface SessionUse { sessionId: string; userId: string; orgId: string; at: Date }
 
 export const insertSession = (sql: Sql, session: { id: string; userId: string; tokenHash: Buffer; device: Device }) => sql`
   insert into sessions (id, user_id, token_hash, user_agent, ip, expires_at)
@@ -66,17 +66,20 @@ export async function revokeSessions(sql: Sql, userId: string): Promise<number> 
   return rows.length;
 }
 
-/** Use of sessions: the session slides on, the user was online, the org is the one last used. */
+/** Use of sessions: the session slides on, the user was online, the org is the one last used, unless another was chosen since. */
 export async function noteSessions(sql: Sql, uses: readonly SessionUse[]): Promise<void> {
   const ordered = uses.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : 1));
-  const columns = [ordered.map((use) => use.sessionId), ordered.map((use) => use.userId), ordered.map((use) => use.orgId)] as const;
   await sql`
     with used as (
-      select * from unnest(${columns[0]}::uuid[], ${columns[1]}::uuid[], ${columns[2]}::uuid[]) as t (session_id, user_id, org_id)
+      select * from unnest(
+        ${ordered.map((use) => use.sessionId)}::uuid[], ${ordered.map((use) => use.userId)}::uuid[], ${ordered.map((use) => use.orgId)}::uuid[],
+        ${ordered.map((use) => use.at.toISOString())}::timestamptz[]
+      ) as t (session_id, user_id, org_id, at)
     ), session as (
       update sessions s set last_used_at = now(), expires_at = now() + interval '30 days' from used where s.id = used.session_id and s.revoked_at is null
     ), person as (
       update users u set last_online = now() from used where u.id = used.user_id
     )
-    update memberships m set last_used_at = now() from used where m.org_id = used.org_id and m.user_id = used.user_id`;
+    update memberships m set last_used_at = greatest(m.last_used_at, last.at)
+    from (select org_id, user_id, max(at) as at from used group by org_id, user_id) last where m.org_id = last.org_id and m.user_id = last.user_id`;
 }

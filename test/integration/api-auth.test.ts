@@ -156,6 +156,16 @@ describe('login', () => {
     }
     expect((await mobile.post('/user/api-keys', { name: 'mobile' }, { auth: body.accessToken })).status).toBe(201);
   });
+  test('under NOT_SECURED the token is in the header `auth` too [S33]', async () => {
+    const open = await testApp({ sql: db.sql, env: { NOT_SECURED: 'true' } });
+    try {
+      const { body, headers } = await login(open.client(), ann.email, undefined, { returnToken: true });
+      expect(headers.get('auth')).toBe(body.accessToken);
+      for (const cookie of headers.getSetCookie()) expect(cookie).toMatch(/; SameSite=Lax(; HttpOnly)?$/);
+    } finally {
+      await open[Symbol.asyncDispose]();
+    }
+  });
   test.each([['email', 1], ['email', undefined], ['password', 1], ['password', undefined], ['password', 'x'.repeat(2000)], ['provider', undefined], ['provider', {}], ['returnToken', 1], ['isSuperAdmin', true], ['token', 'x']])(
     '%s = %j is refused by name',
     async (field, value) => {

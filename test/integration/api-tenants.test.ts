@@ -1,44 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { channelActor } from '../../actors/channel/contract.ts';
-import { actorTypes, startActors } from '../../actors/main.ts';
 import type { AnyRoute } from '../../api/http/route.ts';
-import { startApi } from '../../api/main.ts';
 import { routes } from '../../api/routes/index.ts';
-import { readConfig } from '../../src/config/index.ts';
-import { type Context, openContext } from '../../src/context.ts';
 import { newId, sha256 } from '../../src/kernel/index.ts';
-import { openLogs } from '../../src/telemetry/index.ts';
-import { JWT_SECRET, signUp, type SignedUp } from '../support/app.ts';
-import { testDatabase } from '../support/database.ts';
+import type { SignedUp } from '../support/app.ts';
 import { example, inputSchema } from '../support/example.ts';
+import { type Product, wholeProduct } from '../support/product.ts';
 
 // Generated from the declarations, over the whole product: every route that takes an id × ids of another organization.
 
-let db: Awaited<ReturnType<typeof testDatabase>>;
-let context: Context;
+let product: Product;
+let db: Product['db'];
 let ann: SignedUp;
 let eve: SignedUp;
 let eveKey: Awaited<ReturnType<SignedUp['withKey']>>;
-const folder = mkdtempSync(join(tmpdir(), 'rookery-tenants-'));
-const running = new AsyncDisposableStack();
 /** Rows of Ann's organization. */
 const hers: Record<string, string> = {};
 
 beforeAll(async () => {
-  db = await testDatabase();
-  running.defer(() => rmSync(folder, { recursive: true, force: true }));
-  running.use(db);
-  const { config } = readConfig({ JWT_SECRET, PORT: '0', BACKEND_LISTEN_HOST: '127.0.0.1', RATE_LIMIT_SCALE: '1000', DATABASE_URL: db.url, DATA_FOLDER: folder });
-  const opened = running.use(await openContext(config, { logs: openLogs({ level: 'fatal', format: 'json' }), actorTypes, channelType: channelActor.type, sandboxUrl: undefined }));
-  context = opened;
-  running.use(await startActors(opened));
-  const api = running.use(await startApi(opened, { checkAnswers: true }));
-  await signUp(api.address, {});
-  ann = await signUp(api.address, {});
-  eve = await signUp(api.address, {});
+  product = await wholeProduct();
+  db = product.db;
+  await product.signUp();
+  ann = await product.signUp();
+  eve = await product.signUp();
   eveKey = await eve.withKey();
 
   const [session] = await db.sql`select id from sessions where user_id = ${ann.userId}`;
@@ -47,7 +30,7 @@ beforeAll(async () => {
   Object.assign(hers, { session: session!['id'], key: key!['id'], channel: newId(), file: newId(), post: newId(), webhook: newId(), delivery: newId() });
   await db.sql`
     insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
-    values (${hers['channel']!}, ${ann.orgId}, 'sandbox', 'v1', 'canary', 'Canary', ${context.vault.seal('{"values":{}}')})`;
+    values (${hers['channel']!}, ${ann.orgId}, 'sandbox', 'v1', 'canary', 'Canary', ${product.context.vault.seal('{"values":{}}')})`;
   await db.sql`
     insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes) values (${hers['file']!}, ${ann.orgId}, 'canary.png', 'canary.png', 'canary/canary.png', 'image', 'image/png', 1)`;
   await db.sql`
@@ -57,7 +40,7 @@ beforeAll(async () => {
   await db.sql`
     insert into webhook_deliveries (id, org_id, webhook_id, seq, event, body, state) values (${hers['delivery']!}, ${ann.orgId}, ${hers['webhook']!}, 1, 'ping', '{}', 'succeeded')`;
 }, 60_000);
-afterAll(() => running.disposeAsync());
+afterAll(() => product[Symbol.asyncDispose]());
 
 /** Whose id a path takes. A route with an id that matches nothing here has no case, which is a failure. */
 const OWNERS: [RegExp, string][] = [

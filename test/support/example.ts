@@ -5,7 +5,7 @@ type Schema = Record<string, any>; // oxlint-disable-line typescript/no-explicit
 export const inputSchema = (schema: z.ZodType): Schema => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 
 const FORMATS: Record<string, string> = {
-  'date-time': '2999-01-01T00:00:00Z', uuid: '01900000-0000-7000-8000-000000000000', email: 'someone@example.com', uri: 'https://example.com/', date: '2999-01-01',
+  'date-time': '2999-01-01T00:00:00Z', uuid: '01900000-0000-7000-8000-000000000000', email: 'someone@example.com', uri: 'https://127.0.0.1:9/', date: '2999-01-01',
 };
 
 /** The least value that a schema takes, as far as its JSON form tells. */
