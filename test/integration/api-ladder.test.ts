@@ -6,10 +6,13 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { type AnyRoute, route } from '../../api/http/route.ts';
 import { routes as allRoutes } from '../../api/routes/index.ts';
-import { AppError, limitExceeded, newId } from '../../src/kernel/index.ts';
+import { openCache } from '../../src/cache/index.ts';
+import { openDatabase } from '../../src/db/index.ts';
+import { AppError, limitExceeded, newId, systemClock } from '../../src/kernel/index.ts';
 import { Client, type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
 
+const redisUrl = process.env['TEST_REDIS_URL'] || undefined; // oxlint-disable-line node/no-process-env -- given by the set-up of the run
 const seen: unknown[] = [];
 let refusal: (() => unknown) | undefined;
 let gate: Promise<void> | undefined;
@@ -369,6 +372,19 @@ describe('rate limits', () => {
       await strict[Symbol.asyncDispose]();
     }
   });
+  (redisUrl ? test : test.skip)('two replicas over one Redis count together; it counts for readiness [RL7, HE2]', async () => {
+    const prefix = `${randomUUID()}:`;
+    const caches = await Promise.all([0, 1].map(() => openCache(redisUrl, systemClock, { prefix })));
+    const replicas = await Promise.all(caches.map((cache) => testApp({ sql: db.sql, routes: [...allRoutes, ...probes], env: { RATE_LIMIT_SCALE: '1' }, context: () => ({ cache }) })));
+    try {
+      const bob = await replicas[0]!.signUp();
+      const ask = (n: number) => new Client(replicas[n]!.address).get('/probe/limited-too', { auth: bob.client.cookies.get('auth') });
+      expect([(await ask(0)).status, (await ask(1)).status, (await ask(0)).status, (await ask(1)).status]).toEqual([200, 200, 429, 429]);
+      expect((await replicas[0]!.client().get('/health/ready')).status).toBe(200);
+    } finally {
+      for (const replica of replicas) await replica[Symbol.asyncDispose]();
+    }
+  });
   test('registration 5 a minute and login 10 a minute for an address, 10 in 15 minutes for an account [S17]', async () => {
     const strict = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1', TRUST_PROXY_HOPS: '1' } });
     try {
@@ -498,6 +514,19 @@ describe('process', () => {
       expect((await lame.client().get('/health/live')).status).toBe(200);
     } finally {
       await lame[Symbol.asyncDispose]();
+    }
+  });
+  test('a database that is away is told, and live goes on [HE1, HE3, HE4]', async () => {
+    const nowhere = openDatabase({ url: 'postgres://127.0.0.1:9/none', connections: 1 });
+    const lame = await testApp({ sql: nowhere });
+    try {
+      const { status, body } = await lame.client().get('/health/ready');
+      expect([status, body.status, body.dependencies.database.ok, body.dependencies.redis.ok]).toEqual([503, 'unavailable', false, true]);
+      expect((await lame.client().get('/health/live')).status).toBe(200);
+      expect((await lame.client().post('/auth/login', { provider: 'local', email: 'a@b.co', password: 'x' })).body).toMatchObject({ statusCode: 500, code: 'internal' });
+    } finally {
+      await lame[Symbol.asyncDispose]();
+      await nowhere.end({ timeout: 1 });
     }
   });
   test('a process that is ending is not ready [S24]', async () => {
