@@ -43,9 +43,10 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
     ), claim as materialized (
       select * from json_to_recordset(${JSON.stringify(claims)}::text::json) as t (n int, "orgId" uuid, scope text, key text, claim uuid, status int, reply text)
     ), channel as materialized (
-      select c.id, c.org_id, c.next_due_at, c.refresh_needed from channels c
-      where (c.org_id, c.id) in (select "orgId", "channelId" from item) and c.deleted_at is null
-      order by c.id for no key update of c
+      select c.* from (select distinct "orgId", "channelId" from item order by "channelId") i
+      cross join lateral (
+        select c.id, c.org_id, c.next_due_at, c.refresh_needed from channels c where c.id = i."channelId" and c.org_id = i."orgId" and c.deleted_at is null for no key update of c
+      ) c
     ), homeless as (
       select distinct i.n from item i where not exists (select from channel c where c.id = i."channelId" and c.org_id = i."orgId")
     ), kept as (

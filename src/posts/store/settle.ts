@@ -37,7 +37,8 @@ export const settleOf = ({ holdMs, lateMs }: SettleOptions) =>
           n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text, "errorKind" text, error text,
           "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8, "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text, payload jsonb)
       ), channel as materialized (
-        select c.id, c.org_id from channels c where (c.org_id, c.id) in (select "orgId", "channelId" from input) order by c.id for no key update of c
+        select c.id, c.org_id from (select distinct "orgId", "channelId" from input order by "channelId") i
+        cross join lateral (select c.id, c.org_id from channels c where c.id = i."channelId" and c.org_id = i."orgId" for no key update of c) c
       ), settled as (
         update posts p set
           state = i.state, detail = i.detail, error_kind = i."errorKind", error = i.error,

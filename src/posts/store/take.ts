@@ -23,26 +23,29 @@ const MOVED = { kind: 'moved' } as const;
  */
 export function takeNextOf({ incarnation, holdMs, horizonMs }: Host) {
   const take = groupCommit(async (sql: Sql, asked: readonly { orgId: string; channelId: string }[]): Promise<(Next | typeof MOVED)[]> => {
+    // In the order of their ids, each once: this is the order of the locks.
+    const wanted = [...new Map(asked.map((one) => [one.channelId, one])).values()].toSorted((a, b) => (a.channelId < b.channelId ? -1 : 1));
     const rows = await sql<Row[]>`
-      with input as (
-        select distinct * from unnest(${asked.map(({ orgId }) => orgId)}::uuid[], ${asked.map(({ channelId }) => channelId)}::uuid[]) as t (org_id, channel_id)
-      ), seen as materialized (
-        select c.id, c.moves from channels c join input i on c.id = i.channel_id and c.org_id = i.org_id
-      ), channel as materialized (
-        select c.* from channels c join input i on c.id = i.channel_id and c.org_id = i.org_id
-        where c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null
-        order by c.id for no key update of c
-      ), earliest as materialized (
-        select p.id from channel c cross join lateral (
+      with channel as materialized (
+        select c.* from unnest(${wanted.map(({ orgId }) => orgId)}::uuid[], ${wanted.map(({ channelId }) => channelId)}::uuid[]) as i (org_id, channel_id)
+        cross join lateral (
+          select c.*, (select s.moves from channels s where s.id = c.id) as seen -- as the snapshot of this statement has it, while c.moves is the newest
+          from channels c
+          where c.id = i.channel_id and c.org_id = i.org_id and c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null
+          for no key update of c
+        ) c
+      ), picked as materialized (
+        select c.*, p.id as post_id from channel c left join lateral (
           select p.id from posts p
           where p.org_id = c.org_id and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying')
             and p.due_at is not null and p.due_at <= now() and p.publish_date <= now() and p.deleted_at is null
           order by p.publish_date, p.seq limit 1 for no key update
-        ) p
+        ) p on true
       ), taken as (
         update posts p set detail = 'publishing', attempt = p.attempt + 1, incarnation = ${incarnation}, taken_at = now(), request_sent_at = null, look_ups = 0, look_up_at = null
-        from earliest e where p.id = e.id
-        returning p.*
+        from picked c where p.id = c.post_id
+        returning p.id, p.org_id, p.channel_id, p.root_post_id, p.attempt, p.content, p.media, p.settings, p.saved, p.attempts_failed, p.taken_at, p.due_at,
+          c.provider_id, c.provider_version, c.internal_id, c.name, c.credentials, c.token_expires_at, c.settings as channel_settings
       ), held as (
         update channels c set slot_incarnation = ${incarnation}, slot_post_id = t.id, slot_until = now() + ${holdMs}::float8 * interval '1 ms'
         from taken t where c.id = t.channel_id and c.org_id = t.org_id
@@ -50,31 +53,33 @@ export function takeNextOf({ incarnation, holdMs, horizonMs }: Host) {
         insert into post_timeline (org_id, post_id, kind, message, data)
         select org_id, id, 'claimed', 'Taken for publishing', jsonb_build_object('attempt', attempt) from taken
       ), next as materialized (
-        select c.id, least(
+        select c.id, c.org_id, c.next_due_at, c.registered_for, c.moves <> c.seen as moved, least(
           (select min(p.due_at) from posts p
            where p.org_id = c.org_id and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying') and p.due_at is not null and p.deleted_at is null and p.publish_date <= now()),
           (select p.due_at from posts p
            where p.org_id = c.org_id and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying') and p.due_at is not null and p.deleted_at is null and p.publish_date > now()
            order by p.publish_date, p.seq limit 1)
         ) as due_at
-        from channel c where not exists (select from taken t where t.channel_id = c.id)
+        from picked c where c.post_id is null
       ), raised as (
-        update channels c set next_due_at = n.due_at, registered_for = case when n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' then n.due_at else h.registered_for end
-        from next n join channel h on h.id = n.id join seen s on s.id = n.id
-        where c.id = n.id and c.org_id = h.org_id and h.moves = s.moves and (h.next_due_at is distinct from n.due_at or h.registered_for is distinct from n.due_at)
+        update channels c set next_due_at = n.due_at, registered_for = case when n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' then n.due_at else n.registered_for end
+        from next n
+        where c.id = n.id and c.org_id = n.org_id and not n.moved and (n.next_due_at is distinct from n.due_at or n.registered_for is distinct from n.due_at)
       )
-      select h.id as "channelId", h.moves <> s.moves as moved,
-        ceil(extract(epoch from n.due_at - now()) * 1000)::float8 as "missingMs",
-        coalesce(n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms', false) as remind,
+      select t.channel_id as "channelId", false as moved, null::float8 as "missingMs", false as remind,
         t.id as "postId", t.attempt, t.content, t.media, t.settings, t.saved, t.attempts_failed as "attemptsFailed", t.taken_at as "takenAt",
         round(extract(epoch from now() - t.due_at) * 1000)::float8 as "lateMs",
         case when t.root_post_id is not null then (
           select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released) order by q.seq)
           from posts q where q.org_id = t.org_id and q.state = 'PUBLISHED' and (q.id = t.root_post_id or q.root_post_id = t.root_post_id)
         ) end as thread,
-        h.provider_id as "providerId", h.provider_version as "providerVersion", h.internal_id as "internalId", h.name, h.credentials,
-        h.token_expires_at as "tokenExpiresAt", h.settings as "channelSettings"
-      from channel h join seen s on s.id = h.id left join taken t on t.channel_id = h.id left join next n on n.id = h.id`;
+        t.provider_id as "providerId", t.provider_version as "providerVersion", t.internal_id as "internalId", t.name, t.credentials,
+        t.token_expires_at as "tokenExpiresAt", t.channel_settings as "channelSettings"
+      from taken t
+      union all
+      select n.id, n.moved, ceil(extract(epoch from n.due_at - now()) * 1000)::float8, coalesce(n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms', false),
+        null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
+      from next n`;
 
     const found = new Map(rows.map((row) => [row.channelId, row]));
     return asked.map(({ orgId, channelId }) => {
