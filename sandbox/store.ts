@@ -23,7 +23,7 @@ export const note = groupCommit(async (sql, entries: readonly Entry[]): Promise<
     for (const { postId } of inserted) fresh.add(postId);
   }
   const doubled = wanted.filter(({ postId }) => !fresh.has(postId));
-  const firsts = doubled.length > 0 ? await accepted(sql, doubled) : new Map<string, string>();
+  const firsts = doubled.length > 0 ? await firstsOf(sql, doubled) : new Map<string, string>();
   const results = entries.map((entry): Noted => {
     const first = entry.accepted && !fresh.has(entry.postId) ? firsts.get(nameOf(entry.account, entry.idempotencyKey)) : undefined;
     return first === undefined ? { postId: entry.postId, repeated: false } : { postId: first, repeated: true };
@@ -45,7 +45,8 @@ const insert = (sql: Sql, entries: readonly Entry[]) => sql<{ postId: string }[]
   on conflict (account, idempotency_key) where accepted do nothing
   returning post_id as "postId"`;
 
-async function accepted(sql: Sql, entries: readonly Entry[]): Promise<Map<string, string>> {
+/** What was accepted under these keys, by account and key. */
+async function firstsOf(sql: Sql, entries: readonly Entry[]): Promise<Map<string, string>> {
   const rows = await sql<{ account: string; key: string; postId: string }[]>`
     select l.account, l.idempotency_key as key, l.post_id as "postId" from sandbox_ledger l
     join unnest(${entries.map(({ account }) => account)}::text[], ${entries.map(({ idempotencyKey }) => idempotencyKey)}::text[]) as t (account, key)

@@ -78,12 +78,6 @@ export function openProviders({ outbound, clock, sandboxEnabled, apps = {}, serv
       token: signed ? tokens?.accessToken : undefined,
       secrets: [...secretsOf(adapter, values), tokens?.accessToken, tokens?.refreshToken, ...secrets],
     });
-  function consentOf(adapter: SocialAdapter, values: Values): OAuth2 {
-    const { login } = adapter;
-    if (login.kind !== 'oauth2') throw new AppError('invalid_request', `${adapter.title} is connected by its fields, not by consent`);
-    return { ...login, authorize: fill(login.authorize, values), token: fill(login.token, values) };
-  }
-
   return {
     list: (domain) => all.filter((adapter) => domain === undefined || adapter.domain === domain),
     resolve: (domain, id, options = {}) => chooseVersion(all, domain, id, options),
@@ -132,6 +126,13 @@ export function openProviders({ outbound, clock, sandboxEnabled, apps = {}, serv
       return shield(channel, redactor([...secretsOf(adapter, values), tokens?.accessToken, tokens?.refreshToken]));
     },
   };
+}
+
+/** The consent page and the token address of the server that the values name. */
+function consentOf(adapter: SocialAdapter, values: Values): OAuth2 {
+  const { login } = adapter;
+  if (login.kind !== 'oauth2') throw new AppError('invalid_request', `${adapter.title} is connected by its fields, not by consent`);
+  return { ...login, authorize: fill(login.authorize, values), token: fill(login.token, values) };
 }
 
 /** The same contract, whose failures never show a secret: `http` cleans its own, adapters may word others. */

@@ -114,14 +114,14 @@ export async function startProcess(name: string, command: string, args: string[]
     return line === undefined ? undefined : (JSON.parse(line) as Record<string, unknown> & { url: string });
   };
 
-  const until = Date.now() + READY_MS;
+  const until = new Date().getTime() + READY_MS;
   for (;;) {
     const ready = probe ? await probe().catch(() => undefined) : said();
     if (ready) {
       const { url, ...env } = ready;
       return { url, env, stop, [Symbol.asyncDispose]: stop };
     }
-    if (failed !== undefined || Date.now() > until) {
+    if (failed !== undefined || new Date().getTime() > until) {
       await stop();
       throw new Error(`peer ${name} ${failed ?? 'was not ready in time'}: see .cache/peers/logs`);
     }

@@ -42,11 +42,12 @@ export function decodeNpub(npub: string): string | undefined {
   return bytes && hex.encode(bytes);
 }
 
+const entry = (type: number, value: Uint8Array): number[] => [type, value.length, ...value];
+
 /** `nevent1…` with the event's id and the relays that have it (NIP-19): entries of type, length and value. */
 export function encodeNevent(id: string, relays: readonly string[]): string {
-  const entry = (type: number, value: Uint8Array) => [type, value.length, ...value];
-  const relay = (url: string) => new TextEncoder().encode(url);
-  const bytes = [...entry(0, hex.decode(id)), ...relays.map(relay).filter(({ length }) => length < 256).flatMap((value) => entry(1, value))];
+  const known = relays.map((url) => new TextEncoder().encode(url)).filter(({ length }) => length < 256);
+  const bytes = [...entry(0, hex.decode(id)), ...known.flatMap((url) => entry(1, url))];
   return bech32.encode('nevent', bech32.toWords(Uint8Array.from(bytes)), 5_000);
 }
 

@@ -115,7 +115,6 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
   }
 
   const withBody = (method: Method) => async <S extends z.ZodType>(path: string, reply: S, call: Call = {}) => parsed((await send(method, path, call))!, reply, call);
-  const isGone = ({ status }: OutboundAnswer) => status === 404 || status === 410;
   return {
     get: withBody('GET'),
     post: withBody('POST'),
@@ -129,6 +128,8 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
     },
   };
 }
+
+const isGone = ({ status }: OutboundAnswer): boolean => status === 404 || status === 410;
 
 function failureOfLine(error: OutboundError, call: Call): ProviderFailure {
   if (error.failure === 'invalid' || error.failure === 'blocked' || error.failure === 'too_many_redirects') return 'rejected';

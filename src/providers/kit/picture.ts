@@ -10,7 +10,7 @@ interface Fit {
   types: readonly string[];
 }
 
-const QUALITIES = [88, 78, 66];
+const QUALITIES = [86, 70];
 const SMALLEST_SIDE = 64;
 
 /** The picture as it is when it fits, else encoded anew as JPEG: first plainer, then smaller. Undefined for what is no picture. */
@@ -22,11 +22,16 @@ export async function fitPicture(source: Source, { maxBytes = Infinity, maxPixel
   const { width, height } = autoOrient;
   if (data.length <= maxBytes && width * height <= maxPixels && types.includes(source.contentType)) return { data, contentType: source.contentType, width, height };
 
-  for (let scale = Math.min(1, Math.sqrt(maxPixels / (width * height))); Math.max(width, height) * scale >= SMALLEST_SIDE; scale *= 0.75) {
+  let scale = Math.min(1, Math.sqrt(maxPixels / (width * height)));
+  while (Math.max(width, height) * scale >= SMALLEST_SIDE) {
+    let least = Infinity;
     for (const quality of QUALITIES) {
-      const { data: encoded, info } = await sharp(data).autoOrient().flatten({ background: '#fff' }).resize({ width: Math.max(1, Math.round(width * scale)) }).jpeg({ quality, mozjpeg: true }).toBuffer({ resolveWithObject: true });
+      const image = sharp(data).autoOrient().flatten({ background: '#fff' }).resize({ width: Math.max(1, Math.round(width * scale)) });
+      const { data: encoded, info } = await image.jpeg({ quality }).toBuffer({ resolveWithObject: true });
       if (encoded.length <= maxBytes) return { data: encoded, contentType: 'image/jpeg', width: info.width, height: info.height };
+      least = encoded.length;
     }
+    scale *= Math.min(Math.max(0.95 * Math.sqrt(maxBytes / least), 0.3), 0.9); // about as much smaller as the bytes must become fewer
   }
   return undefined;
 }

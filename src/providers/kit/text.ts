@@ -39,7 +39,7 @@ export function findInText(text: string): Found[] {
 export function textLength(text: string, { unit, linkLength }: { unit: 'graphemes' | 'characters' | 'bytes'; linkLength?: number }): number {
   const counted = linkLength === undefined ? text : findInText(text).filter(({ kind }) => kind === 'link').reduceRight((rest, { start, end }) => rest.slice(0, start) + 'x'.repeat(linkLength) + rest.slice(end), text);
   if (unit === 'bytes') return byteLength(counted);
-  return unit === 'graphemes' ? countGraphemes(counted) : [...counted].length;
+  return unit === 'graphemes' ? countGraphemes(counted) : Array.from(counted).length;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };

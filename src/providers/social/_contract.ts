@@ -6,7 +6,7 @@ import type { Http } from '../kit/http.ts';
 
 /** What is published: plain text made from the stored HTML, with its media in order. `id` is ours and stable over attempts. */
 export interface Post { id: string; text: string; media: readonly Media[] }
-export interface Media { name: string; contentType: string; alt: string; bytes(): Promise<Uint8Array>; width?: number; height?: number; url: string }
+export interface Media { name: string; contentType: string; alt: string; bytes: () => Promise<Uint8Array>; width?: number; height?: number; url: string }
 /** `saved`: what a reply to it will need (bluesky: uri and cid). */
 export interface Published { id: string; url: string; saved?: unknown }
 /** `id` is unique over all servers of a network: a channel is one account (S246). */
@@ -44,7 +44,7 @@ interface PostCall<F extends Fields, S extends z.ZodType> extends Connection<F> 
 export interface Attempt<F extends Fields, S extends z.ZodType> extends PostCall<F, S> {
   /** What an earlier attempt saved; `save` is durable before it ends, and comes before the step that cannot be taken back. */
   saved: unknown;
-  save(handle: unknown): Promise<void>;
+  save: (handle: unknown) => Promise<void>;
   /** The items of the thread that are out already, when this is a reply: root first, the one before it last. */
   thread: readonly Published[];
 }
@@ -82,9 +82,9 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> & On
   isWeb3?: boolean;
   profile(call: Connection<F>): Promise<Profile>;
   publish(call: Attempt<F, S>): Promise<Published>;
-  remove?(call: Connection<F> & { published: Published }): Promise<void>;
+  remove?: (call: Connection<F> & { published: Published }) => Promise<void>;
   /** The limits that this channel's own server has, where servers differ. */
-  serverLimits?(call: Connection<F>): Promise<Limits>;
+  serverLimits?: (call: Connection<F>) => Promise<Limits>;
 };
 
 /** A connected channel, as the rooms see it. Each may throw `ProviderError`. */
@@ -95,7 +95,7 @@ export interface Social {
   remove?(published: Published): Promise<void>;
   serverLimits?(): Promise<Limits>;
 }
-export interface Handle { saved: unknown; save(handle: unknown): Promise<void>; thread: readonly Published[] }
+export interface Handle { saved: unknown; save: (handle: unknown) => Promise<void>; thread: readonly Published[] }
 
 export type SocialAdapter = Adapter<Social> & SocialSpec<Fields, z.ZodType>;
 

@@ -83,7 +83,7 @@ const publishedAs = (event: NostrEvent, relays: string[]): Published => ({
   saved: { event, relays } satisfies z.output<typeof Saved>,
 });
 
-const contentOf = ({ text, media }: Post): string => [text, ...media.map(({ url }) => url)].filter((line) => line !== '').join('\n');
+const contentOf = (post: Post): string => [post.text, ...post.media.map(({ url }) => url)].filter((line) => line !== '').join('\n');
 
 /** Hashtags (NIP-24), people (`nostr:npub1…`, NIP-27), pictures (NIP-92), and the note it answers to (NIP-10). */
 function tagsOf(post: Post, thread: readonly Published[]): string[][] {

@@ -98,7 +98,7 @@ await describePeer('bluesky PDS', () => npmPeer('bluesky'), ({ start }) => {
     const values = fieldsOf(alice);
     const tokens = (await providers.signIn(adapter(), values))!;
     expect(URL.canParse(tokens.values!['service']!)).toBe(true);
-    expect(tokens.expiresAt!.getTime()).toBeGreaterThan(Date.now());
+    expect(tokens.expiresAt!.getTime()).toBeGreaterThan(new Date().getTime());
     await expect((await channel()).profile()).resolves.toMatchObject({ id: alice.did, handle: '@alice.test' });
   });
 

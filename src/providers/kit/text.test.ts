@@ -1,0 +1,60 @@
+import { describe, expect, test } from '@jest/globals';
+import { countGraphemes, findInText, htmlToText, sameText, textLength } from './text.ts';
+
+const found = (text: string) => findInText(text).map(({ kind, value, start, end }) => [kind, value, text.slice(start, end)]);
+
+describe('findInText', () => {
+  test.each([
+    ['see https://a.example/x, now', [['link', 'https://a.example/x', 'https://a.example/x']]],
+    ['(https://a.example/x)', [['link', 'https://a.example/x', 'https://a.example/x']]],
+    ['https://a.example/w_(x)!', [['link', 'https://a.example/w_(x)', 'https://a.example/w_(x)']]],
+    ['https://a.example/#top @bob.test #Vögel', [['link', 'https://a.example/#top', 'https://a.example/#top'], ['mention', 'bob.test', '@bob.test'], ['tag', 'Vögel', '#Vögel']]],
+    ['@bob@social.example: hi', [['mention', 'bob@social.example', '@bob@social.example']]],
+    ['a mail to me@example.com, number #1, a&#39;b', []],
+    ['👋🏽 @bob.test.', [['mention', 'bob.test', '@bob.test']]],
+    ['#one#two', [['tag', 'one', '#one']]],
+    ['http://', []],
+  ])('%s', (text, expected) => {
+    expect(found(text)).toEqual(expected);
+  });
+});
+
+describe('textLength', () => {
+  test('counts as the network does', () => {
+    expect(countGraphemes('👩‍👩‍👧‍👦é')).toBe(2);
+    expect(textLength('👩‍👩‍👧‍👦', { unit: 'graphemes' })).toBe(1);
+    expect(textLength('👋🏽', { unit: 'characters' })).toBe(2);
+    expect(textLength('Grüße', { unit: 'bytes' })).toBe(7);
+    expect(textLength(`see https://example.org/${'x'.repeat(100)} now`, { unit: 'characters', linkLength: 23 })).toBe(4 + 23 + 4);
+  });
+});
+
+describe('htmlToText', () => {
+  test.each([
+    ['plain &amp; simple', 'plain & simple'],
+    ['a < b and 3 > 2', 'a < b and 3 > 2'],
+    ['<p>One</p><p>Two<br>Three</p>', 'One\nTwo\nThree'],
+    ['<ul><li><p>a</p></li><li>b</li></ul>', '- a\n- b'],
+    ['<p>See <a href="https://a.example/?x=1&amp;y=2">https://a.example/?x=1&amp;y=2</a></p>', 'See https://a.example/?x=1&y=2'],
+    ['<p>See <a href="https://a.example/">our page</a></p>', 'See our page (https://a.example/)'],
+    ['<p>Hi <span data-mention-id="1">@bob</span></p>', 'Hi @bob'],
+    ['<p>&lt;b&gt; &#128075; &#x1F44B;</p>', '<b> 👋 👋'],
+    ['<script>alert(1)</script>', 'alert(1)'],
+  ])('%s', (html, text) => {
+    expect(htmlToText(html)).toBe(text);
+  });
+});
+
+describe('sameText', () => {
+  test.each([
+    ['<p>Good <b>morning</b></p>', 'Good morning', true],
+    ['<p>See <a href="https://www.a.example/long"><span>https://www.</span><span>a.example/long</span></a></p>', 'See https://www.a.example/long', true],
+    ['<p>Hi <span>@<span>bob</span></span></p>', 'Hi @bob@social.example', true],
+    ['<p>A &amp; B &lt;3</p>', 'A & B <3', true],
+    ['a <this> b', 'a <this> b', true],
+    ['<p>Good evening</p>', 'Good morning', false],
+    ['<p>Good morning 2</p>', 'Good morning', false],
+  ])('%s', (html, plain, same) => {
+    expect(sameText(html, plain)).toBe(same);
+  });
+});
