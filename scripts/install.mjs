@@ -47,6 +47,24 @@ function matchesLockfile() {
   }
 }
 
+/**
+ * `npm ci` refuses a lockfile that lacks an optional package of another platform, which is how npm writes it where the registry did not have
+ * that one. Then `npm install` does the work without saving anything, and what it did is compared with the lockfile afterwards.
+ */
+function lacksOptional() {
+  const packages = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages;
+  const locked = new Set(Object.keys(packages).map((path) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)));
+  return Object.values(packages).some(({ optionalDependencies = {} }) => Object.keys(optionalDependencies).some((name) => !locked.has(name)));
+}
+
+/** Whether the lockfile was made for this package.json. */
+function fitsManifest() {
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const root = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages[''] ?? {};
+  const sorted = (wants = {}) => JSON.stringify(Object.entries(wants).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return ['dependencies', 'devDependencies', 'optionalDependencies'].every((kind) => sorted(manifest[kind]) === sorted(root[kind]));
+}
+
 function stamp() {
   const draft = `${STAMP}.${process.pid}`;
   writeFileSync(draft, wanted());
@@ -109,8 +127,10 @@ async function takeLock() {
 }
 
 /** npm as it was called, else the one on the path. Development packages too: what runs here is what is tested here. */
-function npmCi(onChild) {
-  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
+function runNpm(onChild) {
+  const whole = !lacksOptional();
+  const args = [...(whole ? ['ci'] : ['install', '--no-save', '--include=optional']), '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
+  if (!whole) rmSync(MODULES, { recursive: true, force: true }); // as npm ci does
   const npm = process.env.npm_execpath;
   // This may be the Node of node_modules, which is about to be replaced: npm runs with the one that it came with.
   const ours = process.execPath.startsWith(MODULES + sep);
@@ -129,6 +149,7 @@ async function main() {
   if (Number(process.versions.node.split('.')[0]) < 18) fail(`Node 18 or newer is needed to install; this is ${process.version}.`);
   if (isInstalled()) return;
   if (!existsSync(join(ROOT, 'package-lock.json'))) fail('There is no package-lock.json: this is not a whole checkout.');
+  if (!fitsManifest()) fail('package-lock.json does not fit package.json. Run npm install, and keep both.');
 
   const release = await takeLock();
   let child;
@@ -147,12 +168,16 @@ async function main() {
   if (!matchesLockfile() || !existsSync(NODE)) {
     const started = Date.now();
     say('Installing what package-lock.json names (once; a minute or so) …');
-    const status = await npmCi((one) => (child = one));
+    const status = await runNpm((one) => (child = one));
     child = undefined;
     if (status !== 0) {
-      say(status === 130 ? 'Interrupted. Run it again: it starts from the beginning.' : 'npm ci failed, see above. It needs the network or a filled npm cache this one time. Run it again when that is there.');
+      say(status === 130 ? 'Interrupted. Run it again: it starts from the beginning.' : 'npm failed, see above. It needs the network or a filled npm cache this one time. Run it again when that is there.');
       release();
       process.exit(status || 1);
+    }
+    if (!matchesLockfile()) {
+      release();
+      fail('What npm installed is not what package-lock.json names. Run npm install, and keep the package-lock.json that it writes.');
     }
     say(`Installed in ${Math.round((Date.now() - started) / 1000)} s.`);
   }
