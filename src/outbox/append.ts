@@ -6,8 +6,10 @@ export interface Announcement { orgId: string; topic: string; entityId: string; 
 /** Writes facts into the outbox; call it in the transaction that makes them. */
 export async function append(sql: Sql, facts: readonly Announcement[]): Promise<void> {
   if (facts.length === 0) return;
-  const rows = facts.map(({ orgId, topic, entityId, payload = {} }) => ({ orgId, topic, entityId, payload }));
   await sql`
     insert into outbox (org_id, topic, entity_id, payload)
-    select "orgId", topic, "entityId", payload from jsonb_to_recordset(${sql.json(rows as Json)}) with ordinality as t("orgId" uuid, topic text, "entityId" uuid, payload jsonb, n bigint) order by n`;
+    select org_id, topic, entity_id, payload from unnest(
+      ${facts.map(({ orgId }) => orgId)}::uuid[], ${facts.map(({ topic }) => topic)}::text[], ${facts.map(({ entityId }) => entityId)}::uuid[],
+      ${facts.map(({ payload = {} }) => JSON.stringify(payload))}::text[]::jsonb[]
+    ) with ordinality as t (org_id, topic, entity_id, payload, n) order by n`;
 }

@@ -90,7 +90,7 @@ export function startRelay({ sql, clock, bus, consumers, holder, log, leaseSecon
         for (const id of ids) written.push(...(await dealOut([id])));
         return written;
       }
-      log.error({ outboxId: ids[0], error }, 'An outbox row cannot be dealt out and is set aside');
+      log.error({ outboxId: ids[0], err: error }, 'An outbox row cannot be dealt out and is set aside');
       await sql`/* all orgs */ update outbox set refused = ${String(error)} where id = any(${ids}::bigint[])`;
       return [];
     }
@@ -101,7 +101,7 @@ export function startRelay({ sql, clock, bus, consumers, holder, log, leaseSecon
     for (const { name, topic } of consumers) {
       const keys = written.filter(({ consumer }) => consumer === name).map((row) => row.wake);
       const messages = Array.from({ length: Math.ceil(keys.length / KEYS_PER_MESSAGE) }, (_, n) => ({ keys: keys.slice(n * KEYS_PER_MESSAGE, (n + 1) * KEYS_PER_MESSAGE) }));
-      if (messages.length > 0) await bus.publish(topic, messages).catch((error: unknown) => log.warn({ topic, error }, 'Wake-ups of the outbox were not sent'));
+      if (messages.length > 0) await bus.publish(topic, messages).catch((error: unknown) => log.warn({ topic, err: error }, 'Wake-ups of the outbox were not sent'));
     }
   }
 
@@ -114,7 +114,7 @@ export function startRelay({ sql, clock, bus, consumers, holder, log, leaseSecon
       await tell(await dealOut(ids));
       return 0;
     } catch (error) {
-      if (!ended.signal.aborted) log.error({ error }, 'The outbox could not be dealt out, trying again');
+      if (!ended.signal.aborted) log.error({ err: error }, 'The outbox could not be dealt out, trying again');
       return AFTER_FAILURE_MS;
     }
   }

@@ -25,9 +25,9 @@ export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
     const rows = await sql<Row[]>`
       with input as (
         select * from unnest(
-          ${steps.map((step) => step.orgId)}::uuid[], ${steps.map((step) => step.webhookId)}::uuid[], ${steps.map((step) => step.take)}::boolean[],
+          ${steps.map((step) => step.orgId)}::uuid[], ${steps.map((step) => step.webhookId)}::uuid[], ${steps.map((step) => String(step.take))}::text[]::boolean[],
           ${steps.map(({ settled }) => settled?.deliveryId ?? null)}::uuid[], ${steps.map(({ settled }) => settled?.attemptId ?? null)}::uuid[],
-          ${steps.map(({ settled }) => settled?.attempt ?? null)}::int[], ${steps.map(({ settled }) => settled?.ok ?? null)}::boolean[],
+          ${steps.map(({ settled }) => settled?.attempt ?? null)}::int[], ${steps.map(({ settled }) => (settled ? String(settled.ok) : null))}::text[]::boolean[],
           ${steps.map(({ settled }) => settled?.status ?? null)}::int[], ${steps.map(({ settled }) => settled?.error ?? null)}::text[],
           ${steps.map(({ settled }) => settled?.durationMs ?? null)}::int[], ${steps.map(({ settled }) => settled?.retryInMs ?? null)}::float8[]
         ) with ordinality as t (org_id, webhook_id, take, delivery_id, attempt_id, attempt, ok, status, error, duration_ms, retry_ms, n)
@@ -86,7 +86,7 @@ export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
         from locked l join seen on seen.n = l.n join waiting on waiting.n = l.n left join taken t on t.n = l.n left join settled s on s.n = l.n
         where w.id = l.id and w.org_id = l.org_id and (s.n is not null or t.id is not null or l.own or w.due_at is distinct from waiting.at)
       )
-      select l.n::int, l.mine, seen.stale, greatest(0, ceil(extract(epoch from waiting.at - now()) * 1000))::float8 as "missingMs",
+      select l.n::int, l.mine, seen.stale, case when waiting.at is not null then greatest(0, ceil(extract(epoch from waiting.at - now()) * 1000))::float8 end as "missingMs",
         t.id as "deliveryId", t.attempts + 1 as attempt, t.event, t.seq, t.body, l.url, l.events <> '{}' as "optIn", l.secret, l.previous_secret as "previousSecret"
       from locked l join seen on seen.n = l.n join waiting on waiting.n = l.n left join taken t on t.n = l.n`;
     const byStep = new Map(rows.map((row) => [row.n, row]));

@@ -10,6 +10,8 @@ const IN_FLIGHT = 1_000;
 const IN_FLIGHT_OF_ONE_ORG = 100;
 /** Beyond the longest attempt: what taking, sending and writing down may cost a slow machine. */
 const HOLD_MARGIN_MS = 15_000;
+/** SQLSTATE 22, 23, 42: the statement is at fault, and will be again. */
+const isFinal = (error: unknown) => /^(2[23]|42)/.test(String((Object(error) as { code?: unknown }).code));
 const DATABASE_WAITS_MS = [100, 250, 500, 1_000, 2_000, 2_000, 2_000, 5_000, 5_000, 5_000, 5_000, 10_000];
 
 export interface Courier {
@@ -35,7 +37,8 @@ export function openCourier({ sql, clock, send, log, incarnation, timeoutMs }: O
       try {
         return await advance(sql, wanted);
       } catch (error) {
-        log.warn({ webhookId: wanted.webhookId, error }, 'A delivery could not be written down, trying again');
+        if (isFinal(error)) throw error;
+        log.warn({ webhookId: wanted.webhookId, err: error }, 'A delivery could not be written down, trying again');
         await clock.sleep(wait, giveUp.signal).catch(() => undefined);
         if (giveUp.signal.aborted) break;
       }
