@@ -76,7 +76,11 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
     databaseUrl = postgres.url;
   }
   const sql = openDatabase({ url: databaseUrl, connections: 2, applicationName: 'rookery-migrate' });
-  await migrate(sql, { allowDestructive: environment['ALLOW_DESTRUCTIVE_SCHEMA'] === 'true' }).finally(() => sql.end());
+  try {
+    await migrate(sql, { allowDestructive: environment['ALLOW_DESTRUCTIVE_SCHEMA'] === 'true' });
+  } finally {
+    await sql.end();
+  }
 
   let redisUrl = environment['REDIS_URL'];
   if (!redisUrl) {

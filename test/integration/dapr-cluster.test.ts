@@ -69,7 +69,7 @@ describeDapr('hosts on Dapr as processes', () => {
   test('reminders are counted, and the report shows the hosts that placement knows', async () => {
     const running = await startDaprHost(dapr, database.sql, { implementations: [ledgerActor], needs: { sql: database.sql, incarnation: 'here' } });
     try {
-      await running.engine.remind([...ids('counted', 3).map((id) => ({ ...at(id), name: 'ring', due: soon(3_600_000) }))]);
+      await running.engine.remind(ids('counted', 3).map((id) => ({ ...at(id), name: 'ring', due: soon(3_600_000) })));
       expect(await running.engine.reminderCounts()).toEqual({ pending: 3, overdue: 0 });
       for (const id of ids('counted', 3)) await running.engine.forget(at(id), 'ring');
       expect(await running.engine.runtimeReport()).toMatchObject({
@@ -169,9 +169,9 @@ describeDapr('hosts on Dapr as processes', () => {
     const prefix = `drain-${targets.join('-')}-`;
     const failures: unknown[] = [];
     let sent = 0;
-    let stop = false;
+    const stop = new AbortController();
     const caller = async () => {
-      while (!stop) {
+      while (!stop.signal.aborted) {
         const text = `${sent++}`;
         await note(`${prefix}${Number(text) % 60}`, text).catch((error: unknown) => failures.push(error));
       }
@@ -183,7 +183,7 @@ describeDapr('hosts on Dapr as processes', () => {
     if (what === 'the sidecar') await sleep(3_000);
     else expect(await goes.host.exited).toBe(0);
     await sleep(1_000);
-    stop = true;
+    stop.abort();
     await Promise.all(callers);
     expect(failures.filter((error) => !(error instanceof AppError && ['busy', 'draining'].includes(error.code)))).toEqual([]);
     expect(failures).toEqual([]);

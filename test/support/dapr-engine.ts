@@ -17,7 +17,7 @@ export const APP_TOKEN = 'token-of-the-app';
 export const quietLog: RuntimeLog = { debug() {}, info() {}, warn() {}, error() {} };
 /** `ROOKERY_TEST_LOG=1` shows what the runtime says. */
 export const testLog: RuntimeLog = process.env['ROOKERY_TEST_LOG']
-  ? (Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, (detail: object, message: string) => void process.stderr.write(`${new Date().toISOString()} ${level} ${message} ${JSON.stringify(detail, (_key, value: unknown) => (value instanceof Error ? `${value.stack} ${String(value.cause ?? '')}` : value))}\n`)])) as unknown as RuntimeLog)
+  ? (Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, (detail: object, message: string) => void process.stderr.write(`${new Date().toISOString()} ${level} ${message} ${JSON.stringify(detail, (_key, value: unknown) => (value instanceof Error ? value.cause instanceof Error ? `${value.stack} ${value.cause.stack}` : value.stack : value))}\n`)])) as unknown as RuntimeLog)
   : quietLog;
 
 export interface DaprHost extends RunningHost { readonly sidecar: SidecarHandle; readonly incarnation: string }

@@ -15,7 +15,7 @@ export async function startFakeSidecar(answer: Answerer = () => ({ status: 204 }
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => void chunks.push(chunk));
-    incoming.on('end', async () => {
+    const answered = async () => {
       const one: Asked = { method: incoming.method!, path: incoming.url!, headers: incoming.headers, body: Buffer.concat(chunks).toString(), response, cut: false };
       const isHealth = one.path.startsWith('/v1.0/healthz');
       if (!isHealth) {
@@ -29,7 +29,8 @@ export async function startFakeSidecar(answer: Answerer = () => ({ status: 204 }
       const reply = isHealth ? { status: 204 } : await state.answer(one);
       if (reply === 'cut') return void response.destroy();
       if (reply) response.writeHead(reply.status ?? 200, reply.headers).end(reply.body ?? '');
-    });
+    };
+    incoming.on('end', () => void answered());
   });
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
 

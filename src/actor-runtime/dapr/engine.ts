@@ -2,7 +2,7 @@ import type { Database } from '../../db/index.ts';
 import { type Clock, invalidField } from '../../kernel/index.ts';
 import type { Bus } from '../bus.ts';
 import { checkAddress, checkReminder } from '../address.ts';
-import type { Address, Engine, Reminder } from '../engine.ts';
+import type { Address, Engine, Reminder, ReminderCounts } from '../engine.ts';
 import { holdDatabase } from '../exclusive.ts';
 import type { Host, RuntimeLog } from '../host.ts';
 import { type Beat, startBeat } from '../hosts.ts';
@@ -62,6 +62,7 @@ const TURN_MS = 2_000;
 const IDLE_MS = 60 * 60_000;
 const LANE = ' report';
 const LOOK_MS = 100;
+const COUNT_MS = 10_000;
 
 async function waitFor(sidecar: Sidecar, path: string, ms: number, clock: Clock): Promise<void> {
   const started = clock.monotonic();
@@ -86,6 +87,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
   const caller = openCaller({ sidecar, clock, log, repeatMs, patienceMs: options.patienceMs ?? 30_000, isType: (type) => known.has(type) });
   let hosted: Host | undefined;
   let beat: Beat | undefined;
+  let counted: { at: number; answer: Promise<ReminderCounts | undefined> } | undefined;
 
   async function remind(list: readonly Reminder[]): Promise<void> {
     for (const { name, due, ...to } of list) {
@@ -100,6 +102,19 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
   async function forget(to: Address, name: string): Promise<void> {
     checkReminder(to, name);
     await reminders.unregister(to, name);
+  }
+
+  /** The scheduler has no count: it lists every reminder. One list serves everybody who asks within ten seconds. */
+  async function reminderCounts(): Promise<ReminderCounts | undefined> {
+    if (!hosted) return undefined;
+    if (!counted || clock.monotonic() - counted.at > COUNT_MS) {
+      const answer = reminders.count(hosted.types).catch((error: unknown) => {
+        log.warn({ error }, 'reminders could not be counted');
+        return undefined;
+      });
+      counted = { at: clock.monotonic(), answer };
+    }
+    return counted.answer;
   }
 
   return {
@@ -140,7 +155,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
       return { [Symbol.asyncDispose]: () => (leaving ??= leave(true)) };
     },
     lastBeatAgeMs: () => beat?.lastBeatAgeMs() ?? Number.POSITIVE_INFINITY,
-    reminderCounts: async () => (hosted ? reminders.count(hosted.types) : undefined),
+    reminderCounts,
     runtimeReport: () => reportOf(sidecar, options.placementHealthUrl),
     ready: () => waitFor(sidecar, '/v1.0/healthz/outbound', readyMs, clock),
     async close() {

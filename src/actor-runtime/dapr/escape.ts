@@ -8,7 +8,7 @@ export function escapeName(text: string): string {
   if (text === '') return EMPTY;
   if (!text.isWellFormed()) throw new TypeError('An id or a name with half a surrogate pair is no text and cannot be addressed');
   // matched in runs, so that both halves of a surrogate pair are encoded together
-  return text.replace(/[^A-Za-z0-9:-]+/g, (run) => [...run].map((character) => (character === '_' ? '__' : bytes(character))).join(''));
+  return text.replace(/[^A-Za-z0-9:-]+/g, (run) => Array.from(run, (character) => (character === '_' ? '__' : bytes(character))).join(''));
 }
 const bytes = (character: string) => Array.from(Buffer.from(character, 'utf8'), (byte) => `_${byte.toString(16).padStart(2, '0')}`).join('');
 

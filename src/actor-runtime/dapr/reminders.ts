@@ -12,6 +12,7 @@ const SERVICE = 'dapr.proto.runtime.v1.Dapr';
 const AT_ONCE = 64;
 const TRY_MS = 5_000;
 const PAUSE_MS = 100;
+const MAX_LIST = 128 * 1024 * 1024;
 
 export interface RemindersOptions {
   port: number;
@@ -43,7 +44,7 @@ const isTransient = ({ code }: ServiceError) => TRANSIENT.includes(code);
 export async function openReminders({ port, token, clock, retryMs, repeatMs }: RemindersOptions): Promise<Reminders> {
   const service = (await load(PROTO, { keepCase: true, longs: Number }))[SERVICE] as ServiceDefinition;
   const plain: ChannelCredentials = credentials.createInsecure();
-  const client = new Client(`127.0.0.1:${port}`, plain, { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000, 'grpc.enable_http_proxy': 0 });
+  const client = new Client(`127.0.0.1:${port}`, plain, { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000, 'grpc.enable_http_proxy': 0, 'grpc.max_receive_message_length': MAX_LIST });
   const metadata = new Metadata();
   if (token !== undefined) metadata.set(TOKEN_HEADER, token);
 
