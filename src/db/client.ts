@@ -1,9 +1,9 @@
 import postgres from 'postgres';
 
 /** The client or a transaction: what a store function takes first. */
-export type Sql = postgres.ISql<{}>;
+export type Sql = postgres.ISql;
 /** The client itself: what opens transactions and is closed at the end. */
-export type Database = postgres.Sql<{}>;
+export type Database = postgres.Sql;
 /** A piece of SQL to be put into a statement. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 export type Json = postgres.JSONValue;

@@ -41,7 +41,7 @@ const put = (file: string, text: string) => {
   mkdirSync(dirname(join(root, file)), { recursive: true });
   writeFileSync(join(root, file), text);
 };
-const importing = (modules: readonly string[]) => modules.map((module, n) => `import * as m${n} from '${module}';\n`).join('') + `export const x = [${modules.map((_, n) => `m${n}`)}];\n`;
+const importing = (modules: readonly string[]) => modules.map((module, n) => `import * as m${n} from '${module}';\n`).join('') + `export const x = [${modules.map((_, n) => `m${n}`).join(', ')}];\n`;
 
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), 'planted-'));
