@@ -78,6 +78,21 @@ describe('the prestep', () => {
     expect(existsSync(join(project, 'node_modules/third'))).toBe(true);
   });
 
+  test('a lockfile without an optional package that the registry did not have is installed all the same, and stays as it is', async () => {
+    pack('other', { optionalDependencies: { 'absent-on-this-platform': '1.0.0' } });
+    depend('node', 'other');
+    const locked = readFileSync(join(project, 'package-lock.json'), 'utf8');
+    expect(locked).not.toContain('node_modules/absent-on-this-platform');
+    expect((await run()).said).toContain('Installed');
+    expect(existsSync(join(project, 'node_modules/other'))).toBe(true);
+    expect(readFileSync(join(project, 'package-lock.json'), 'utf8')).toBe(locked);
+  });
+
+  test('a lockfile that was made for another package.json is refused', async () => {
+    write('package.json', { name: 'small', version: '1.0.0', dependencies: { node: 'file:packages/node', other: 'file:packages/other' } });
+    expect(await run()).toMatchObject({ status: 1, said: expect.stringContaining('does not fit package.json') });
+  });
+
   test('two at a time: one installs, the other waits for it and has nothing to do', async () => {
     const npm = slowNpm();
     const [one, two] = await Promise.all([run(npm), run(npm)]);
