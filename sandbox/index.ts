@@ -1,2 +1,1 @@
-export { OUTCOMES, type Outcome, Treatment } from './rules.ts';
-export { type Sandbox, type SandboxOptions, startSandbox } from './server.ts';
+export { type Sandbox, startSandbox } from './server.ts';

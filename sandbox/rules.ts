@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-export const OUTCOMES = ['ok', 'rate_limited', 'error', 'error_after_accept', 'hang', 'auth_expired', 'garbage'] as const;
+const OUTCOMES = ['ok', 'rate_limited', 'error', 'error_after_accept', 'hang', 'auth_expired', 'garbage'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** How the network is to treat a post (clients.md S243). */

@@ -4,7 +4,7 @@ import { type AnyAdapter, lifecycleOf } from './rules.ts';
 import type { LedgerRow } from './store.ts';
 
 /** What the console is told of a credential field (S155). */
-export interface CredentialField { name: string; label: string; secret: boolean; required: boolean; help: string | null; default?: string; placeholder?: string }
+interface CredentialField { name: string; label: string; secret: boolean; required: boolean; help: string | null; default?: string; placeholder?: string }
 
 /** One registered version of a provider, as the catalog shows it (PV6, S155). */
 export interface CatalogEntry {

@@ -91,8 +91,8 @@ export function openProviders({ outbound, clock, sandboxEnabled, apps = {}, serv
     ownApp(adapter, values) {
       const app = apps[adapter.id];
       if (!app) return undefined;
-      const here = Object.values(values)[0] ?? '';
-      if (app.server !== undefined && adapter.login.kind === 'oauth2' && adapter.login.registerApp && !sameOrigin(app.server, here)) return undefined;
+      const server = Object.entries(adapter.credentials).find(([, { form }]) => form === 'origin')?.[0];
+      if (app.server !== undefined && server !== undefined && !sameOrigin(app.server, values[server] ?? '')) return undefined; // it belongs to another server
       return { clientId: app.clientId, clientSecret: app.clientSecret };
     },
     async registerApp(adapter, values, redirectUri) {

@@ -34,4 +34,3 @@ export type Auth<K extends string = string> =
   | { in: 'header'; name: string; prefix: string; field: K }
   | { in: 'query'; name: string; field: K }
   | { in: 'token' }; // the channel's own access token as Bearer
-export const bearer = <K extends string>(field: K): Auth<K> => ({ in: 'header', name: 'authorization', prefix: 'Bearer ', field });

@@ -41,7 +41,7 @@ export type Login<F extends Fields = Fields> =
     };
 
 interface PostCall<F extends Fields, S extends z.ZodType> extends Connection<F> { post: Post; settings: z.output<S> }
-export interface Attempt<F extends Fields, S extends z.ZodType> extends PostCall<F, S> {
+interface Attempt<F extends Fields, S extends z.ZodType> extends PostCall<F, S> {
   /** What an earlier attempt saved; `save` is durable before it ends, and comes before the step that cannot be taken back. */
   saved: unknown;
   save: (handle: unknown) => Promise<void>;

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { failureOf, type FakeHttp, startHttp } from '../../support/fake-network.ts';
+import { localProviders } from '../../support/providers.ts';
+
+const app = { clientId: 'the-client', clientSecret: 'the-app-secret' };
+let server: FakeHttp;
+let providers: ReturnType<typeof localProviders>;
+let rotate = true;
+
+beforeAll(async () => {
+  server = await startHttp(
+    {
+      'POST /oauth/token': (asked) => {
+        const form = asked.form();
+        server.need(form['grant_type'] === 'refresh_token' && form['client_id'] === app.clientId && form['client_secret'] === app.clientSecret, 'refresh request');
+        if (form['refresh_token'] !== 'refresh-1') return { status: 400, body: { error: 'invalid_grant', error_description: `${form['refresh_token']} is spent` } };
+        return { status: 200, body: { access_token: 'access-2', expires_in: 3600, ...(rotate && { refresh_token: 'refresh-2' }) } };
+      },
+    },
+    (error) => ({ status: 400, body: { error } }),
+  );
+  providers = localProviders({ apps: { mastodon: { ...app, server: 'https://home.example' }, pixelfed: app } });
+});
+afterAll(async () => {
+  await providers[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+  expect(server.faults).toEqual([]);
+});
+beforeEach(() => {
+  rotate = true;
+  server.on('POST /oauth/token', 'garbage', 0);
+});
+
+const adapter = () => providers.resolve('social', 'pixelfed');
+const refresh = (refreshToken?: string) => providers.refresh(adapter(), { values: { instance: server.url }, app, tokens: { accessToken: 'access-1', ...(refreshToken !== undefined && { refreshToken }) } });
+
+test('a refresh replaces both tokens where the network rotates them, else keeps the one that lasts', async () => {
+  const rotated = (await refresh('refresh-1'))!;
+  expect(rotated).toMatchObject({ accessToken: 'access-2', refreshToken: 'refresh-2' });
+  expect(Math.abs(rotated.expiresAt!.getTime() - new Date().getTime() - 3_600_000)).toBeLessThan(300_000);
+  rotate = false;
+  expect(await refresh('refresh-1')).toMatchObject({ accessToken: 'access-2', refreshToken: 'refresh-1' });
+  expect(await refresh()).toBeUndefined();
+});
+
+test('a spent refresh token needs a person, a fault of the line does not', async () => {
+  const refusal = await failureOf(refresh('refresh-0'));
+  expect(refusal).toMatchObject({ failure: 'reauthorize' });
+  expect(refusal.message).not.toContain('refresh-0');
+  for (const [status, failure] of [[500, 'unavailable'], [503, 'unavailable'], [429, 'rate_limited'], [401, 'reauthorize']] as const) {
+    server.on('POST /oauth/token', { status }, 1);
+    expect(await failureOf(refresh('refresh-1'))).toMatchObject({ failure });
+  }
+  for (const behaviour of ['hang-up', 'garbage'] as const) {
+    server.on('POST /oauth/token', behaviour, 1);
+    expect(await failureOf(refresh('refresh-1'))).toMatchObject({ failure: 'unavailable' });
+  }
+});
+
+test("the operator's own app serves the server it belongs to", () => {
+  const mastodon = providers.resolve('social', 'mastodon');
+  expect(providers.ownApp(mastodon, { instance: 'https://home.example' })).toEqual(app);
+  expect(providers.ownApp(mastodon, { instance: 'https://elsewhere.example' })).toBeUndefined();
+  expect(providers.ownApp(providers.resolve('social', 'bluesky'), {})).toBeUndefined();
+});
+
+test('the catalog lists what is registered, featured ones first, then by name', () => {
+  const names = providers.catalog('social').map(({ providerId }) => providerId);
+  expect(names).toEqual(['bluesky', 'mastodon', 'nostr', 'pixelfed', 'sandbox']);
+  expect(providers.catalog(undefined, new Map([['social/nostr', 2], ['social/pixelfed', 1]])).map(({ providerId }) => providerId).slice(0, 3)).toEqual(['pixelfed', 'nostr', 'bluesky']);
+  expect(providers.catalog('ai')).toEqual([]);
+  expect(() => providers.catalog('nonsense')).toThrow(expect.objectContaining({ code: 'unknown_domain', status: 400 }));
+});
