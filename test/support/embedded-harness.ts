@@ -51,7 +51,7 @@ export const embeddedEngine: EngineUnderTest = {
       },
       outage: (ms) => takeDatabaseAway(database.url, ms),
       async [Symbol.asyncDispose]() {
-        await sql.end();
+        await sql.end({ timeout: 5 }); // a pool whose database was away may never end by itself
         await database[Symbol.asyncDispose]();
       },
     };
