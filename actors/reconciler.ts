@@ -11,7 +11,7 @@ export interface ReconcilerOptions {
   posts: Pick<Posts, 'sweeps'>;
   webhooks: Pick<Webhooks, 'overdue'>;
   actors: Actors;
-  remind(reminders: readonly Reminder[]): Promise<void>;
+  remind: (reminders: readonly Reminder[]) => Promise<void>;
   /** One sweeper over all processes. */
   lease: Lease;
   clock: Clock;

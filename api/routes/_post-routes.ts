@@ -90,7 +90,7 @@ interface Dialect<One extends z.ZodType> {
   auth: readonly [AuthKind, ...AuthKind[]];
   /** One post with its thread. */
   one: One;
-  present(rows: readonly PostRow[]): z.input<One>;
+  present: (rows: readonly PostRow[]) => z.input<One>;
 }
 
 /** What both dialects have. */
@@ -174,7 +174,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     answer: z.strictObject({ id: z.string(), state: State }),
     async handle(call) {
       const { state } = await postOf(call.actors, call.principal.orgId, idOf(call)).setStatus(call.body);
-      return { id: idOf(call), state: state as z.output<typeof State> };
+      return { id: idOf(call), state: State.parse(state) };
     },
     present: (changed) => changed,
   }),

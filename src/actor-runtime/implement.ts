@@ -12,12 +12,12 @@ export interface Turn<M extends Methods, S, Memory, Needs> {
   state: S;
   /** Rebuilt from rows on activation, and after a turn that threw. */
   readonly memory: Memory;
-  remind(name: string, due: Date, hint?: Hint): Promise<void>;
-  forget(name: string): Promise<void>;
+  readonly remind: (name: string, due: Date, hint?: Hint) => Promise<void>;
+  readonly forget: (name: string) => Promise<void>;
   /** Another actor's reminder; for work beside the turn, too. A lost one is a delay: the reconciler finds the row. */
-  remindOther(contract: ActorContract, id: string, name: string, due: Date, hint?: Hint): Promise<void>;
+  readonly remindOther: (contract: ActorContract, id: string, name: string, due: Date, hint?: Hint) => Promise<void>;
   /** Starts when the turn has ended well; has no state and reports through `self`, in a new turn. */
-  beside(work: (self: Caller<M>) => Promise<void>): void;
+  readonly beside: (work: (self: Caller<M>) => Promise<void>) => void;
 }
 
 /** `owner`: reminders due at one instant are dealt round robin over owners. */

@@ -18,12 +18,13 @@ export function readDate(text: string): Date | undefined {
   const date = new Date(`${day}T${time.replace(',', '.').replace(/(\.\d{3})\d+$/, '$1')}${offset}`);
   return Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9_000 ? undefined : date;
 }
-const asDate = (text: string, check: z.core.$RefinementCtx<string>): Date => {
+/** Reads a date, or notes on the field that it is none. */
+function asDate(text: string, { issues }: { issues: z.core.$ZodRawIssue[] }): Date {
   const date = readDate(text);
   if (date) return date;
-  check.issues.push({ code: 'custom', message: 'is not a date of ISO 8601', input: text });
+  issues.push({ code: 'custom', message: 'is not a date of ISO 8601', input: text });
   return z.NEVER;
-};
+}
 export const DateText = z.string().max(100).transform(asDate);
 
 export const Content = z.string().max(100_000);
@@ -62,7 +63,7 @@ const Element = z.strictObject({
 export const CreateBody = z
   .strictObject({
     type: z.enum(['draft', 'schedule', 'now', 'update']),
-    date: z.string().max(100).nullish().transform((text, check) => (text ? asDate(text, check as never) : undefined)),
+    date: z.string().max(100).nullish().transform((text, check) => (text ? asDate(text, check) : undefined)),
     shortLink: z.boolean().nullish(),
     tags: Tags,
     posts: z.array(Element).min(1).max(100),

@@ -54,7 +54,7 @@ export function compose(body: CreateBody, known: Known): Composed {
 
     const rules = known.rules(card);
     rules.checkSettings(element.settings, `${at}.settings`);
-    const items = element.value.map(({ content, image }) => ({ content, media: image as PostMedia[] }));
+    const items = element.value.map(({ content, image }) => ({ content, media: image }));
     const rootId = element.value[0]!.id;
     const root = rootId === undefined ? undefined : known.existing.get(rootId);
     const queued = body.type === 'schedule' || body.type === 'now' || (body.type === 'update' && root?.state !== 'DRAFT');
@@ -70,8 +70,8 @@ export function compose(body: CreateBody, known: Known): Composed {
       composed.edits.push({
         postId: post.id,
         change: {
-          content: items[0]!.content, media: items[0]!.media as PostMedia[], settings: { values: typedSettings(settings, card!.providerId), merge: false },
-          thread: value.slice(1).map(({ content, id, delay }, index) => ({ id: id !== undefined && known.existing.get(id)?.rootPostId === post.id ? id : newId(), content, media: items[index + 1]!.media as PostMedia[], delayMinutes: delay })),
+          content: items[0]!.content, media: items[0]!.media, settings: { values: typedSettings(settings, card!.providerId), merge: false },
+          thread: value.slice(1).map(({ content, id, delay }, index) => ({ id: id !== undefined && known.existing.get(id)?.rootPostId === post.id ? id : newId(), content, media: items[index + 1]!.media, delayMinutes: delay })),
           ...(group !== undefined && { group }),
           ...(body.tags.length > 0 && { tagIds: known.tagIds }),
           ...(body.type === 'now' ? { publishDate: known.now } : body.date && { publishDate: body.date }),
@@ -87,7 +87,7 @@ export function compose(body: CreateBody, known: Known): Composed {
         id: ids[index]!, channelId, group,
         ...(index > 0 && { parentId: ids[index - 1]!, rootId: ids[0]! }),
         state: body.type === 'draft' ? 'DRAFT' : 'QUEUE',
-        content: items[index]!.content, media: items[index]!.media as PostMedia[], settings: typedSettings(settings, providerId),
+        content: items[index]!.content, media: items[index]!.media, settings: typedSettings(settings, providerId),
         delayMinutes: delay, publishDate: body.type === 'now' ? null : (body.date ?? known.now),
         ...(body.inter !== undefined && { intervalInDays: body.inter }),
         tagIds: known.tagIds, creationMethod: body.creationMethod === 'CLI' ? 'CLI' : 'API',

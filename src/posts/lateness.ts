@@ -36,11 +36,12 @@ export function openLateness({ sql, clock, incarnation, log }: { sql: Sql; clock
   }
   const write = (counted: { at: Date; counts: number[] } | undefined): Promise<void> =>
     (writing = writing.then(async () => {
-      if (!counted) return;
+      if (!counted) return undefined;
       await sql`
         insert into lateness as l (minute, incarnation, buckets) values (${counted.at}, ${incarnation}, ${counted.counts})
         on conflict (minute, incarnation) do update set buckets = (select array_agg(coalesce(a, 0) + coalesce(b, 0) order by n) from unnest(l.buckets, excluded.buckets) with ordinality as t (a, b, n))`;
       await sql`delete from lateness where incarnation = ${incarnation} and minute < now() - interval '2 hours'`;
+      return undefined;
     }).catch((error: unknown) => log.warn({ err: error }, 'lateness could not be written')));
 
   const timer = setInterval(() => void write(take()), 5_000);

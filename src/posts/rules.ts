@@ -58,8 +58,8 @@ export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | '
     settlement(taken, { state: 'ERROR', errorKind, error, failed: true, kind: 'failed', message: error, data: { errorKind }, topic: 'post.failed', payload: { channelId, errorKind, error, attempts, retryable } });
   const undecided = (error: string) =>
     settlement(taken, { state: 'ERROR', detail: 'unconfirmed', errorKind: 'unconfirmed', error, failed: true, kind: 'failed', message: error, topic: 'post.unconfirmed', payload: { channelId, error } });
-  const again = (errorKind: string, error: string, dueInMs: number, data: Settlement['data'] = null) =>
-    settlement(taken, { detail: 'retrying', errorKind, error, dueInMs, failed: true, kind: errorKind === 'rate_limited' ? 'rate_limited' : 'retry_planned', message: error, data: { ...(data as object), inMs: dueInMs }, topic: 'post.retrying', payload: { channelId, errorKind, error, attempt: attempts, inMs: dueInMs } });
+  const again = (errorKind: string, error: string, dueInMs: number) =>
+    settlement(taken, { detail: 'retrying', errorKind, error, dueInMs, failed: true, kind: errorKind === 'rate_limited' ? 'rate_limited' : 'retry_planned', message: error, data: { inMs: dueInMs }, topic: 'post.retrying', payload: { channelId, errorKind, error, attempt: attempts, inMs: dueInMs } });
 
   switch (outcome.kind) {
     case 'published':

@@ -38,6 +38,15 @@ type Failure = Extract<Outcome, { mediaFault?: boolean }>;
 const failure = (error: unknown): Failure | undefined =>
   error instanceof ProviderError ? { kind: error.failure, message: clean(error.message), retryAfterMs: error.retryAfterMs } : undefined;
 
+const postOf = (taken: Taken, files: readonly Media[]) => ({ id: taken.postId, text: htmlToText(taken.content), media: files });
+const settingsOf = (taken: Taken) => ({ ...taken.channel.settings, ...taken.settings });
+function released(answer: unknown): Outcome {
+  const release = Release.safeParse(answer);
+  if (!release.success) return { kind: 'lost', message: 'The network answered something that cannot be read' };
+  const { id, url, saved } = release.data;
+  return { kind: 'published', release: { id: clean(id), url: clean(url), ...(saved !== undefined && { saved: cleanJson(saved) }) } };
+}
+
 /** Sends what was taken, beside the turns. Every wait of it is bounded. */
 export function openSender(needs: Needs): Sender {
   const { sql, clock, channels, media, beat, log, callMs = CALL_MS } = needs;
@@ -46,28 +55,32 @@ export function openSender(needs: Needs): Sender {
   let closed = false;
 
   // Slots of posts that wait for their turn are prolonged, so that a long queue is not taken for a dead host.
-  const renewal = setInterval(() => {
-    const old = [...works].filter(({ stage, heldSince }) => stage === 'preparing' && clock.monotonic() - heldSince > RENEW_MS);
+  async function prolong(): Promise<void> {
     const since = clock.monotonic();
-    renew(sql, old.map(({ taken }) => taken), HOLD_MS).then(
-      () => { for (const work of old) work.heldSince = since; },
-      (error: unknown) => log.warn({ err: error, slots: old.length }, 'slots could not be prolonged'),
-    );
-  }, RENEW_MS / 3);
+    const old = [...works].filter(({ stage, heldSince }) => stage === 'preparing' && since - heldSince > RENEW_MS);
+    try {
+      await renew(sql, old.map(({ taken }) => taken), HOLD_MS);
+      for (const work of old) work.heldSince = since;
+    } catch (error) {
+      log.warn({ err: error, slots: old.length }, 'slots could not be prolonged');
+    }
+  }
+  const renewal = setInterval(() => void prolong(), RENEW_MS / 3);
   renewal.unref();
 
   /** Ends with `lost` when the network takes longer than one publish may last. */
   async function inTime<T>(call: Promise<T>): Promise<T> {
     const late = new AbortController();
     try {
-      return await Promise.race([call, clock.sleep(callMs, late.signal).then(() => { throw new ProviderError('lost', `No answer within ${Math.round(callMs / 1000)} s`); })]);
+      return await Promise.race([call, tooLate(late.signal)]);
     } finally {
       late.abort();
     }
   }
-
-  const postOf = (taken: Taken, files: readonly Media[]) => ({ id: taken.postId, text: htmlToText(taken.content), media: files });
-  const settingsOf = (taken: Taken) => ({ ...taken.channel.settings, ...taken.settings });
+  async function tooLate(signal: AbortSignal): Promise<never> {
+    await clock.sleep(callMs, signal);
+    throw new ProviderError('lost', `No answer within ${Math.round(callMs / 1000)} s`);
+  }
 
   async function prepare(taken: Taken): Promise<{ connected: Connected; files: readonly Media[] } | Outcome> {
     let connected: Connected;
@@ -119,12 +132,6 @@ export function openSender(needs: Needs): Sender {
     } finally {
       leave();
     }
-  }
-  function released(answer: unknown): Outcome {
-    const release = Release.safeParse(answer);
-    if (!release.success) return { kind: 'lost', message: 'The network answered something that cannot be read' };
-    const { id, url, saved } = release.data;
-    return { kind: 'published', release: { id: clean(id), url: clean(url), ...(saved !== undefined && { saved: cleanJson(saved) }) } };
   }
 
   return {

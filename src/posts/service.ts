@@ -118,6 +118,13 @@ const REFUSALS: Record<Exclude<changes.Verdict, 'done' | 'unjudged'>, () => AppE
   too_old: () => new AppError('date_in_past', 'The date is more than a day ago', { errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }] }),
 };
 
+/** What a change has made, or why it was refused. */
+function done({ verdict, state, publishDate }: changes.Changed): Changed {
+  if (verdict === 'done') return { state: state ?? '', publishDate: publishDate ?? new Date(0) };
+  throw verdict === 'unjudged' ? new Error('A post was scheduled without being judged') : REFUSALS[verdict]();
+}
+const same = (a: PostMedia, b: PostMedia) => a.path === b.path && a.id === b.id;
+
 /** The room of posts: admission, publishing on time and once, changes, lists. */
 export function openPosts({ sql, clock, nudges, channels, media, incarnation, beat, log, options }: PostsOptions): Posts {
   const { horizonMs, inFlight, perLane = Math.max(8, Math.floor(inFlight / 4)), lateMs, callMs, drainMs = 8_000 } = options;
@@ -144,18 +151,12 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
     }
   }
   function tracked<T>(work: Promise<T>): Promise<T> {
-    writing.add(work);
-    const done = () => writing.delete(work);
-    work.then(done, done);
-    return work;
+    const watched = work.finally(() => writing.delete(watched));
+    writing.add(watched);
+    return watched;
   }
 
   const changing = (statement: Parameters<typeof changes.changing>[2], after?: Parameters<typeof changes.changing>[3]) => changes.changing(sql, { nudges, horizonMs }, statement, after);
-  function done({ verdict, state, publishDate }: changes.Changed): Changed {
-    if (verdict === 'done') return { state: state ?? '', publishDate: publishDate ?? new Date(0) };
-    throw verdict === 'unjudged' ? new Error('A post was scheduled without being judged') : REFUSALS[verdict]();
-  }
-
   async function get(orgId: string, postId: string): Promise<PostRow[]> {
     const rows = await read.getPost(sql, orgId, postId);
     if (!rows.some(({ id }) => id === postId)) throw notFound('Post not found');
@@ -171,8 +172,6 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
     const named = new Map(wishes.toReversed().map((wish) => [wish.name.normalize('NFC').toLowerCase(), { ...wish, name: wish.name.normalize('NFC'), id: newId() }])); // the first of two counts
     return named.size === 0 ? Promise.resolve([]) : read.ensureTags(sql, orgId, [...named.values()]);
   };
-  const same = (a: PostMedia, b: PostMedia) => a.path === b.path && a.id === b.id;
-
   /** Holds a thread as it is stored against the limits of its network. */
   async function judgeStored(orgId: string, postId: string): Promise<void> {
     const rows = await get(orgId, postId);
@@ -192,7 +191,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       const known = { cards: new Map(found.map((card) => [card.id, card])), existing: new Map(posts.map((post) => [post.id, post])), rules: rulesOf, tagIds: [], now };
       const composed = compose(body, known);
       for (const [n, { value }] of body.posts.entries())
-        for (const [index, { image }] of value.entries()) if (image.length > 0) await judgeMedia(orgId, image as PostMedia[], `posts.${n}.value.${index}.image`);
+        for (const [index, { image }] of value.entries()) if (image.length > 0) await media.judge(orgId, image, `posts.${n}.value.${index}.image`);
       if (body.tags.length === 0) return composed;
       return compose(body, { ...known, tagIds: await tagsOf(orgId, body.tags) });
     },
@@ -204,17 +203,17 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       const card = await cardOf(orgId, post.channelId);
       const rules = rulesOf(card);
       if (body.settings) rules.checkSettings(merge ? { ...post.settings, ...body.settings } : body.settings, 'settings');
-      const image = body.image as PostMedia[] | undefined;
+      const { image } = body;
       const ids = new Set(rows.map(({ id }) => id));
-      const thread = body.thread?.map(({ id, content, image: images, delay }) => ({ id: id !== undefined && id !== postId && ids.has(id) ? id : newId(), content, media: images as PostMedia[], delayMinutes: delay }));
+      const thread = body.thread?.map(({ id, content, image: images, delay }) => ({ id: id !== undefined && id !== postId && ids.has(id) ? id : newId(), content, media: images, delayMinutes: delay }));
       if (post.state === 'QUEUE') {
         const items = [{ content: body.content ?? post.content, media: image ?? post.media }, ...(thread ?? rows.filter(({ id, rootPostId }) => id !== postId && rootPostId === postId))];
         judgeContent(rules, card, items);
         if (body.publishDate) checkDate(body.publishDate, clock.now(), 'publishDate');
       }
       const fresh = image?.filter((one) => !post.media.some((old) => same(old, one))) ?? [];
-      if (fresh.length > 0) await judgeMedia(orgId, image!, 'image');
-      for (const [n, item] of (thread ?? []).entries()) if (item.media.length > 0) await judgeMedia(orgId, item.media, `thread.${n}.image`);
+      if (image && fresh.length > 0) await media.judge(orgId, image, 'image');
+      for (const [n, item] of (thread ?? []).entries()) if (item.media.length > 0) await media.judge(orgId, item.media, `thread.${n}.image`);
       return {
         ...(version !== undefined && { version }),
         ...(body.content !== undefined && { content: body.content }),
@@ -331,9 +330,6 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       await Promise.allSettled(writing);
       await clock.sleep(5); // who reports a result starts writing it now
     }
-  }
-  function judgeMedia(orgId: string, items: readonly PostMedia[], at: string): Promise<void> {
-    return media.judge(orgId, items, at);
   }
 }
 

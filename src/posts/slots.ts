@@ -4,7 +4,7 @@ const DAY = 1_440 * MINUTE;
 /** Milliseconds that the zone is ahead of UTC at an instant. */
 function offsetAt(instant: number, format: Intl.DateTimeFormat): number {
   const parts = Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
-  return Date.UTC(parts['year']!, parts['month']! - 1, parts['day']!, parts['hour']! % 24, parts['minute']!) - Math.floor(instant / MINUTE) * MINUTE;
+  return Date.UTC(parts['year'] ?? 0, (parts['month'] ?? 1) - 1, parts['day'], (parts['hour'] ?? 0) % 24, parts['minute']) - Math.floor(instant / MINUTE) * MINUTE;
 }
 
 /** The next posting time that no post has taken, within a year; undefined when all are taken. `minutes` count from midnight in the zone, ascending. */

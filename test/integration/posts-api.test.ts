@@ -219,6 +219,16 @@ describe('create', () => {
   });
 });
 
+test('editing by create needs the permission to update, reading and creating their own', async () => {
+  const id = await made();
+  const bob = await app.signUp();
+  await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${bob.userId}, 'viewer')`;
+  const viewer = bob.client;
+  viewer.headers = { showorg: ann.orgId };
+  expect((await viewer.get(`/posts/${id}`)).status).toBe(200);
+  for (const answer of [await viewer.post('/posts', schedule()), await viewer.put(`/posts/${id}`, {}), await viewer.delete(`/posts/${id}`), await viewer.put(`/posts/${id}/status`, { status: 'draft' })]) expect(answer.status).toBe(403);
+});
+
 describe('reading', () => {
   test('the public list has the keys of the interface and no others, settings as text [T8, T11, T18, S111]', async () => {
     const id = await made(schedule({ posts: [element(channel, '<p>listed</p>', { settings: { a: 1 } })] }));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError, systemClock } from '../../src/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
-import { admit, channelOf, newPost, openNetwork, type Network, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
+import { admit, channelOf, newPost, openNetwork, type Network, postOf, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
 
 let db: TestDatabase;
 let network: Network;
@@ -188,4 +188,40 @@ describe('failures', () => {
     await settled(db.sql, orgId);
     expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'ERROR', errorKind: 'network' });
   });
+});
+
+test('an edit or a deletion that was accepted is final, however close to the due time; one that was refused changed nothing', async () => {
+  await using _ = await start();
+  const { orgId, channelIds } = await seedOrg(db.sql, 30);
+  const due = soon(600);
+  const posts = channelIds.flatMap((channelId) => [0, 1].map(() => newPost(channelId, { content: 'before', publishDate: due })));
+  await Promise.all(posts.map((post) => admit(world, orgId, [post])));
+  const wishes = await Promise.all(posts.map(async ({ id }, n) => {
+    await systemClock.sleep(Math.max(0, due.getTime() - Date.now() - 40 + (n * 7) % 90));
+    const post = postOf(world, orgId, id);
+    const wish = n % 3 === 0 ? 'edit' : n % 3 === 1 ? 'cancel' : 'later';
+    const call = wish === 'edit' ? post.edit({ content: 'after' }) : wish === 'cancel' ? post.cancel({}) : post.setDate({ date: soon(3_600_000), action: 'update' });
+    const accepted = await call.then(() => true, (error: { code: string }) => {
+      expect(['conflict', 'already_published']).toContain(error.code);
+      return false;
+    });
+    return { id, wish, accepted };
+  }));
+  await settled(db.sql, orgId, { details: ['scheduled'] });
+  for (let n = 0; n < 50 && network.taken.length < wishes.filter(({ wish, accepted }) => wish === 'edit' || !accepted).length; n++) await systemClock.sleep(20);
+  for (const { id, wish, accepted } of wishes)
+    expect([wish, accepted, network.taken.filter(({ postId }) => postId === id).map(({ text }) => text)]).toEqual([wish, accepted, !accepted ? ['before'] : wish === 'edit' ? ['after'] : []]);
+});
+
+test('a post that is moved nearer, or away and back, goes out at its last date', async () => {
+  await using _ = await start();
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const post = newPost(channelId, { publishDate: soon(3_600_000) });
+  await admit(world, orgId, [post]);
+  const date = soon(500);
+  await postOf(world, orgId, post.id).setDate({ date: soon(100_000), action: 'schedule' });
+  await postOf(world, orgId, post.id).setDate({ date, action: 'schedule' });
+  await settled(db.sql, orgId);
+  expect(network.asked[0]!.at).toBeGreaterThanOrEqual(date.getTime());
+  expect(network.asked).toHaveLength(1);
 });

@@ -251,7 +251,6 @@ create index posts_group on posts (org_id, group_id);
 create index posts_thread on posts (root_post_id) where root_post_id is not null;
 create index posts_parent on posts (parent_post_id) where parent_post_id is not null;      -- opens the next item of a thread
 create index posts_unsettled on posts (look_up_at) where state = 'QUEUE' and detail in ('unconfirmed', 'processing');   -- reconciler: unfinished look-ups and polls
-create index posts_of_hosts on posts (incarnation) where state = 'QUEUE' and detail = 'publishing';                     -- reconciler: what a silent host had taken
 
 create table post_timeline (
   id bigint generated always as identity primary key,

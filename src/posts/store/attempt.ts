@@ -1,4 +1,4 @@
-import { groupCommit, type Json, type Sql } from '../../db/index.ts';
+import { groupCommit, type Sql } from '../../db/index.ts';
 import type { Attempt } from '../attempt.ts';
 
 const own = (sql: Sql, { orgId, postId, attempt, incarnation }: Attempt) =>
@@ -6,7 +6,7 @@ const own = (sql: Sql, { orgId, postId, attempt, incarnation }: Attempt) =>
 
 /** Writes what the adapter wants to find again. False: the attempt is not this host's any more, and must not go on. */
 export const saveHandle = async (sql: Sql, attempt: Attempt, value: unknown): Promise<boolean> =>
-  (await sql`update posts set saved = ${sql.json({ value } as Json)} where ${own(sql, attempt)} and detail = 'publishing' returning id`).length > 0;
+  (await sql`update posts set saved = ${JSON.stringify({ value })}::text::jsonb where ${own(sql, attempt)} and detail = 'publishing' returning id`).length > 0;
 
 /** Writes that the request is about to leave, for networks that cannot be asked afterwards. False where the attempt is stale. */
 export const markSent = groupCommit(async (sql: Sql, attempts: readonly Attempt[]): Promise<boolean[]> => {

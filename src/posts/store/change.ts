@@ -1,4 +1,4 @@
-import type { Database, Json, Sql } from '../../db/index.ts';
+import type { Database, Sql } from '../../db/index.ts';
 import type { PostMedia } from '../input.ts';
 import type { Nudges } from '../ports.ts';
 
@@ -81,12 +81,12 @@ export const edit = (target: Target, change: Change) => (sql: Sql, horizonMs: nu
     ), changed as (
       update posts p set
         content = case when p.id = ${postId} then coalesce(${change.content ?? null}::text, p.content) else p.content end,
-        media = case when p.id = ${postId} then coalesce(${change.media ? sql.json(change.media as unknown as Json) : null}::jsonb, p.media) else p.media end,
-        settings = case when p.id = ${postId} and ${has('settings')} then case when ${change.settings?.merge ?? false} then p.settings else '{}' end || ${sql.json((change.settings?.values ?? {}) as Json)}::jsonb else p.settings end,
+        media = case when p.id = ${postId} then coalesce(${change.media ? JSON.stringify(change.media) : null}::text::jsonb, p.media) else p.media end,
+        settings = case when p.id = ${postId} and ${has('settings')} then case when ${change.settings?.merge ?? false} then p.settings else '{}' end || ${JSON.stringify(change.settings?.values ?? {})}::text::jsonb else p.settings end,
         title = case when p.id = ${postId} and ${has('title')} then ${change.title ?? null}::text else p.title end,
         description = case when p.id = ${postId} and ${has('description')} then ${change.description ?? null}::text else p.description end,
         group_id = coalesce(${change.group ?? null}::text, p.group_id),
-        tag_ids = coalesce(${(change.tagIds ?? null) as string[] | null}::uuid[], p.tag_ids),
+        tag_ids = coalesce(${change.tagIds ? [...change.tagIds] : null}::uuid[], p.tag_ids),
         publish_date = coalesce(${change.publishDate ?? null}::timestamptz, p.publish_date),
         state = s.state,
         detail = case

@@ -65,12 +65,12 @@ export async function timeline(sql: Sql, orgId: string, postId: string): Promise
 export interface Card { id: string; name: string; providerId: string; providerVersion: string; disabled: boolean; refreshNeeded: boolean }
 export const cards = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Card[]> => sql<Card[]>`
   select id, name, provider_id as "providerId", provider_version as "providerVersion", disabled, refresh_needed as "refreshNeeded"
-  from channels where org_id = ${orgId} and id = any(${ids as string[]}::uuid[]) and deleted_at is null`;
+  from channels where org_id = ${orgId} and id = any(${[...ids]}::uuid[]) and deleted_at is null`;
 
 /** Posts of the org that a body names. */
 export interface Existing { id: string; channelId: string; rootPostId: string | null; state: string; detail: string | null }
 export const existing = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
-  select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail from posts where org_id = ${orgId} and id = any(${ids as string[]}::uuid[]) and deleted_at is null`;
+  select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail from posts where org_id = ${orgId} and id = any(${[...ids]}::uuid[]) and deleted_at is null`;
 
 /** The tags of these names, made where they are missing. Answers ids in the order of the names. */
 export async function ensureTags(sql: Sql, orgId: string, tags: readonly { id: string; name: string; color?: string | undefined }[]): Promise<string[]> {
