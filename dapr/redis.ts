@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import type { Environment } from './install/index.ts';
 import { type Running, startProcess, waitUntil } from './processes.ts';
 
-export const NO_REDIS = 'The cluster needs Redis for its bus: set REDIS_URL, or install redis-server (Debian: apt-get install redis-server, macOS: brew install redis).';
+const NO_REDIS = 'The cluster needs Redis for its bus: set REDIS_URL, or install redis-server (Debian: apt-get install redis-server, macOS: brew install redis).';
 
 const answersPing = (port: number) =>
   new Promise<boolean>((done) => {

@@ -1,3 +1,3 @@
-export { cacheFolder, findDapr, type Found } from './find.ts';
-export { installDapr, type InstallOptions } from './install.ts';
+export { findDapr } from './find.ts';
+export { installDapr } from './install.ts';
 export { DAPR_VERSION, type DaprPrograms, type Environment, type Say } from './version.ts';

@@ -15,7 +15,7 @@ export interface InstallOptions {
   /** The ways to make what is not there, in order. */
   ways?: readonly Way[];
 }
-export type Way = 'release' | 'build';
+type Way = 'release' | 'build';
 
 const MAKING = '.making-';
 const NO_WAY =

@@ -9,7 +9,7 @@ import { run } from './run.ts';
 import { DAPR_VERSION, type Environment, type Program, PROGRAMS, type Say } from './version.ts';
 
 /** The project's own release page; one archive per program and platform, each with its checksum beside it. */
-export const RELEASES = `https://github.com/dapr/dapr/releases/download/v${DAPR_VERSION}`;
+const RELEASES = `https://github.com/dapr/dapr/releases/download/v${DAPR_VERSION}`;
 
 const OS: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'darwin', win32: 'windows' };
 const ARCH: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64', arm: 'arm' };

@@ -14,7 +14,7 @@ const RETRY_MS = 500;
 export const API_TOKEN = 'token-of-the-sidecar';
 export const APP_TOKEN = 'token-of-the-app';
 
-export const quietLog: RuntimeLog = { debug() {}, info() {}, warn() {}, error() {} };
+const quietLog: RuntimeLog = { debug() {}, info() {}, warn() {}, error() {} };
 /** `ROOKERY_TEST_LOG=1` shows what the runtime says. */
 export const testLog: RuntimeLog = process.env['ROOKERY_TEST_LOG']
   ? (Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, (detail: object, message: string) => void process.stderr.write(`${new Date().toISOString()} ${level} ${message} ${JSON.stringify(detail, (_key, value: unknown) => (value instanceof Error ? value.cause instanceof Error ? `${value.stack} ${value.cause.stack}` : value.stack : value))}\n`)])) as unknown as RuntimeLog)
@@ -71,7 +71,7 @@ export async function startDaprCaller(dapr: DaprCluster, sql: Database, implemen
 }
 
 /** A call whose socket is destroyed once it is surely waiting. */
-export async function abandonCall(httpPort: number, { type, id }: { type: string; id: string }, method: string, input: unknown, afterMs = 200): Promise<void> {
+async function abandonCall(httpPort: number, { type, id }: { type: string; id: string }, method: string, input: unknown, afterMs = 200): Promise<void> {
   const agent = new Agent();
   const asked = request({
     host: '127.0.0.1', port: httpPort, method: 'POST', agent, path: `/v1.0/actors/${escapeName(type)}/${escapeName(id)}/method/${escapeName(method)}`,

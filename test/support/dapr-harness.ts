@@ -8,7 +8,7 @@ import {
 } from '../../dapr/processes.ts';
 
 const programs = await findDapr();
-export const MISSING = 'Dapr 1.18.3 is not on this machine (npm run dapr:install)';
+const MISSING = 'Dapr 1.18.3 is not on this machine (npm run dapr:install)';
 
 /** `describe` where the Dapr programs are; elsewhere its cases are skipped under a name that says why, or fail when DAPR_REQUIRED=1. */
 export function describeDapr(name: string, cases: () => void): void {

@@ -1,8 +1,8 @@
 import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js';
 import { Agent, createServer, type IncomingHttpHeaders, request, type ServerResponse } from 'node:http';
 
-export interface Asked { method: string; path: string; headers: IncomingHttpHeaders; body: string; response: ServerResponse; cut: boolean }
-export interface Reply { status?: number; headers?: Record<string, string>; body?: string }
+interface Asked { method: string; path: string; headers: IncomingHttpHeaders; body: string; response: ServerResponse; cut: boolean }
+interface Reply { status?: number; headers?: Record<string, string>; body?: string }
 /** What the fake answers; undefined leaves the request open, `'cut'` closes its socket. */
 export type Answerer = (asked: Asked) => Reply | 'cut' | undefined | Promise<Reply | 'cut' | undefined>;
 

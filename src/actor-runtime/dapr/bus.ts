@@ -7,7 +7,7 @@ import { encode } from './wire.ts';
 /** The component in `components/bus.yaml`. */
 const COMPONENT = 'bus';
 /** Where a message goes whose handler failed at every try of `dapr/resiliency.yaml`. */
-export const DEAD = 'dead';
+const DEAD = 'dead';
 const LANE = ' bus';
 const BULK = 200;
 

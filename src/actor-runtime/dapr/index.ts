@@ -1,2 +1,2 @@
 export { type DaprEngine, type DaprEngineOptions, openDaprEngine } from './engine.ts';
-export { checkProbe, PROBE, type Probe } from './probe.ts';
+export { checkProbe } from './probe.ts';

@@ -3,7 +3,7 @@ export const PROBE = { intervalMs: 1_000, timeoutMs: 900, threshold: 3 } as cons
 export interface Probe { intervalMs: number; threshold: number }
 
 /** A host whose health has turned loses its types after this time at the earliest: a turn that began before must have ended by then. */
-export const probeWindowMs = ({ intervalMs, threshold }: Probe): number => (threshold - 1) * intervalMs;
+const probeWindowMs = ({ intervalMs, threshold }: Probe): number => (threshold - 1) * intervalMs;
 
 /** Refuses settings under which a drain would cut running turns (`turn limit ≤ (threshold − 1) × interval`). */
 export function checkProbe(probe: Probe, turnMs: number): void {

@@ -9,7 +9,7 @@ import { COMMAND_HEADER, decode, decodeFreight, encode, ERROR_HEADER, ID_HEADER,
 /** Daprd keeps idle connections for 90 s; a server that closes earlier makes it meet closing sockets. */
 const KEEP_ALIVE_MS = 95_000;
 const HEADERS_MS = 100_000;
-export const MAX_BODY = 16 * 1024 * 1024;
+const MAX_BODY = 16 * 1024 * 1024;
 /** A round waits for this answer, and a turn that daprd has cut may still run: after this it is answered anyway. */
 const DEACTIVATE_MS = 500;
 

@@ -7,7 +7,7 @@ const CONNECTIONS = 64;
 const WAITING = 10_000;
 
 export interface Answer { status: number; headers: IncomingHttpHeaders; text: string }
-export interface Ask { method: 'GET' | 'POST'; path: string; body?: string; headers?: Record<string, string> }
+interface Ask { method: 'GET' | 'POST'; path: string; body?: string; headers?: Record<string, string> }
 
 /** The daprd of this process over HTTP. Requests are never aborted: a caller that leaves lets two turns of one actor run at once in daprd. */
 export interface Sidecar {
