@@ -29,7 +29,7 @@ const loseFirst = (took: boolean) => {
 
 describe.each(['key', 'two-phase', 'own-id', 'read-back'] as const)('a lost answer on a network of class %s', (once) => {
   test('is found there and not sent again', async () => {
-    await using _ = await start();
+    await using _running = await start();
     network.once = once;
     loseFirst(true);
     const { orgId, channelId } = await seedOrg(db.sql);
@@ -42,7 +42,7 @@ describe.each(['key', 'two-phase', 'own-id', 'read-back'] as const)('a lost answ
   });
 
   test('is sent again once it is surely not there', async () => {
-    await using _ = await start();
+    await using _running = await start();
     network.once = once;
     if (once === 'two-phase' || once === 'read-back') network.settlesWithinMs = 1_500;
     loseFirst(false);
@@ -58,7 +58,7 @@ describe.each(['key', 'two-phase', 'own-id', 'read-back'] as const)('a lost answ
 });
 
 test('absent is not believed before the network has settled', async () => {
-  await using _ = await start();
+  await using _running = await start();
   network.settlesWithinMs = 2_000;
   let calls = 0;
   network.behave = async (_post, _sent, accept) => {
@@ -76,7 +76,7 @@ test('absent is not believed before the network has settled', async () => {
 });
 
 test('a network that cannot be asked: a person decides, and a second send needs to be confirmed', async () => {
-  await using _ = await start();
+  await using _running = await start();
   network.once = 'at-most-once';
   loseFirst(true);
   const { orgId, channelId } = await seedOrg(db.sql);
@@ -97,7 +97,7 @@ test('a network that cannot be asked: a person decides, and a second send needs 
 });
 
 test('a person names the post on the network: published, the slot is free and the thread goes on', async () => {
-  await using _ = await start();
+  await using _running = await start();
   network.find = async () => { throw new ProviderError('unavailable', 'down'); };
   loseFirst(false);
   const { orgId, channelId } = await seedOrg(db.sql);
@@ -119,7 +119,7 @@ test('a person names the post on the network: published, the slot is free and th
 });
 
 test('what the adapter saved is there on the next attempt', async () => {
-  await using _ = await start();
+  await using _running = await start();
   network.once = 'own-id';
   const seen: unknown[] = [];
   network.behave = async (_post, { handle }, accept) => {
@@ -135,7 +135,7 @@ test('what the adapter saved is there on the next attempt', async () => {
 });
 
 test('a post that the network still works on is polled and frees the channel', async () => {
-  await using _ = await start();
+  await using _running = await start();
   let polls = 0;
   network.behave = async (post, _sent, accept) => (post.text === 'film' ? { processingMs: 1_000 } : accept());
   network.find = async (post) => (polls++ === 0 ? { id: `r-${post.id}`, url: 'https://fake.example/film' } : undefined);
@@ -153,7 +153,7 @@ test('a post that the network still works on is polled and frees the channel', a
 
 describe('threads', () => {
   test('each item goes out as an answer to the ones before it, after its delay', async () => {
-    await using _ = await start();
+    await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const root = newPost(channelId, { content: 'one' });
     const two = newPost(channelId, { content: 'two', group: root.group, rootId: root.id, parentId: root.id });
@@ -172,7 +172,7 @@ describe('threads', () => {
   });
 
   test('when an item fails, those behind it fail too, and a retry takes them along', async () => {
-    await using _ = await start();
+    await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const root = newPost(channelId, { content: 'one' });
     const two = newPost(channelId, { content: 'two', group: root.group, rootId: root.id, parentId: root.id });

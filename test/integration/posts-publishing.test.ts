@@ -20,7 +20,7 @@ async function start(options: Parameters<typeof startPublisher>[0]['options'] = 
 const soon = (ms: number) => systemClock.in(ms);
 
 test('a post that is due goes out, with its facts in one commit [PO2, PO3, PO4]', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   const post = newPost(channelId, { publishDate: soon(300), content: '<p>Hi &amp; <a href="https://a.example/x">there</a></p>', settings: { who: 'all' } });
   await admit(world, orgId, [post]);
@@ -37,7 +37,7 @@ test('a post that is due goes out, with its facts in one commit [PO2, PO3, PO4]'
 });
 
 test('a wave on many channels: each in order, none early, one in flight per channel, each once', async () => {
-  await using _ = await start();
+  await using _running = await start();
   network.latencyMs = 5;
   const orgs = await Promise.all([seedOrg(db.sql, 20), seedOrg(db.sql, 5)]);
   const due = soon(800);
@@ -54,7 +54,7 @@ test('a wave on many channels: each in order, none early, one in flight per chan
 });
 
 test('a repeated admit inserts nothing twice, and a foreign channel stores nothing at all [GN2]', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   const other = await seedOrg(db.sql);
   const posts = [newPost(channelId, { state: 'DRAFT' }), newPost(channelId, { state: 'DRAFT' })];
@@ -67,7 +67,7 @@ test('a repeated admit inserts nothing twice, and a foreign channel stores nothi
 });
 
 test('creates of one batch are admitted each on its own: a bad one fails alone', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   const answers = await Promise.allSettled([admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })]), admit(world, orgId, [newPost(newId())]), admit(world, orgId, [newPost(channelId, { state: 'DRAFT', id: 'no-uuid' })])]);
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
@@ -75,7 +75,7 @@ test('creates of one batch are admitted each on its own: a bad one fails alone',
 });
 
 test('the idempotency key is settled in the commit of the create, and a lost claim stores nothing', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   const claim = newId();
   await db.sql`insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until) values (${orgId}, 'POST /posts', 'k', '\\x00', ${claim}, now() + interval '1 minute')`;
@@ -91,7 +91,7 @@ test('the idempotency key is settled in the commit of the create, and a lost cla
 });
 
 test('a second nudge of a channel at work finds the slot taken', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   network.latencyMs = 150;
   await admit(world, orgId, [newPost(channelId), newPost(channelId)]);
@@ -107,7 +107,7 @@ describe('failures', () => {
   };
 
   test.each([['rejected', 'validation'], ['unsupported', 'unsupported'], ['exhausted', 'billing_required']] as const)('%s is final: ERROR with %s, and the next post goes on', async (failure, errorKind) => {
-    await using _ = await start();
+    await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const [bad, good] = [newPost(channelId, { content: 'bad' }), newPost(channelId)];
     network.behave = async (post, _sent, accept) => (post.text === 'bad' ? failing(failure)() : accept());
@@ -120,7 +120,7 @@ describe('failures', () => {
   });
 
   test('what may be repeated is sent again after the time that the network asked for, and frees the channel meanwhile', async () => {
-    await using _ = await start();
+    await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const [late, other] = [newPost(channelId, { content: 'late' }), newPost(channelId, { content: 'other' })];
     let refused = 0;
@@ -135,7 +135,7 @@ describe('failures', () => {
   });
 
   test('a refused login pauses the posts of the channel and keeps them', async () => {
-    await using _ = await start();
+    await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     network.behave = failing('reauthorize');
     const posts = [newPost(channelId), newPost(channelId, { publishDate: soon(60_000) })];
@@ -149,7 +149,7 @@ describe('failures', () => {
   });
 
   test('a network that answers garbage, or an adapter that breaks, is a lost answer', async () => {
-    await using _ = await start();
+    await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     network.behave = async (post, _sent, accept) => {
       accept();
@@ -164,7 +164,7 @@ describe('failures', () => {
   });
 
   test('a network that never answers holds its own channel only, and is looked up', async () => {
-    await using _ = await start({ callMs: 400 });
+    await using _running = await start({ callMs: 400 });
     const { orgId, channelIds: [slow, quick] } = await seedOrg(db.sql, 2);
     network.behave = async (_post, sent, accept) => {
       const release = accept();
@@ -179,7 +179,7 @@ describe('failures', () => {
   });
 
   test('gives up after the last retry', async () => {
-    await using _ = await start();
+    await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const post = newPost(channelId, { publishDate: soon(400) });
     network.behave = failing('unavailable');
@@ -191,7 +191,7 @@ describe('failures', () => {
 });
 
 test('an edit or a deletion that was accepted is final, however close to the due time; one that was refused changed nothing', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelIds } = await seedOrg(db.sql, 30);
   const due = soon(600);
   const posts = channelIds.flatMap((channelId) => [0, 1].map(() => newPost(channelId, { content: 'before', publishDate: due })));
@@ -214,7 +214,7 @@ test('an edit or a deletion that was accepted is final, however close to the due
 });
 
 test('a post that is moved nearer, or away and back, goes out at its last date', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   const post = newPost(channelId, { publishDate: soon(3_600_000) });
   await admit(world, orgId, [post]);
@@ -224,4 +224,22 @@ test('a post that is moved nearer, or away and back, goes out at its last date',
   await settled(db.sql, orgId);
   expect(network.asked[0]!.at).toBeGreaterThanOrEqual(date.getTime());
   expect(network.asked).toHaveLength(1);
+});
+
+test('a post that is stored while the channel is being looked at is never forgotten', async () => {
+  await using _running = await start();
+  const { orgId, channelId } = await seedOrg(db.sql);
+  await admit(world, orgId, [newPost(channelId, { publishDate: soon(3_600_000) })]); // what the look finds first
+  const id = newId();
+  let looking: ReturnType<typeof world.posts.takeNext> | undefined;
+  await db.sql.begin(async (tx) => {
+    await tx`update channels set moves = moves + 1, next_due_at = least(next_due_at, now() + interval '20 s') where id = ${channelId}`;
+    await tx`insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at) values (${id}, ${orgId}, ${channelId}, 'g', 'QUEUE', 'scheduled', 'x', now() + interval '20 s', now() + interval '20 s')`;
+    looking = world.posts.takeNext(orgId, channelId); // its snapshot does not show the post; it waits for the channel's row
+    await systemClock.sleep(200);
+  });
+  const next = await looking!;
+  expect(next.kind === 'early' && next.missingMs).toBeLessThanOrEqual(20_000);
+  const [row] = await db.sql`select next_due_at < now() + interval '21 s' as near from channels where id = ${channelId}`;
+  expect(row).toEqual({ near: true });
 });

@@ -40,7 +40,7 @@ async function abandoned(ageMs: number) {
 }
 
 test('the slot of a host that has been silent for five seconds is taken over, and the post looked up', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelId, post, other } = await abandoned(6_000);
   network.taken.push({ channelId, postId: post.id, text: '' }); // it had gone out
   expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 1 });
@@ -51,14 +51,14 @@ test('the slot of a host that has been silent for five seconds is taken over, an
 });
 
 test('a host that was silent for less keeps its slot', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { post } = await abandoned(3_000);
   expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0 });
   expect(await stateOf(sql(), post.id)).toMatchObject({ detail: 'publishing' });
 });
 
 test('the writes of a host that was replaced are refused', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelId, post, other } = await abandoned(6_000);
   network.settlesWithinMs = 60_000;
   await world.reconciler.sweep();
@@ -68,7 +68,7 @@ test('the writes of a host that was replaced are refused', async () => {
 });
 
 test('a slot past its deadline is taken over though its host lives; an unconfirmed post keeps its channel no longer than that', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelId, post, other } = await abandoned(0);
   const next = newPost(channelId);
   await admit(world, orgId, [next]);
@@ -85,7 +85,7 @@ test('a slot past its deadline is taken over though its host lives; an unconfirm
 });
 
 test('a network that cannot be asked: what was taken and never sent is sent, what may have left waits for a person', async () => {
-  await using _ = await start();
+  await using _running = await start();
   network.once = 'at-most-once';
   const waiting = await abandoned(6_000);
   const calling = await abandoned(6_000);
@@ -100,7 +100,7 @@ test('a network that cannot be asked: what was taken and never sent is sent, wha
 });
 
 test('a channel whose reminder was lost is woken five seconds after its due time', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelIds } = await seedOrg(sql(), 30);
   const posts = channelIds.map(draft);
   await Promise.all(posts.map((post) => admit(world, orgId, [post])));
@@ -117,7 +117,7 @@ test('a channel whose reminder was lost is woken five seconds after its due time
 });
 
 test('a reminder is registered when its time comes within the horizon, not before, and once', async () => {
-  await using _ = await start({ horizonMs: 10_000 });
+  await using _running = await start({ horizonMs: 10_000 });
   const { orgId, channelId } = await seedOrg(sql());
   await admit(world, orgId, [newPost(channelId, { publishDate: systemClock.in(20_000) })]);
   const reminders = () => sql()`select name from actor_reminders where id = ${tenantKey(orgId, channelId)}`;
@@ -131,7 +131,7 @@ test('a reminder is registered when its time comes within the horizon, not befor
 });
 
 test('a look-up whose reminder was lost is asked again', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelId, post } = await abandoned(0);
   network.taken.push({ channelId, postId: post.id, text: '' });
   await sql()`update posts set detail = 'unconfirmed', look_up_at = now() - interval '6 s' where id = ${post.id}`;
@@ -141,7 +141,7 @@ test('a look-up whose reminder was lost is asked again', async () => {
 });
 
 test('only one process sweeps', async () => {
-  await using _ = await start();
+  await using _running = await start();
   await sql()`insert into leases (name, holder, expires_at) values ('reconciler', 'another', now() + interval '1 minute')`;
   expect(await world.reconciler.sweep()).toBeUndefined();
   await sql()`update leases set expires_at = now()`;
@@ -149,7 +149,7 @@ test('only one process sweeps', async () => {
 });
 
 test('no call is made by a host whose own beat is older than four seconds: it hands back', async () => {
-  await using _ = await start();
+  await using _running = await start();
   const { orgId, channelId } = await seedOrg(sql());
   const { lastBeatAgeMs } = world.engine;
   Object.assign(world.engine, { lastBeatAgeMs: () => 4_001 });
@@ -166,7 +166,7 @@ test('no call is made by a host whose own beat is older than four seconds: it ha
 });
 
 test('on the way out: what waits is handed back, what is being sent gets its time, the rest is unconfirmed', async () => {
-  await using _ = await start({ inFlight: 2, perLane: 2, drainMs: 400 });
+  await using _running = await start({ inFlight: 2, perLane: 2, drainMs: 400 });
   const { orgId, channelIds } = await seedOrg(sql(), 4);
   const posts = channelIds.map((channelId, n) => newPost(channelId, { content: n === 0 ? 'quick' : `slow ${n}` }));
   network.behave = async (post, _sent, accept) => {
