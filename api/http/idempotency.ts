@@ -10,7 +10,7 @@ const KEPT_FAILURES = new Set([400, 404, 409, 410]);
 export interface Stored { status: number; reply: string }
 
 /** The claim of a request that carries a key, or the stored answer of the request that used the key before (S18). */
-export async function claim(exchange: Exchange, route: AnyRoute, { sql }: Context): Promise<{ claim?: IdempotencyClaim; stored?: Stored }> {
+export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }: Context): Promise<{ claim?: IdempotencyClaim; stored?: Stored }> {
   const { request, principal, params } = exchange;
   const key = request.headers[NAME];
   if (!route.idempotent || key === undefined || !principal) return {};
@@ -22,7 +22,8 @@ export async function claim(exchange: Exchange, route: AnyRoute, { sql }: Contex
   if (found.kind === 'claimed') return { claim: mine };
   if (found.kind === 'mismatch') throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another body');
   if (found.kind === 'running') throw new AppError('idempotency_in_flight', 'The first request with this Idempotency-Key is still running', { retryAfterMs: 1_000 });
-  return { stored: found };
+  const { status, reply } = found;
+  return { stored: { status, reply: reply.startsWith('v2:') ? vault.open(reply) : reply } }; // a reply that shows a secret is kept sealed
 }
 
 /** Keeps the answer for whoever repeats the request; an answer that says nothing about the request itself gives the key back. A handler that wrote its answer with its effect has settled it already. */

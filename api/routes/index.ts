@@ -11,9 +11,11 @@ import publicIntegrations from './public-v1/integrations.ts';
 import publicIsConnected from './public-v1/is-connected.ts';
 import publicMedia from './public-v1/media.ts';
 import publicPosts from './public-v1/posts.ts';
+import publicWebhooks from './public-v1/webhooks.ts';
 import sandbox from './sandbox.ts';
 import uploads from './uploads.ts';
 import user from './user.ts';
+import webhooks from './webhooks.ts';
 import wellKnown from './well-known.ts';
 
 /** Every route of the API: one line for each file. */
@@ -29,9 +31,11 @@ export const routes: readonly AnyRoute[] = [
   ...publicIsConnected,
   ...publicMedia,
   ...publicPosts,
+  ...publicWebhooks,
   ...sandbox,
   ...uploads,
   ...user,
+  ...webhooks,
   ...wellKnown,
   ...openApiRoutes(() => routes),
 ];

@@ -1,6 +1,7 @@
 import type { Database } from '../db/index.ts';
 import { type Clock, newId, splitTenantKey } from '../kernel/index.ts';
 import type { Log } from '../outbox/index.ts';
+import type { Events } from '../telemetry/index.ts';
 import { type Attempted, type Next, openAdvance, type Step, type Taken } from './advance.ts';
 import { openGate } from './gate.ts';
 import { retryInMs, ROTATION_HOURS } from './rules.ts';
@@ -20,11 +21,12 @@ export interface Courier {
   /** Takes nothing new; gives attempts under way `graceMs` to end, and hands back the rest. */
   drain(graceMs: number): Promise<void>;
 }
-interface Options { sql: Database; clock: Clock; send: Send; log: Log; incarnation: string; timeoutMs: number }
+interface Options { sql: Database; clock: Clock; send: Send; log: Log; incarnation: string; timeoutMs: number; events?: WebhookEvents | undefined }
+export type WebhookEvents = Pick<Events, 'webhookAttempted'>;
 /** One webhook at work here. `again`: something may have come since the last look. */
 interface Round { again: boolean; resting: AbortController | undefined; ended: Promise<void> }
 
-export function openCourier({ sql, clock, send, log, incarnation, timeoutMs }: Options): Courier {
+export function openCourier({ sql, clock, send, log, incarnation, timeoutMs, events }: Options): Courier {
   const advance = openAdvance({ incarnation, holdMs: timeoutMs + HOLD_MARGIN_MS, rotationHours: ROTATION_HOURS });
   const gate = openGate({ inAll: IN_FLIGHT, ofOne: IN_FLIGHT_OF_ONE_ORG });
   const rounds = new Map<string, Round>();
@@ -47,9 +49,11 @@ export function openCourier({ sql, clock, send, log, incarnation, timeoutMs }: O
   }
 
   /** One attempt; undefined when it was handed back. */
-  async function attempt({ deliveryId, attempt: number, body, url, seq, optIn, secret, previousSecret }: Taken): Promise<Attempted | undefined> {
+  async function attempt(orgId: string, webhookId: string, { deliveryId, attempt: number, event, body, url, seq, optIn, secret, previousSecret }: Taken): Promise<Attempted | undefined> {
     const outcome = await send({ url, id: deliveryId, body, secret, previousSecret, seq: optIn ? seq : undefined }, giveUp.signal);
     if (!outcome.ok && giveUp.signal.aborted) return undefined;
+    const { status, durationMs, error } = outcome;
+    events?.webhookAttempted({ orgId, webhookId, event, attempt: number, status, durationMs, error });
     return { deliveryId, attemptId: newId(), attempt: number, ...outcome, retryInMs: outcome.ok ? null : retryInMs(number) };
   }
 
@@ -71,7 +75,7 @@ export function openCourier({ sql, clock, send, log, incarnation, timeoutMs }: O
         const next = await step({ orgId, webhookId, settled, take: !yielding && !draining });
         settled = undefined;
         if (next.kind === 'taken') {
-          settled = await attempt(next.delivery);
+          settled = await attempt(orgId, webhookId, next.delivery);
           worked = true;
           continue;
         }

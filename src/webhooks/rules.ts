@@ -21,3 +21,8 @@ export const TEST_PING = 'Test ping';
 /** The answer to whoever asked for one delivery (S168). */
 export type PingResult = { success: true; status: number } | { success: false; status: 0; error: string };
 export const pingResult = ({ ok, status, error }: Outcome): PingResult => (ok ? { success: true, status } : { success: false, status: 0, error: error ?? `HTTP ${status}` });
+
+/** Names that only a private network has: one label, or a suffix reserved for that. Which address they lead to is judged at each delivery. */
+const PRIVATE_NAME = /^[^.]+$|(^|\.)(localhost|local|internal|intranet|lan|test|home\.arpa)$/;
+/** Plain http is for opened private ranges (S166): an address there, or a name that cannot be a public one. */
+export const mayBePlain = ({ hostname }: URL): boolean => /^\[|^[\d.]+$/.test(hostname) || PRIVATE_NAME.test(hostname.replace(/\.$/, ''));

@@ -1,12 +1,12 @@
 import { type Database, settleKey } from '../db/index.ts';
 import { AppError, type Clock, type FieldError, invalidField, isId, limitExceeded, newId, notFound, randomHex, validationFailed, type Vault } from '../kernel/index.ts';
-import type { Outbound } from '../outbound/index.ts';
-import { OutboundError } from '../outbound/index.ts';
+import { type Outbound, OutboundError } from '../outbound/index.ts';
 import type { Log } from '../outbox/index.ts';
-import { type Courier, openCourier } from './courier.ts';
+import { type Courier, openCourier, type WebhookEvents } from './courier.ts';
 import { isEvent } from './events.ts';
 import type { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.ts';
-import { pingBody, type PingResult, pingResult, ROTATION_HOURS, TEST_PING } from './rules.ts';
+import { dropOldDeliveries, workOfWebhooks } from './old.ts';
+import { mayBePlain, pingBody, type PingResult, pingResult, ROTATION_HOURS, TEST_PING } from './rules.ts';
 import { openSend } from './send.ts';
 import * as store from './store.ts';
 
@@ -31,6 +31,10 @@ export interface Webhooks extends Courier {
   redeliver(orgId: string, id: string, deliveryId: string): Promise<PingResult>;
   /** Actors to be woken by the reconciler. */
   overdue(limit: number): Promise<string[]>;
+  /** Forgets what was over 30 days ago, at most `limit` attempts and deliveries of each; answers how many. */
+  dropOld(limit: number): Promise<number>;
+  /** What waits, what should have been sent, and what each host sends. */
+  work(): ReturnType<typeof workOfWebhooks>;
 }
 
 export interface WebhooksOptions {
@@ -45,15 +49,18 @@ export interface WebhooksOptions {
   /** `WEBHOOK_TIMEOUT_MS`. */
   timeoutMs: number;
   log: Log;
+  /** Told of each attempt. */
+  events?: WebhookEvents | undefined;
 }
 
 const EVENTS_PER_PAGE = 100;
+const KEPT_MS = 30 * 86_400_000;
 const unknown = () => notFound('Webhook not found');
 const newSecret = () => `whsec_${Buffer.from(randomHex(32), 'hex').toString('base64')}`;
 
-export function openWebhooks({ sql, clock, vault, outbound, incarnation, signingKey, timeoutMs, log }: WebhooksOptions): Webhooks {
+export function openWebhooks({ sql, clock, vault, outbound, incarnation, signingKey, timeoutMs, log, events }: WebhooksOptions): Webhooks {
   const send = openSend({ outbound, clock, vault, signingKey, timeoutMs });
-  const courier = openCourier({ sql, clock, send, log, incarnation, timeoutMs });
+  const courier = openCourier({ sql, clock, send, log, incarnation, timeoutMs, events });
 
   /** Every fault of the URL, the events and the integrations at once; `kept` are integrations that were accepted before. */
   async function judge(orgId: string, { url, integrations, events = [] }: WebhookBody, kept: readonly string[] = []): Promise<void> {
@@ -69,7 +76,8 @@ export function openWebhooks({ sql, clock, vault, outbound, incarnation, signing
 
   function judgeUrl(url: string): void {
     try {
-      outbound.judge(url);
+      const judged = outbound.judge(url);
+      if (judged.protocol === 'http:' && !mayBePlain(judged)) throw new AppError('blocked_url', 'Blocked URL');
     } catch (error) {
       if (error instanceof OutboundError && error.failure === 'invalid') throw invalidField('url', 'url: this is not a URL', 'invalid_format');
       throw error;
@@ -163,6 +171,8 @@ export function openWebhooks({ sql, clock, vault, outbound, incarnation, signing
     },
 
     overdue: (limit) => store.overdueWebhooks(sql, limit),
+    dropOld: (limit) => dropOldDeliveries(sql, clock.in(-KEPT_MS), limit),
+    work: () => workOfWebhooks(sql),
   };
 }
 
