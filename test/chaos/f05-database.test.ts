@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { openDatabase } from '../../src/db/index.ts';
+import { systemClock } from '../../src/kernel/index.ts';
+import { chance, isFull, note } from '../support/chaos.ts';
+import { testDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { violationsOf } from '../support/history.ts';
+import { startEmbedded } from '../support/service.ts';
+import { acceptedCount, comes, openCrowd, settled, waveOf } from '../support/wave.ts';
+
+// F5: the product's Postgres stops at once in the middle of a wave and comes back. The network's ledger is in another server, which stays.
+
+const POSTS = isFull ? 2_000 : 200;
+const ROUNDS = isFull ? 10 : 1;
+const STOPS = isFull ? 3 : 2;
+const CHANNELS = POSTS / 10;
+const LATENCY_MS = 50;
+const CREATE_MS = 30;
+const random = chance('f05');
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rookery-f05-'));
+  chmodSync(folder, 0o777); // Postgres runs as a user of its own when the tests run as root
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A Postgres of our own, durable as in production, that can be stopped as if the power failed and started again on the same port. */
+async function startDatabase(name: string) {
+  const options = { folder: join(folder, name), settings: { max_connections: '100' } };
+  let server = await startEmbeddedPostgres(options);
+  return {
+    url: server.url,
+    async stopAtOnce() {
+      process.kill(server.pid, 'SIGQUIT');
+      await eventually('Postgres is gone', () => {
+        try {
+          return !process.kill(server.pid, 0);
+        } catch {
+          return true;
+        }
+      });
+      await server[Symbol.asyncDispose]();
+    },
+    async start() {
+      server = await startEmbeddedPostgres({ ...options, port: server.port });
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+test.each(Array.from({ length: ROUNDS }, (_, n) => ({ round: n + 1 })))(`round $round of ${ROUNDS}: Postgres stops at once ${STOPS} times in a wave of ${POSTS} posts, and nothing acknowledged is lost or sent twice`, async ({ round }) => {
+  await using ledger = await testDatabase();
+  await using postgres = await startDatabase(`round-${round}`);
+  await using service = await startEmbedded({ database: postgres, ledger });
+  await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), { async [Symbol.asyncDispose]() { await sql.end({ timeout: 1 }); } });
+  await using crowd = await openCrowd(service.url, { orgs: 10, channels: CHANNELS });
+
+  const from = systemClock.in(3_000 + POSTS * CREATE_MS);
+  await crowd.post(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }));
+  expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
+
+  const moments = Array.from({ length: STOPS }, () => 1 + random.pick(POSTS - CHANNELS - 1)).toSorted((a, b) => a - b);
+  for (const moment of moments) {
+    expect(await comes(async () => (await acceptedCount(ledger.sql)) >= moment, 120_000)).toBe(true);
+    const accepted = await acceptedCount(ledger.sql);
+    await postgres.stopAtOnce();
+    const downMs = 500 + random.pick(isFull ? 6_500 : 2_500);
+    await sleep(downMs);
+    await postgres.start();
+    note({ round, moment, accepted, downMs });
+  }
+  const settledAfterMs = await settled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords(60)}`)));
+  note({ round, posts: POSTS, settledAfterMs });
+  expect(service.hosts[0]!.exit()).toBeUndefined();
+
+  const history = await crowd.history(sql, ledger.sql);
+  expect(violationsOf(history)).toEqual([]);
+  expect(history.posts).toHaveLength(POSTS);
+  expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
+  expect(history.ledger.filter(({ accepted }) => accepted)).toHaveLength(POSTS);
+}, 900_000);
