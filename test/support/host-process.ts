@@ -25,7 +25,7 @@ export async function startHostProcess(given: Omit<ChildSetup, 'incarnation'>): 
   const setup: ChildSetup = { ...given, incarnation: newId() };
   const child: ChildProcess = spawn(process.execPath, [PROGRAM, JSON.stringify(setup)], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } });
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
-  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   let ids = 0;
 
   await new Promise<void>((resolve, reject) => {
@@ -43,7 +43,7 @@ export async function startHostProcess(given: Omit<ChildSetup, 'incarnation'>): 
       else call?.resolve(said.value);
     });
   });
-  child.once('exit', () => {
+  child.once('close', () => { // after the last line it said
     for (const { reject } of waiting.values()) reject(new Error('The host ended'));
   });
 
