@@ -3,7 +3,8 @@ import { type DaprEngine, openDaprEngine } from '../../src/actor-runtime/dapr/in
 import { actorsOf, createHost } from '../../src/actor-runtime/index.ts';
 import { AppError, newId, systemClock } from '../../src/kernel/index.ts';
 import { API_TOKEN, APP_TOKEN, startDaprCaller } from '../support/dapr-engine.ts';
-import { type DaprCluster, describeDapr, startDapr } from '../support/dapr-harness.ts';
+import { type DaprCluster, startDapr } from '../support/dapr-harness.ts';
+import { describeDapr } from '../support/describe-dapr.ts';
 import { testDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { quietLog } from '../support/quiet-log.ts';

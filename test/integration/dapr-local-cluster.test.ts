@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { findPorts } from '../../dapr/ports.ts';
 import { ask, freePorts } from '../../dapr/processes.ts';
 import { isRunning, type ProcessMark } from '../../src/db/processes.ts';
-import { describeDapr } from '../support/dapr-harness.ts';
+import { describeDapr } from '../support/describe-dapr.ts';
 import { testDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 

@@ -1,4 +1,3 @@
-import { describe } from '@jest/globals';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,13 +8,6 @@ import {
 
 const programs = await findDapr();
 const MISSING = 'Dapr 1.18.3 is not on this machine (npm run dapr:install)';
-
-/** `describe` where the Dapr programs are; elsewhere its cases are skipped under a name that says why, or fail when DAPR_REQUIRED=1. */
-export function describeDapr(name: string, cases: () => void): void {
-  if (programs) return describe(name, cases);
-  if (process.env['DAPR_REQUIRED'] === '1') throw new Error(`${name}: ${MISSING}, and DAPR_REQUIRED=1`);
-  describe.skip(`${name} [skipped: ${MISSING}]`, cases);
-}
 
 /** Why Dapr cannot run here, or undefined. Throws when it is required. */
 export function daprMissing(): string | undefined {

@@ -6,7 +6,8 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Found, locked, type Peer, peerEnv, startProcess } from './peers.ts';
+import { locked, peerEnv } from './peer-install.ts';
+import { type Found, type Peer, startProcess } from './peers.ts';
 
 const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL('../../.cache/peers/snac', import.meta.url));
