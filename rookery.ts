@@ -9,7 +9,7 @@ import { describeIssues, environment, readConfig } from './src/config/index.ts';
 import { openContext } from './src/context.ts';
 import { migrate, openDatabase } from './src/db/index.ts';
 import { systemClock } from './src/kernel/index.ts';
-import { openEvents, openLogs } from './src/telemetry/index.ts';
+import { openLogs, startMetricsListener } from './src/telemetry/index.ts';
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const complain = (line: string) => void process.stderr.write(`${styleText('red', line)}\n`);
@@ -44,7 +44,11 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
       sandboxUrl = running.use(await startSandbox({ sql: ledger, port: config.social.sandboxPort })).url;
     }
     const context = running.use(await openContext(config, { logs, actorTypes, channelType: channelActor.type, sandboxUrl }));
-    openEvents(logs.of('events'), context.metrics);
+    const { metricsPort } = config.telemetry;
+    if (metricsPort !== undefined)
+      running.use(await startMetricsListener(context.metrics, metricsPort).catch((cause: unknown) => {
+        throw new StartError(`Port ${metricsPort} on 127.0.0.1 cannot be used for the metrics: set METRICS_PORT to a free one.`, { cause });
+      }));
     if (roles.actors) running.use(await startActors(context));
     if (roles.api) running.use(await startApi(context));
     running.defer(() => void (context.health.draining = true));

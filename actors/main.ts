@@ -4,27 +4,34 @@ import { openLease } from '../src/db/index.ts';
 import { startRelay } from '../src/outbox/index.ts';
 import { webhooksConsumer } from '../src/webhooks/index.ts';
 import channel from './channel/actor.ts';
+import { measureHost } from './numbers.ts';
 import organization from './organization/actor.ts';
 import post from './post/actor.ts';
 import { startReconciler } from './reconciler.ts';
+import { type Sweeper, startSweeper, sweepsOf } from './sweeper.ts';
 import webhook from './webhook/actor.ts';
 import { wakeWebhooks } from './webhook/subscribe.ts';
 
 const implementations = [organization, channel, post, webhook];
 const RECONCILER_LEASE_SECONDS = 15;
+const SWEEPER_LEASE_SECONDS = 120;
 const DELIVERIES_MS = 8_000;
 
 /** Every actor type there is. */
 export const actorTypes: readonly string[] = implementations.map(({ contract }) => contract.type);
 
 /** The actors of this process while they work. Disposing of it drains: nothing new starts, what is under way ends or is handed back. */
-export interface ActorHost extends AsyncDisposable { readonly host: Host }
+export interface ActorHost extends AsyncDisposable {
+  readonly host: Host;
+  readonly sweeper: Sweeper;
+}
 
-/** Starts an actor host: turns, the outbox relay, the reconciler. */
+/** Starts an actor host: turns, the outbox relay, the reconciler, the sweeps. */
 export async function startActors(context: Context): Promise<ActorHost> {
-  const { engine, bus, actors, clock, logs, sql, posts, webhooks, incarnation } = context;
+  const { engine, bus, actors, clock, logs, sql, posts, webhooks, metrics, incarnation } = context;
   const log = logs.of('actors');
   const host = createHost({ implementations, needs: context, actors, clock, log });
+  measureHost(metrics, host);
   wakeWebhooks({ bus, actors, log });
   const relay = startRelay({ sql, clock, bus, consumers: [webhooksConsumer], holder: incarnation, log: logs.of('outbox') });
   const hosting = await engine.host(host);
@@ -32,11 +39,14 @@ export async function startActors(context: Context): Promise<ActorHost> {
     posts, webhooks, actors, clock, beat: engine, log,
     remind: (reminders) => engine.remind(reminders),
     lease: openLease({ sql, name: 'reconciler', holder: incarnation, seconds: RECONCILER_LEASE_SECONDS }),
+    onFound: (found) => Object.entries(found).forEach(([kind, n]) => metrics.found.inc({ kind }, n)),
   });
+  const sweeper = startSweeper({ sql, clock, log, sweeps: sweepsOf(context), lease: openLease({ sql, name: 'sweeper', holder: incarnation, seconds: SWEEPER_LEASE_SECONDS }) });
   return {
     host,
+    sweeper,
     async [Symbol.asyncDispose]() {
-      await reconciler[Symbol.asyncDispose]();
+      await Promise.all([reconciler[Symbol.asyncDispose](), sweeper[Symbol.asyncDispose]()]);
       await Promise.all([hosting[Symbol.asyncDispose](), posts.handBack(), webhooks.drain(DELIVERIES_MS)]);
       await relay[Symbol.asyncDispose]();
     },

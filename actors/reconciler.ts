@@ -19,6 +19,8 @@ export interface ReconcilerOptions {
   log: Log;
   intervalMs?: number;
   limit?: number;
+  /** Told of every sweep, before it ends. */
+  onFound?: (found: Found) => void;
 }
 export interface Reconciler extends AsyncDisposable {
   /** One sweep; answers what it found. Tests call it, the timer does too. */
@@ -33,7 +35,7 @@ const ROUNDS = 20;
  * Finds what is due and untouched: a lost reminder, a dead host, a broken commit is a delay, never a loss. After a gap of its own,
  * when the database or this process stood still, it waits one silence, so that hosts that live can say so first.
  */
-export function startReconciler({ posts: { sweeps }, webhooks, actors, remind, lease, clock, beat, log, intervalMs = 5_000, limit = 500 }: ReconcilerOptions): Reconciler {
+export function startReconciler({ posts: { sweeps }, webhooks, actors, remind, lease, clock, beat, log, intervalMs = 5_000, limit = 500, onFound }: ReconcilerOptions): Reconciler {
   const stopping = new AbortController();
   let lastEnd = clock.monotonic();
   let quietUntil = 0;
@@ -49,6 +51,7 @@ export function startReconciler({ posts: { sweeps }, webhooks, actors, remind, l
       await round(limit, () => enter(found));
       await round(limit, () => askAgain(found));
       await round(limit, () => deliver(found));
+      onFound?.(found);
       return found;
     } catch (error) {
       quietUntil = clock.monotonic() + SILENCE_MS + 1_000;

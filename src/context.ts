@@ -4,14 +4,14 @@ import { type Auth, openAuth } from './auth/index.ts';
 import { type Cache, openCache } from './cache/index.ts';
 import { type Channels, openChannels } from './channels/index.ts';
 import type { Config } from './config/config.ts';
-import { type Database, openDatabase } from './db/index.ts';
+import { type Database, listRuns, openDatabase } from './db/index.ts';
 import { type Identity, openIdentity } from './identity/index.ts';
 import { type Clock, openVault, systemClock, tenantKey, type Vault } from './kernel/index.ts';
 import { type Media, openMedia } from './media/index.ts';
 import { openOutbound, type Outbound } from './outbound/index.ts';
 import { type Nudges, openPosts, type Posts } from './posts/index.ts';
 import { openProviders, type Providers } from './providers/index.ts';
-import { type Health, type Logs, type Metrics, openMetrics } from './telemetry/index.ts';
+import { type Events, type Health, type Logs, type Metrics, openEvents, openMetrics } from './telemetry/index.ts';
 import { openWebhooks, type Webhooks } from './webhooks/index.ts';
 
 /** Every room of one process, built once. */
@@ -32,6 +32,7 @@ export interface Context {
   readonly posts: Posts;
   readonly providers: Providers;
   readonly webhooks: Webhooks;
+  readonly events: Events;
   readonly health: Health;
   readonly logs: Logs;
   readonly metrics: Metrics;
@@ -53,6 +54,7 @@ interface Options {
 }
 
 const HOUR_MS = 3_600_000;
+const SUMMARY_MS = 5_000;
 
 /** Builds every room, each with its part of the configuration; disposing of it closes them in reverse. Only here is it known which engine, cache and bus were chosen. */
 export async function openContext(config: Config, { logs, actorTypes, channelType, sandboxUrl, clock = systemClock, authorities }: Options): Promise<Context & AsyncDisposable> {
@@ -61,7 +63,13 @@ export async function openContext(config: Config, { logs, actorTypes, channelTyp
   const sql = openDatabase({ url: config.database.url!, connections: config.database.connections });
   opened.defer(() => sql.end({ timeout: 5 }));
   const metrics = openMetrics();
-  const cache = opened.use(await openCache(config.redis.url, clock));
+  const events = openEvents(logs.of('events'), metrics);
+  const cache = opened.use(
+    await openCache(config.redis.url, clock, {
+      onChange: (state, reason) => (state === 'away' ? events.cacheAway({ reason }) : events.cacheBack()),
+      onHandlerError: (channel, error) => logs.of('cache').error({ channel, err: error }, 'a message was not understood'),
+    }),
+  );
   const vault = openVault(config.secrets.encryptionKey);
 
   const { engine, bus } = opened.use(await openEngine(config, { sql, clock, log: logs.of('actors'), incarnation, actorTypes }));
@@ -75,9 +83,9 @@ export async function openContext(config: Config, { logs, actorTypes, channelTyp
     openAuth({ sql, clock, identity, jwtSecret: config.secrets.jwt, disallowPlus: config.registration.disallowPlus, failed: (error) => logs.of('auth').warn({ err: error }, 'a note of last use was not written') }),
   );
   const media = await openMedia({ sql, clock, outbound, folder: config.uploads.folder, backendUrl: config.http.backendUrl, maxBytes: config.uploads.maxBytes, restrictDomains: config.uploads.restrictDomains });
-  const channels = openChannels({ sql, clock, vault, providers, outbound, frontendUrl: config.http.frontendUrl, returnUrlAllowlist: config.social.returnUrlAllowlist });
+  const channels = openChannels({ sql, clock, vault, providers, outbound, frontendUrl: config.http.frontendUrl, returnUrlAllowlist: config.social.returnUrlAllowlist, events });
   const webhooks = openWebhooks({
-    sql, clock, vault, outbound, incarnation, signingKey: config.secrets.webhookSigning, timeoutMs: config.outbound.webhookTimeoutMs, log: logs.of('webhooks'),
+    sql, clock, vault, outbound, incarnation, signingKey: config.secrets.webhookSigning, timeoutMs: config.outbound.webhookTimeoutMs, log: logs.of('webhooks'), events,
   });
   const nudges: Nudges = {
     within: (transaction, due) =>
@@ -85,24 +93,63 @@ export async function openContext(config: Config, { logs, actorTypes, channelTyp
   };
   const posts = opened.use(
     openPosts({
-      sql, clock, nudges, channels, media, incarnation, beat: engine, log: logs.of('posts'),
+      sql, clock, nudges, channels, media, incarnation, beat: engine, log: logs.of('posts'), events,
       options: { horizonMs: config.actors.reminderHorizonHours * HOUR_MS, inFlight: config.actors.inFlight, lateMs: config.posts.lateSeconds * 1_000 },
     }),
   );
-  const health: Health = {
-    draining: false,
-    async report() {
-      const [counts, lateness] = await Promise.all([engine.reminderCounts(), posts.lateness()]);
-      return { jobs: { engine: engine.name, wired: actorTypes, pending: counts?.pending ?? 0 }, crons: [], lateness };
-    },
-  };
+  const health = openHealth({ sql, clock, engine, posts, webhooks, wired: actorTypes });
+  measureRooms(metrics, { sql, posts, cache });
 
   const end = opened.move();
   return {
-    config, clock, vault, sql, engine, bus, auth, cache, channels, identity, media, outbound, posts, providers, webhooks, health, logs, metrics, incarnation,
+    config, clock, vault, sql, engine, bus, auth, cache, channels, identity, media, outbound, posts, providers, webhooks, events, health, logs, metrics, incarnation,
     actors: actorsOf(engine),
     [Symbol.asyncDispose]: () => end.disposeAsync(),
   };
+}
+
+interface HealthNeeds { sql: Database; clock: Clock; engine: Engine; posts: Posts; webhooks: Webhooks; wired: readonly string[] }
+
+/** What the health routes and operators ask of this process. The summary is made at most once in five seconds: nobody has to log in to ask for it. */
+function openHealth({ sql, clock, engine, posts, webhooks, wired }: HealthNeeds): Health {
+  let made: { at: number; report: ReturnType<Health['report']> } | undefined;
+
+  async function reminders(): ReturnType<Health['reminders']> {
+    const counted = await engine.reminderCounts();
+    if (counted) return { ...counted, from: 'engine' };
+    const [ofPosts, ofWebhooks] = await Promise.all([posts.work(), webhooks.work()]);
+    return { pending: ofPosts.pending + ofWebhooks.pending, overdue: ofPosts.overdue + ofWebhooks.overdue, from: 'rows' };
+  }
+  async function report(): ReturnType<Health['report']> {
+    const [{ pending }, { p50Ms, p99Ms }, crons] = await Promise.all([reminders(), posts.lateness(), listRuns(sql)]);
+    return { jobs: { engine: engine.name, wired, pending }, crons: crons.map(({ name, lastRunAt, lastStatus, lastDurationMs }) => ({ name, lastRunAt, lastStatus, lastDurationMs })), lateness: { p50Ms, p99Ms } };
+  }
+  return {
+    draining: false,
+    reminders,
+    report() {
+      if (made && clock.monotonic() - made.at < SUMMARY_MS) return made.report;
+      const mine = { at: clock.monotonic(), report: report() };
+      mine.report.catch(() => void (made === mine && (made = undefined))); // a database that was away is asked again
+      made = mine;
+      return mine.report;
+    },
+  };
+}
+
+/** Numbers that stand in the rooms. The outbox is counted to a bound: beyond it the exact number says nothing more. */
+function measureRooms(metrics: Metrics, { sql, posts, cache }: Pick<Context, 'sql' | 'posts' | 'cache'>): void {
+  metrics.gauge('provider_calls', 'Provider calls of this process.', () => ({ under_way: posts.gauges.inFlight, waiting: posts.gauges.waiting }), 'state');
+  metrics.gauge('cache_away', '1 while a cache that was configured cannot be reached.', () => (cache.health().awaySince ? 1 : 0));
+  metrics.gauge('outbox_waiting', 'Rows that the relay has not dealt out, up to 10,000.', async () => {
+    const [row] = await sql<{ n: number }[]>`select count(*)::int as n from (select from outbox /* all orgs */ where refused is null limit 10000) waiting`;
+    return row!.n;
+  });
+  metrics.gauge('database_connections', 'Connections of all processes of this service, by what they do.', async () => {
+    const rows = await sql<{ state: string; n: number }[]>`
+      select coalesce(state, 'unknown') as state, count(*)::int as n from pg_stat_activity where datname = current_database() and application_name = 'rookery' group by 1`;
+    return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
+  }, 'state');
 }
 
 interface EngineNeeds { sql: Database; clock: Clock; log: ReturnType<Logs['of']>; incarnation: string; actorTypes: readonly string[] }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Context } from '../../src/context.ts';
-import { type AppError, asAppError } from '../../src/kernel/index.ts';
+import { asCallerError } from '../../src/db/index.ts';
+import type { AppError } from '../../src/kernel/index.ts';
 import { sendJson, sendRaw } from './answer.ts';
 import { authenticate } from './authenticate.ts';
 import { readJson } from './body.ts';
@@ -79,14 +80,14 @@ async function perform(exchange: Exchange, route: AnyRoute, tools: Tools, input:
 }
 
 async function settleRefusal(exchange: Exchange, thrown: unknown, mine: IdempotencyClaim, context: Context): Promise<void> {
-  const error = asAppError(thrown);
+  const error = asCallerError(thrown);
   await settle(mine, error.status, JSON.stringify(errorBody(error, exchange.request.id, context.config.http.frontendUrl)), context);
 }
 
 /** Answers any thrown value: the body of S3, and `Retry-After` where waiting helps. */
 export function refuse(exchange: Exchange, thrown: unknown, { context }: Tools): AppError {
   const { response, request } = exchange;
-  const error = asAppError(thrown);
+  const error = asCallerError(thrown);
   if (response.headersSent) {
     response.destroy(); // a stream broke off: the client must not take it for whole
     return error;

@@ -38,6 +38,7 @@ export default [
     answer: z.object({ register: z.literal(true) }).extend(ReturnedTokens.shape),
     async handle({ ctx, body: { email, password, company, name, timezone: zone, returnToken = false }, request, reply }) {
       const credentials = await ctx.auth.register({ email, password, company, name, timezone: zone }, device(request));
+      ctx.events.userRegistered({ userId: credentials.userId });
       return logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured });
     },
     present: (tokens) => ({ register: true as const, ...tokens }),
@@ -53,7 +54,10 @@ export default [
     answer: z.object({ login: z.literal(true) }).extend(ReturnedTokens.shape),
     async handle({ ctx, body: { returnToken = false, ...account }, request, reply }) {
       await throttleBy(ctx, `login|${ctx.auth.accountBucket(account.email)}`, 10, ACCOUNT_WINDOW_MS);
-      const credentials = await ctx.auth.login(account, device(request));
+      const credentials = await ctx.auth.login(account, device(request)).catch((error: unknown) => {
+        if (error instanceof AppError) ctx.events.loginRefused({ ip: request.ip, code: error.code });
+        throw error;
+      });
       return logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured });
     },
     present: (tokens) => ({ login: true as const, ...tokens }),

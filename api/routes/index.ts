@@ -1,9 +1,11 @@
 import type { AnyRoute } from '../http/route.ts';
+import adminActors from './admin/actors.ts';
 import auth from './auth.ts';
 import files from './files.ts';
 import health from './health.ts';
 import { openApiRoutes } from './openapi.ts';
 import integrations from './integrations.ts';
+import metrics from './metrics.ts';
 import orgs from './orgs.ts';
 import posts from './posts.ts';
 import publicFindSlot from './public-v1/find-slot.ts';
@@ -20,10 +22,12 @@ import wellKnown from './well-known.ts';
 
 /** Every route of the API: one line for each file. */
 export const routes: readonly AnyRoute[] = [
+  ...adminActors,
   ...auth,
   ...files,
   ...health,
   ...integrations,
+  ...metrics,
   ...orgs,
   ...posts,
   ...publicFindSlot,

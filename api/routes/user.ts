@@ -126,7 +126,11 @@ export default [
     creates: true,
     body: z.strictObject({ name: nameText(1, 100), expiresAt: futureInstant.nullish() }),
     answer: MadeKey,
-    handle: ({ ctx, principal, body }) => ctx.auth.apiKeys.create(principal.orgId, principal.userId, body),
+    async handle({ ctx, principal: { orgId, userId }, body }) {
+      const made = await ctx.auth.apiKeys.create(orgId, userId, body);
+      ctx.events.apiKeyCreated({ orgId, userId, key: made.prefix });
+      return made;
+    },
     present: (made) => made,
   }),
 
@@ -138,7 +142,12 @@ export default [
     creates: true,
     body: z.strictObject({ name: nameText(1, 100).optional(), expiresAt: futureInstant.nullish() }),
     answer: MadeKey,
-    handle: ({ ctx, principal, params, body }) => ctx.auth.apiKeys.rotate(principal.orgId, principal.userId, params['id']!, body),
+    async handle({ ctx, principal: { orgId, userId }, params, body }) {
+      const made = await ctx.auth.apiKeys.rotate(orgId, userId, params['id']!, body);
+      ctx.events.apiKeyRevoked({ orgId, userId, keyId: params['id']! });
+      ctx.events.apiKeyCreated({ orgId, userId, key: made.prefix });
+      return made;
+    },
     present: (made) => made,
   }),
 
@@ -148,7 +157,10 @@ export default [
     summary: 'Revokes an API key.',
     auth: ['session'],
     answer: Success,
-    handle: ({ ctx, principal, params }) => ctx.auth.apiKeys.revoke(principal.orgId, principal.userId, params['id']!),
+    async handle({ ctx, principal: { orgId, userId }, params }) {
+      await ctx.auth.apiKeys.revoke(orgId, userId, params['id']!);
+      ctx.events.apiKeyRevoked({ orgId, userId, keyId: params['id']! });
+    },
     present: success,
   }),
 ];

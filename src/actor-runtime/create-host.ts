@@ -1,3 +1,4 @@
+import { asCallerError } from '../db/index.ts';
 import { AppError, asAppError, busy, draining, notFound, parse, validationFailed } from '../kernel/index.ts';
 import { type Activation, activate, hasState, methodOf } from './activation.ts';
 import { type Address, addressKey } from './address.ts';
@@ -26,10 +27,10 @@ interface Job {
 }
 interface Mailbox { readonly to: Address; readonly key: string; readonly hosted: Hosted; readonly queue: Fifo<Job>; job: Job | undefined; since: number; slow: boolean; activation: Activation | undefined }
 
-/** What a caller sees of a thrown value: business errors as they are, anything else as `internal` without its cause. */
+/** What a caller sees of a thrown value: business errors as they are, a database that is away as `unavailable`, anything else as `internal` without its cause. */
 function travelling(thrown: unknown): AppError {
   if (thrown instanceof Fenced) return draining();
-  if (!(thrown instanceof AppError)) return new AppError('internal', INTERNAL);
+  if (!(thrown instanceof AppError)) return AppError.fromJSON(asCallerError(thrown).toJSON());
   return thrown.constructor === AppError ? thrown : AppError.fromJSON(thrown.toJSON());
 }
 const handlerOf = ({ implementation }: Hosted, name: string) => implementation.spec.methods[name] as Handler;

@@ -10,10 +10,13 @@ export interface Placement {
   incarnation: string;
   engine: string;
   address: string;
+  types: readonly string[];
   actors: Readonly<Record<string, number>>;
   mailboxes: Readonly<Record<string, { queued: number; longest: number }>>;
   startedAt: Date;
   lastBeat: Date;
+  /** Its last beat is older than the five seconds after which others take over its work. */
+  silent: boolean;
 }
 
 export interface ReminderCounts { pending: number; overdue: number }

@@ -74,5 +74,5 @@ export async function startBeat({ sql, clock, log, incarnation, engine, address,
 /** Every host as it last said of itself, silent ones too. */
 export const placement = async (sql: Sql): Promise<Placement[]> =>
   sql<Placement[]>`
-    select incarnation, engine, address, active as actors, mailboxes, started_at as "startedAt", last_beat as "lastBeat"
+    select incarnation, engine, address, types, active as actors, mailboxes, started_at as "startedAt", last_beat as "lastBeat", last_beat < now() - interval '5 s' as silent
     from actor_hosts order by started_at, incarnation`;

@@ -2,7 +2,6 @@ import type { Database } from '../db/index.ts';
 import { AppError, type Clock, newId, ProviderError, type Vault } from '../kernel/index.ts';
 import type { Limits, Providers, Social, SocialAdapter, Tokens } from '../providers/index.ts';
 import { type Credentials, openCredentials, sealCredentials } from './credentials.ts';
-import { needsLogin } from './moves.ts';
 import { isExpired, isExpiring, loginExpiry } from './rules.ts';
 import * as store from './store.ts';
 
@@ -25,7 +24,9 @@ export interface Connected {
 /** What a network takes. */
 export interface NetworkRules { title: string; limits: Limits; checkSettings(settings: unknown, at: string): void }
 
-interface Deps { sql: Database; clock: Clock; vault: Vault; providers: Providers }
+/** Stops a channel until a person logs in again; true when this call did it. */
+export type NeedsLogin = (orgId: string, channelId: string, reason: string, seen?: string) => Promise<boolean>;
+interface Deps { sql: Database; clock: Clock; vault: Vault; providers: Providers; needsLogin: NeedsLogin }
 interface Opened { sealed: string; credentials: Credentials }
 const needsPerson = (message = 'The channel needs a new login') => new ProviderError('reauthorize', message);
 const isRefusal = (error: unknown) => error instanceof ProviderError && error.failure === 'reauthorize';
@@ -35,7 +36,7 @@ export const signsIn = ({ login }: SocialAdapter): boolean => login.kind === 'cr
 const canRenew = (adapter: SocialAdapter, { tokens }: Credentials) => (adapter.login.kind === 'credentials' ? signsIn(adapter) : tokens?.refreshToken !== undefined);
 
 /** Opens channels for use: tokens are renewed before they expire and when they are refused, one renewal at a time. */
-export function openConnections({ sql, clock, vault, providers }: Deps) {
+export function openConnections({ sql, clock, vault, providers, needsLogin }: Deps) {
   /** Renewals under way in this process, by the sealed text that they replace. */
   const underWay = new Map<string, Promise<Opened>>();
   const opened = (sealed: string): Opened => ({ sealed, credentials: openCredentials(vault, sealed) });
@@ -83,7 +84,7 @@ export function openConnections({ sql, clock, vault, providers }: Deps) {
       return saved ? fresh : ((await replacement(orgId, channelId, seen)) ?? fresh);
     } catch (error) {
       if (isRefusal(error)) {
-        if (await needsLogin(sql, orgId, channelId, error instanceof Error ? error.message : '', seen.sealed)) throw error;
+        if (await needsLogin(orgId, channelId, error instanceof Error ? error.message : '', seen.sealed)) throw error;
         const newer = await replacement(orgId, channelId, seen);
         if (newer) return newer;
       } else await store.releaseRenewal(sql, orgId, channelId, claim);
@@ -112,7 +113,7 @@ export function openConnections({ sql, clock, vault, providers }: Deps) {
       }
     }
     if (!isExpired(given.credentials, clock.now())) return given;
-    await needsLogin(sql, orgId, channelId, 'The login has expired', given.sealed);
+    await needsLogin(orgId, channelId, 'The login has expired', given.sealed);
     throw needsPerson('The login of this channel has expired');
   }
 
@@ -147,7 +148,7 @@ export function openConnections({ sql, clock, vault, providers }: Deps) {
       const social = providers.connect(adapter, { values, account, tokens, renew: canRenew(adapter, current.credentials) ? renewNow : undefined });
       const withSettings: Social = { ...social, publish: (post, settings, handle) => social.publish(post, { ...channel.settings, ...(typeof settings === 'object' ? settings : {}) }, handle) };
       return {
-        social: confirming(withSettings, () => forced, (reason) => needsLogin(sql, orgId, channelId, reason, current.sealed)),
+        social: confirming(withSettings, () => forced, (reason) => needsLogin(orgId, channelId, reason, current.sealed)),
         once: adapter.once,
         lane: [adapter.id, originOf({ ...values, ...tokens?.values })].join(' ').trim(),
         timeoutMs: adapter.timeoutMs,

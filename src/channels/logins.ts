@@ -12,13 +12,18 @@ export interface NewState {
 }
 export type State = Pick<NewState, 'providerVersion' | 'sealed' | 'refreshChannelId' | 'returnUrl'>;
 
-/** Remembers a login that has begun, and forgets those that nobody ended. */
+/** Remembers a login that has begun. */
 export async function insertState(sql: Sql, state: NewState, lifeMs: number): Promise<void> {
-  await sql`delete from connect_states where state_hash in (select state_hash from connect_states /* all orgs */ where expires_at < now() limit 100)`;
   await sql`
     insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, refresh_channel_id, return_url, expires_at)
     values (${state.stateHash}, ${state.orgId}, ${state.userId}, ${state.providerId}, ${state.providerVersion}, ${state.sealed}, ${state.refreshChannelId}, ${state.returnUrl},
       now() + ${lifeMs}::float8 * interval '1 ms')`;
+}
+
+/** Forgets at most `limit` logins that nobody ended in time; answers how many. */
+export async function dropOldStates(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`delete from connect_states where state_hash = any(array(select state_hash from connect_states /* all orgs */ where expires_at < now() order by expires_at limit ${limit}))`;
+  return count;
 }
 
 /** Uses up a state; undefined: unknown, expired, used before, or begun by somebody else, elsewhere or for another network. */

@@ -2,8 +2,10 @@ import type { Database } from '../db/index.ts';
 import { AppError, type Clock, invalidField, isId, newId, notFound, type Vault } from '../kernel/index.ts';
 import type { Outbound } from '../outbound/index.ts';
 import { checkSettings, type Providers, type SocialAdapter } from '../providers/index.ts';
-import { type Connected, type NetworkRules, openConnections, signsIn, type Snapshot } from './connection.ts';
+import type { Events } from '../telemetry/index.ts';
+import { type Connected, type NeedsLogin, type NetworkRules, openConnections, signsIn, type Snapshot } from './connection.ts';
 import { type Begin, type Complete, type Completed, openLogins, type Person } from './login.ts';
+import { dropOldStates } from './logins.ts';
 import * as moves from './moves.ts';
 import { type ChannelRules, type ChannelShape, type NetworkShape, presentChannel, presentNetwork, presentRules } from './present.ts';
 import { readAdditional } from './rules.ts';
@@ -19,6 +21,8 @@ export interface ChannelsOptions {
   frontendUrl: string;
   /** INTEGRATION_RETURN_URL_ALLOWLIST */
   returnUrlAllowlist: readonly string[];
+  /** Told of channels that are connected or lost. */
+  events?: Pick<Events, 'channelConnected' | 'channelNeedsLogin'> | undefined;
 }
 
 export interface Channels {
@@ -50,6 +54,9 @@ export interface Channels {
   remove(orgId: string, id: string): Promise<boolean>;
   needsLogin(orgId: string, id: string, reason: string): Promise<boolean>;
 
+  /** Forgets at most `limit` logins that were begun and not ended in time; answers how many. */
+  dropOldLogins(limit: number): Promise<number>;
+
   customers(orgId: string): Promise<CustomerRow[]>;
   /** Puts a channel into the group of that name, made on first use. */
   nameCustomer(orgId: string, id: string, name: string): Promise<void>;
@@ -66,8 +73,13 @@ const missing = () => notFound('Integration not found');
 
 /** The channels room. */
 export function openChannels(options: ChannelsOptions): Channels {
-  const { sql, clock, providers } = options;
-  const connections = openConnections(options);
+  const { sql, clock, providers, events } = options;
+  const needsLogin: NeedsLogin = async (orgId, channelId, reason, seen) => {
+    const held = await moves.needsLogin(sql, orgId, channelId, reason, seen);
+    if (held) events?.channelNeedsLogin({ orgId, channelId, reason });
+    return held;
+  };
+  const connections = openConnections({ ...options, needsLogin });
   const logins = openLogins({ ...options, signsIn });
 
   const pinned = (row: Pick<ChannelRow, 'providerId' | 'providerVersion'>): SocialAdapter | undefined =>
@@ -118,14 +130,20 @@ export function openChannels(options: ChannelsOptions): Channels {
     },
 
     begin: (person, providerId, more) => logins.begin(person, providerId, more),
-    complete: (person, providerId, call) => logins.complete(person, providerId, call),
+    async complete(person, providerId, call) {
+      const completed = await logins.complete(person, providerId, call);
+      events?.channelConnected({ orgId: person.orgId, channelId: completed.id, provider: providerId, again: !completed.created });
+      return completed;
+    },
     canBeginAlone: (providerId) => newest().some(({ id, login }) => id === providerId && login.kind === 'oauth2' && !login.registerApp),
     connect: (orgId, channelId, snapshot) => connections.connect(orgId, channelId, snapshot),
 
     enable: (orgId, id) => moves.enable(sql, orgId, id),
     disable: (orgId, id) => moves.disable(sql, orgId, id),
     remove: (orgId, id) => moves.remove(sql, orgId, id),
-    needsLogin: (orgId, id, reason) => moves.needsLogin(sql, orgId, id, reason),
+    needsLogin: (orgId, id, reason) => needsLogin(orgId, id, reason),
+
+    dropOldLogins: (limit) => dropOldStates(sql, limit),
 
     customers: (orgId) => store.customersOfOrg(sql, orgId),
     async nameCustomer(orgId, id, name) {

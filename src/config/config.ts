@@ -71,7 +71,7 @@ export interface Config {
   retention: Readonly<Record<
     'analyticsDaily' | 'analyticsPost' | 'emailLog' | 'errors' | 'notifications' | 'multipartUploads' | 'softDeleted' | 'ip' | 'socialComments' | 'campaigns' | 'designerSessions' | 'traces' | 'audit', number>>;
   stockMedia: { unsplash: string | undefined; pexels: string | undefined; pixabay: string | undefined; giphy: string | undefined; openverse: { clientId: string; clientSecret: string } | undefined };
-  telemetry: { logLevel: string; logFormat: 'json' | 'plain' | undefined; otlpEndpoint: string | undefined; serviceName: string };
+  telemetry: { logLevel: string; logFormat: 'json' | 'plain' | undefined; metricsToken: string | undefined; metricsPort: number | undefined; otlpEndpoint: string | undefined; serviceName: string };
 }
 
 export interface Reading {
@@ -180,7 +180,7 @@ export function readConfig(source: Environment): Reading {
       unsplash: env.UNSPLASH_ACCESS_KEY, pexels: env.PEXELS_API_KEY, pixabay: env.PIXABAY_API_KEY, giphy: env.GIPHY_API_KEY,
       openverse: env.OPENVERSE_CLIENT_ID && env.OPENVERSE_CLIENT_SECRET ? { clientId: env.OPENVERSE_CLIENT_ID, clientSecret: env.OPENVERSE_CLIENT_SECRET } : undefined,
     },
-    telemetry: { logLevel: env.LOG_LEVEL, logFormat: env.LOG_FORMAT ?? (!production && source['npm_lifecycle_event'] === 'start' ? 'plain' : undefined), otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT, serviceName: env.OTEL_SERVICE_NAME },
+    telemetry: { logLevel: env.LOG_LEVEL, logFormat: env.LOG_FORMAT ?? (!production && source['npm_lifecycle_event'] === 'start' ? 'plain' : undefined), metricsToken: env.METRICS_TOKEN, metricsPort: env.METRICS_PORT, otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT, serviceName: env.OTEL_SERVICE_NAME },
   };
   return { config, issues, exits };
 }

@@ -176,6 +176,8 @@ const retention = {
 const telemetry = {
   LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info', 'The least important lines that are logged.'),
   LOG_FORMAT: oneOf(['json', 'plain'], undefined, 'One JSON object a line, or lines for people.', { otherwise: '`plain` on a terminal and under `npm start`, else `json`' }),
+  METRICS_TOKEN: secret('Opens `/metrics` for a bearer; without it only callers on this machine, not through a proxy, may read it.'),
+  METRICS_PORT: whole(undefined, 'Port on 127.0.0.1 that answers `/metrics` alone, for a process without the API.', { min: 1, max: 65_535, otherwise: 'none' }),
   OTEL_EXPORTER_OTLP_ENDPOINT: address(['http', 'https'], 'Turns tracing on and says where traces go.', { later: 'tracing' }),
   OTEL_SERVICE_NAME: text('Name of this service in traces.', { fallback: 'service-backend' }),
 };

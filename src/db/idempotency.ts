@@ -33,8 +33,10 @@ export async function settleKey(sql: Sql, { orgId, scope, key, claim }: KeyClaim
 export const releaseKey = (sql: Sql, { orgId, scope, key, claim }: KeyClaim) => sql`
   delete from idempotency_keys where org_id = ${orgId} and scope = ${scope} and key = ${key} and claim = ${claim} and status is null`;
 
-/** Drops keys older than a day; answers how many. */
-export async function dropOldKeys(sql: Sql): Promise<number> {
-  const rows = await sql`/* all orgs */ delete from idempotency_keys where created_at < now() - interval '24 hours' returning 1`;
-  return rows.length;
+/** Drops at most `limit` keys older than a day; answers how many. */
+export async function dropOldKeys(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`/* all orgs */
+    delete from idempotency_keys where ctid = any(array(
+      select ctid from idempotency_keys where created_at < now() - interval '24 hours' order by created_at limit ${limit} for update skip locked))`;
+  return count;
 }

@@ -3,3 +3,5 @@ export { claimKey, dropOldKeys, type KeyClaim, releaseKey, settleKey } from './i
 export { type Database, type DatabaseOptions, type Fragment, isUniqueViolation, type Json, openDatabase, openSession, type Sql } from './client.ts';
 export { type Lease, lease, type LeaseOptions, openLease } from './lease.ts';
 export { migrate } from './migrate.ts';
+export { type CronRun, declareRuns, dueRuns, listRuns, noteRun } from './cron-runs.ts';
+export { asCallerError, isUnavailable } from './unavailable.ts';

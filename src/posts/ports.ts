@@ -1,5 +1,6 @@
 import type { Sql } from '../db/index.ts';
 import type { Handle, Limits, Media, Post, Published, Social, SocialAdapter } from '../providers/index.ts';
+import type { Events } from '../telemetry/index.ts';
 import type { PostMedia } from './input.ts';
 
 // What publishing needs of its neighbours. `openPosts` is handed these; `src/context.ts` binds them.
@@ -60,6 +61,9 @@ export interface Nudges {
   /** Within the caller's transaction, once in it; the answer is called after the commit, and never rejects. */
   within(transaction: Sql, nudges: readonly Nudge[]): Promise<() => void>;
 }
+
+/** The part of the business events that happens here. */
+export type PostEvents = Pick<Events, 'postsCreated' | 'publishCalled' | 'attemptSettled'>;
 
 /** Milliseconds since the last beat of this host was sent that reached the database. */
 export interface Beat { lastBeatAgeMs(): number }

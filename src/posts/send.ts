@@ -8,7 +8,7 @@ import { BEAT_MS, CALL_MS, HOLD_MS, settles, SKEW_MS } from './rules.ts';
 import { markSent, saveHandle } from './store/attempt.ts';
 import { renew } from './store/scan.ts';
 
-interface Needs { sql: Database; clock: Clock; channels: ChannelsPort; media: MediaPort; beat: Beat; log: Log; late(ms: number): void; inFlight: number; perLane: number; callMs?: number }
+interface Needs { sql: Database; clock: Clock; channels: ChannelsPort; media: MediaPort; beat: Beat; log: Log; late(ms: number): void; called(call: { provider: string; latenessMs: number; durationMs: number }): void; inFlight: number; perLane: number; callMs?: number }
 type Stage = 'preparing' | 'calling';
 export interface Work { readonly taken: Taken; stage: Stage; readonly since: number; heldSince: number }
 
@@ -108,12 +108,16 @@ export function openSender(needs: Needs): Sender {
   async function publish(work: Work, { connected, files }: { connected: Connected; files: readonly Media[] }): Promise<Outcome> {
     const { taken } = work;
     const leave = await gate.enter(taken.orgId, connected.lane);
+    let latenessMs = 0;
+    let called: number | undefined;
     try {
       if (closed || beat.lastBeatAgeMs() > BEAT_MS || clock.monotonic() - work.heldSince > HOLD_MS - callMs) throw new HandedBack();
       if (connected.once === 'at-most-once' && !(await markSent(sql, taken))) throw new HandedBack();
       if (closed || beat.lastBeatAgeMs() > BEAT_MS) throw new HandedBack(); // right before the call: nothing is awaited between
       work.stage = 'calling';
-      needs.late(taken.lateMs + (clock.monotonic() - work.since));
+      called = clock.monotonic();
+      latenessMs = taken.lateMs + (called - work.since);
+      needs.late(latenessMs);
       const answer = await inTime(connected.social.publish(postOf(taken, files), settingsOf(taken), {
         saved: taken.saved,
         thread: taken.thread,
@@ -131,6 +135,7 @@ export function openSender(needs: Needs): Sender {
       return { kind: 'lost', message: 'The network answered something that cannot be read' }; // the request may have left
     } finally {
       leave();
+      if (called !== undefined) needs.called({ provider: taken.channel.providerId, latenessMs, durationMs: clock.monotonic() - called });
     }
   }
 

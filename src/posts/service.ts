@@ -1,11 +1,11 @@
-import type { Database } from '../db/index.ts';
-import { AppError, asAppError, type Clock, isId, newId, notFound } from '../kernel/index.ts';
+import { asCallerError, type Database } from '../db/index.ts';
+import { AppError, type Clock, isId, newId, notFound } from '../kernel/index.ts';
 import type { Next, Outcome, Taken } from './attempt.ts';
 import type { CreateBody, EditBody } from './body.ts';
 import { checkDate, compose, type Composed, judgeContent, namedPosts, typedSettings } from './compose.ts';
 import type { Create, PostChange, PostMedia } from './input.ts';
 import { type LatenessFigures, openLateness } from './lateness.ts';
-import type { Beat, ChannelsPort, Log, MediaPort, Nudges } from './ports.ts';
+import type { Beat, ChannelsPort, Log, MediaPort, Nudges, PostEvents } from './ports.ts';
 import { HOLD_MS, questionOf, settle, SILENCE_MS, UNCONFIRMED_HOLD_MS } from './rules.ts';
 import { openSender } from './send.ts';
 import { nextSlot } from './slots.ts';
@@ -17,6 +17,7 @@ import type { CalendarFilter, PageFilter, PostRow, TimelineRow } from './store/r
 import * as scan from './store/scan.ts';
 import { type Settlement, settleOf } from './store/settle.ts';
 import { takeNextOf } from './store/take.ts';
+import { dropOldLateness, workOfPosts } from './store/work.ts';
 
 export interface PostsOptions {
   sql: Database;
@@ -28,6 +29,8 @@ export interface PostsOptions {
   incarnation: string;
   beat: Beat;
   log: Log;
+  /** Told what happens, for counters and log lines. */
+  events?: PostEvents | undefined;
   options: {
     /** Reminders further away are not registered. */
     horizonMs: number;
@@ -92,6 +95,8 @@ export interface Posts extends AsyncDisposable {
   lateness(): Promise<LatenessFigures>;
   /** Provider calls under way and waiting, in this process. */
   readonly gauges: { inFlight: number; waiting: number };
+  /** What waits over all organizations, what should have been done, and what each host does. */
+  work(): ReturnType<typeof workOfPosts>;
   /** Sends nothing more: frees slots whose request has not left, gives calls under way 8 s, and writes the rest as unconfirmed. */
   handBack(): Promise<void>;
 }
@@ -105,6 +110,8 @@ export interface Sweeps {
   enter(limit: number): Promise<number>;
   /** Posts whose look-up or poll was due 5 s ago. */
   unasked(limit: number): Promise<scan.Unsettled[]>;
+  /** Forgets minutes of lateness that no figure needs; answers how many. */
+  dropLateness(limit: number): Promise<number>;
 }
 
 const REFUSALS: Record<Exclude<changes.Verdict, 'done' | 'unjudged'>, () => AppError> = {
@@ -118,6 +125,8 @@ const REFUSALS: Record<Exclude<changes.Verdict, 'done' | 'unjudged'>, () => AppE
   too_old: () => new AppError('date_in_past', 'The date is more than a day ago', { errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }] }),
 };
 
+const keyOf = ({ orgId, channelId, postId, attempt }: Taken) => ({ orgId, channelId, postId, attempt });
+
 /** What a change has made, or why it was refused. */
 function done({ verdict, state, publishDate }: changes.Changed): Changed {
   if (verdict === 'done') return { state: state ?? '', publishDate: publishDate ?? new Date(0) };
@@ -126,10 +135,10 @@ function done({ verdict, state, publishDate }: changes.Changed): Changed {
 const same = (a: PostMedia, b: PostMedia) => a.path === b.path && a.id === b.id;
 
 /** The room of posts: admission, publishing on time and once, changes, lists. */
-export function openPosts({ sql, clock, nudges, channels, media, incarnation, beat, log, options }: PostsOptions): Posts {
+export function openPosts({ sql, clock, nudges, channels, media, incarnation, beat, log, events, options }: PostsOptions): Posts {
   const { horizonMs, inFlight, perLane = Math.max(8, Math.floor(inFlight / 4)), lateMs, callMs, drainMs = 8_000 } = options;
   const lateness = openLateness({ sql, clock, incarnation, log });
-  const sender = openSender({ sql, clock, channels, media, beat, log, late: (ms) => lateness.record(ms), inFlight, perLane, ...(callMs !== undefined && { callMs }) });
+  const sender = openSender({ sql, clock, channels, media, beat, log, late: (ms) => lateness.record(ms), called: (call) => events?.publishCalled(call), inFlight, perLane, ...(callMs !== undefined && { callMs }) });
   const admit = admitOf(sql, { nudges, horizonMs });
   const take = takeNextOf({ incarnation, holdMs: HOLD_MS, horizonMs });
   const settleRow = settleOf({ holdMs: UNCONFIRMED_HOLD_MS, lateMs });
@@ -228,8 +237,11 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       };
     },
 
-    admit: (orgId, creates) => Promise.all(creates.map((create) => admit(sql, { orgId, create }).catch((error: unknown) => {
-      const known = asAppError(error);
+    admit: (orgId, creates) => Promise.all(creates.map((create) => admit(sql, { orgId, create }).then((refused) => {
+      if (!refused) events?.postsCreated({ orgId, posts: create.posts.length });
+      return refused;
+    }, (error: unknown) => {
+      const known = asCallerError(error);
       if (known.code === 'internal') log.error({ err: error, orgId }, 'a create could not be stored');
       return known;
     }))),
@@ -244,6 +256,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
     async settle(taken, outcome, asked) {
       const settlement = settle(taken, outcome, asked);
       const held = await tracked(write(settlement));
+      if (held) events?.attemptSettled({ ...keyOf(taken), provider: taken.channel.providerId, outcome: outcome.kind, asked: asked !== undefined, state: settlement.state, detail: settlement.detail, reason: settlement.error });
       const question = held ? questionOf(settlement) : undefined;
       return question && { reminder: question.reminder, due: clock.in(question.inMs) };
     },
@@ -307,8 +320,10 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       overdue: (limit) => scan.overdue(sql, { graceMs: SILENCE_MS, limit }),
       enter: (limit) => scan.enter(sql, nudges, { horizonMs, limit }),
       unasked: (limit) => scan.unasked(sql, { graceMs: SILENCE_MS, limit }),
+      dropLateness: (limit) => dropOldLateness(sql, limit),
     },
     lateness: () => lateness.lastHour(),
+    work: () => workOfPosts(sql, horizonMs),
     get gauges() { return { inFlight: sender.inFlight, waiting: sender.waiting }; },
     async handBack() {
       sender.close();

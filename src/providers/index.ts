@@ -6,4 +6,4 @@ export { generateRegistry, REGISTRY_FILE } from './generate.ts';
 export { type AnyAdapter, checkSettings, type Resolve } from './rules.ts';
 export { type ConnectOptions, openProviders, type Providers, type ProvidersOptions } from './service.ts';
 export type { App, Handle, Limits, Login, Media, Post, Profile, Published, Social, SocialAdapter, Tokens } from './social/_contract.ts';
-export { type LedgerRow, sandboxLedger } from './store.ts';
+export { dropOldLedger, type LedgerRow, sandboxLedger } from './store.ts';

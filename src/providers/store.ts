@@ -11,3 +11,14 @@ export async function sandboxLedger(sql: Sql, orgId: string, channelId: string, 
     select seq::text, at, post_id as "postId", text, media, idempotency_key as "idempotencyKey", accepted
     from sandbox_ledger where account = ${channel.account} and seq > ${after}::bigint and step in ('publish', 'reply') order by seq limit ${limit}`;
 }
+
+/**
+ * Forgets at most `limit` entries of the sandbox's ledger that are older than a week; answers how many. Only the oldest `limit` are looked at:
+ * they are numbered in the order of their time.
+ */
+export async function dropOldLedger(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
+    delete from sandbox_ledger where seq = any(array(
+      select seq from (select seq, at from sandbox_ledger order by seq limit ${limit}) oldest where at < now() - interval '7 days'))`;
+  return count;
+}

@@ -2,28 +2,31 @@ import type { Log } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 
 interface OfOrg { orgId: string }
-interface OfChannel extends OfOrg { channelId: string; provider: string }
-interface OfPost extends OfChannel { postId: string; attempt: number }
+interface OfChannel extends OfOrg { channelId: string }
+interface OfPost extends OfChannel { postId: string; attempt: number; provider: string }
 
 /** What happens in the business, one function each: a counter with few labels and a log line with the detail. */
 export interface Events {
-  userRegistered(of: OfOrg & { userId: string; superAdmin: boolean }): void;
-  loginRefused(of: { ip: string }): void;
-  apiKeyCreated(of: OfOrg & { userId: string; keyId: string }): void;
+  userRegistered(of: { userId: string }): void;
+  loginRefused(of: { ip: string; code: string }): void;
+  /** `key`: what may be shown of it. */
+  apiKeyCreated(of: OfOrg & { userId: string; key: string }): void;
   apiKeyRevoked(of: OfOrg & { userId: string; keyId: string }): void;
-  channelConnected(of: OfChannel): void;
+  channelConnected(of: OfChannel & { provider: string; again: boolean }): void;
   channelNeedsLogin(of: OfChannel & { reason: string }): void;
   postsCreated(of: OfOrg & { posts: number }): void;
-  postPublished(of: OfPost & { latenessMs: number; durationMs?: number }): void;
-  /** Not published and tried again; `outcome` is the kind of failure. */
-  postRetried(of: OfPost & { outcome: string; delayMs: number }): void;
-  postFailed(of: OfPost & { outcome: string; reason: string }): void;
-  /** The answer of the provider was lost. */
-  postUnconfirmed(of: OfPost): void;
-  webhookAttempted(of: OfOrg & { webhookId: string; event: string; attempt: number; status: number; durationMs: number; error?: string }): void;
+  /** A provider was called to publish, this long after the attempt was due. */
+  publishCalled(of: { provider: string; latenessMs: number; durationMs: number }): void;
+  /** What became of an attempt was written. `asked`: it comes from asking the network, not from sending. */
+  attemptSettled(of: OfPost & { outcome: string; asked: boolean; state: string; detail: string | null; reason: string | null }): void;
+  webhookAttempted(of: OfOrg & { webhookId: string; event: string; attempt: number; status: number; durationMs: number; error: string | null }): void;
   cacheAway(of: { reason: string | undefined }): void;
   cacheBack(): void;
 }
+
+/** The class of a status: few values, whatever receivers think of. */
+const classOf = (status: number): string => (status >= 200 && status < 300 ? 'delivered' : status > 0 ? `${Math.floor(status / 100)}xx` : 'no answer');
+const levelOf = ({ state, detail }: { state: string; detail: string | null }) => (state === 'ERROR' || detail === 'unconfirmed' ? 'warn' : state === 'PUBLISHED' ? 'debug' : 'info');
 
 export function openEvents(log: Log, metrics: Metrics): Events {
   const say = (event: string, level: 'debug' | 'info' | 'warn', detail: object, sentence: string) => {
@@ -33,32 +36,26 @@ export function openEvents(log: Log, metrics: Metrics): Events {
   return {
     userRegistered: (of) => say('user.registered', 'info', of, 'a user registered'),
     loginRefused: (of) => say('login.refused', 'info', of, 'a login was refused'),
-    apiKeyCreated: (of) => say('api-key.created', 'info', of, 'an API key was made'),
+    apiKeyCreated: ({ key, ...of }) => say('api-key.created', 'info', { ...of, prefix: key }, 'an API key was made'),
     apiKeyRevoked: (of) => say('api-key.revoked', 'info', of, 'an API key was revoked'),
     channelConnected: (of) => say('channel.connected', 'info', of, 'a channel was connected'),
     channelNeedsLogin: (of) => say('channel.needs-login', 'warn', of, 'a channel needs a new login'),
-    postsCreated: (of) => say('posts.created', 'debug', of, 'posts were created'),
-    postPublished(of) {
-      metrics.publishes.inc({ provider: of.provider, outcome: 'published' });
-      metrics.latenessSeconds.observe(Math.max(of.latenessMs, 0) / 1_000);
-      if (of.durationMs !== undefined) metrics.publishSeconds.observe({ provider: of.provider }, of.durationMs / 1_000);
-      say('post.published', 'info', of, 'a post was published');
+    postsCreated(of) {
+      metrics.events.inc({ event: 'post.created' }, of.posts);
+      log.debug({ event: 'post.created', ...of }, 'posts were created');
     },
-    postRetried(of) {
-      metrics.publishes.inc({ provider: of.provider, outcome: of.outcome });
-      say('post.retried', 'info', of, 'a post will be tried again');
+    publishCalled({ provider, latenessMs, durationMs }) {
+      metrics.latenessSeconds.observe(Math.max(latenessMs, 0) / 1_000);
+      metrics.publishSeconds.observe({ provider }, durationMs / 1_000);
     },
-    postFailed(of) {
-      metrics.publishes.inc({ provider: of.provider, outcome: of.outcome });
-      say('post.failed', 'warn', of, 'a post could not be published');
-    },
-    postUnconfirmed(of) {
-      metrics.publishes.inc({ provider: of.provider, outcome: 'lost' });
-      say('post.unconfirmed', 'warn', of, 'the answer to a post was lost; the network will be asked');
+    attemptSettled(of) {
+      const { provider, outcome, asked } = of;
+      (asked ? metrics.lookUps : metrics.publishes).inc({ provider, outcome });
+      log[levelOf(of)]({ event: asked ? 'post.looked-up' : 'post.attempted', ...of }, 'an attempt at a post has ended');
     },
     webhookAttempted(of) {
-      metrics.webhookAttempts.inc({ event: of.event, outcome: of.status >= 200 && of.status < 300 ? 'delivered' : of.status > 0 ? `${Math.floor(of.status / 100)}xx` : 'no answer' });
       const { event, ...detail } = of;
+      metrics.webhookAttempts.inc({ event, outcome: classOf(of.status) });
       log.debug({ event: 'webhook.attempted', topic: event, ...detail }, 'a delivery was attempted');
     },
     cacheAway: (of) => say('cache.away', 'warn', of, 'the cache cannot be reached: rate limits count per process'),

@@ -10,4 +10,6 @@ export interface Health {
   /** Set when the process is asked to end: from then on it is not ready. */
   draining: boolean;
   report(): Promise<HealthReport>;
+  /** `from`: the engine's own count, or where it cannot say the rows that the reminders stand for. */
+  reminders(): Promise<{ pending: number; overdue: number; from: 'engine' | 'rows' }>;
 }

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 const PREFIX = 'rookery_';
+const READ_MS = 1_000;
 const SHORT = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const LATE = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600];
 
@@ -12,17 +14,15 @@ type Reader = () => number | Readonly<Record<string, number>> | Promise<number |
  * never ids, addresses or texts.
  */
 export interface Metrics {
-  readonly turns: Counter<'type' | 'outcome'>;
-  readonly turnSeconds: Histogram<'type'>;
-  readonly calls: Counter<'type' | 'method' | 'outcome'>;
-  readonly reminders: Counter<'type' | 'outcome'>;
   readonly publishes: Counter<'provider' | 'outcome'>;
+  readonly lookUps: Counter<'provider' | 'outcome'>;
   readonly publishSeconds: Histogram<'provider'>;
   readonly latenessSeconds: Histogram;
   readonly webhookAttempts: Counter<'event' | 'outcome'>;
   readonly requests: Counter<'method' | 'route' | 'status'>;
   readonly requestSeconds: Histogram<'method' | 'route'>;
   readonly events: Counter<'event'>;
+  readonly found: Counter<'kind'>;
   /** A number that stands somewhere else and goes up and down, for example connections or hosts by state. */
   gauge(name: string, help: string, read: Reader, label?: string): void;
   /** The same for one that only grows, for example what a host has counted. */
@@ -31,8 +31,12 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
+/** A source that fails or takes too long has no number this time; the others are told all the same. */
 async function refresh(metric: Gauge | Counter, read: Reader, label: string): Promise<void> {
-  const value = await read();
+  const given = new AbortController();
+  const late = sleep(READ_MS, {}, { signal: given.signal, ref: false }).catch(() => ({}));
+  const value = await Promise.race([(async () => read())().catch(() => ({})), late]);
+  given.abort();
   const entries: [Record<string, string>, number][] = typeof value === 'number' ? [[{}, value]] : Object.entries(value).map(([name, number]) => [{ [label]: name }, number]);
   metric.reset();
   for (const [labels, number] of entries) if (metric instanceof Counter) metric.inc(labels, number); else metric.set(labels, number);
@@ -47,17 +51,15 @@ export function openMetrics({ processMetrics = true } = {}): Metrics {
   const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[], buckets = SHORT) => new Histogram({ name: PREFIX + name, help, labelNames, buckets, registers });
 
   return {
-    turns: counter('turns_total', 'Turns of actors by type and outcome.', ['type', 'outcome']),
-    turnSeconds: histogram('turn_seconds', 'Duration of turns.', ['type']),
-    calls: counter('actor_calls_total', 'Calls to actors by type, method and outcome.', ['type', 'method', 'outcome']),
-    reminders: counter('reminders_total', 'Reminders that fired, by type and outcome.', ['type', 'outcome']),
     publishes: counter('publishes_total', 'Attempts to publish by provider and outcome.', ['provider', 'outcome']),
+    lookUps: counter('look_ups_total', 'Questions to a network after a lost answer, or while it works on a post, by provider and outcome.', ['provider', 'outcome']),
     publishSeconds: histogram('publish_seconds', 'Duration of provider calls that publish.', ['provider']),
-    latenessSeconds: histogram('post_lateness_seconds', 'From a post\'s date to its publishing.', [], LATE),
+    latenessSeconds: histogram('post_lateness_seconds', 'From the due time of an attempt to the call of its provider.', [], LATE),
     webhookAttempts: counter('webhook_attempts_total', 'Attempts to deliver by event and outcome.', ['event', 'outcome']),
     requests: counter('http_requests_total', 'Requests by method, declared route and status.', ['method', 'route', 'status']),
     requestSeconds: histogram('http_request_seconds', 'Duration of requests by declared route.', ['method', 'route']),
     events: counter('events_total', 'Business events.', ['event']),
+    found: counter('reconciler_found_total', 'What the reconciler found untouched, by kind.', ['kind']),
     gauge: (name, help, read, label = 'kind') =>
       void new Gauge({ name: PREFIX + name, help, labelNames: [label], registers, async collect() { await refresh(this, read, label); } }),
     total: (name, help, read, label = 'kind') =>

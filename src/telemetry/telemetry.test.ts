@@ -92,15 +92,35 @@ describe('numbers', () => {
     const { lines, log } = logged();
     const metrics = openMetrics({ processMetrics: false });
     const events = openEvents(log, metrics);
-    events.postPublished({ orgId: 'org-1', channelId: 'channel-1', postId: 'post-1', provider: 'sandbox', attempt: 1, latenessMs: 42 });
-    events.webhookAttempted({ orgId: 'org-1', webhookId: 'hook-1', event: 'post.published', attempt: 1, status: 503, durationMs: 3 });
+    events.publishCalled({ provider: 'sandbox', latenessMs: 42, durationMs: 7 });
+    const post = { orgId: 'org-1', channelId: 'channel-1', postId: 'post-1', provider: 'sandbox', attempt: 1, reason: null };
+    events.attemptSettled({ ...post, outcome: 'lost', asked: false, state: 'QUEUE', detail: 'unconfirmed' });
+    events.attemptSettled({ ...post, outcome: 'published', asked: true, state: 'PUBLISHED', detail: null });
+    events.channelNeedsLogin({ orgId: 'org-1', channelId: 'channel-1', reason: 'gone' });
+    events.webhookAttempted({ orgId: 'org-1', webhookId: 'hook-1', event: 'post.published', attempt: 1, status: 503, durationMs: 3, error: 'HTTP 503' });
     const text = await metrics.text();
-    expect(text).toContain('rookery_publishes_total{provider="sandbox",outcome="published"} 1');
-    expect(text).toContain('rookery_events_total{event="post.published"} 1');
+    expect(text).toContain('rookery_publishes_total{provider="sandbox",outcome="lost"} 1');
+    expect(text).toContain('rookery_look_ups_total{provider="sandbox",outcome="published"} 1');
+    expect(text).toContain('rookery_publish_seconds_count{provider="sandbox"} 1');
+    expect(text).toContain('rookery_events_total{event="channel.needs-login"} 1');
     expect(text).toContain('rookery_webhook_attempts_total{event="post.published",outcome="5xx"} 1');
     expect(text).toMatch(/rookery_post_lateness_seconds_bucket\{le="0.05"\} 1/);
     expect(text).not.toMatch(/org-1|post-1|channel-1|hook-1/);
-    expect(JSON.parse(lines[0]!)).toMatchObject({ event: 'post.published', postId: 'post-1', latenessMs: 42 });
-    expect(JSON.parse(lines[1]!)).toMatchObject({ event: 'webhook.attempted', topic: 'post.published', status: 503 });
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { level: 'warn', event: 'post.attempted', postId: 'post-1', outcome: 'lost' },
+      { level: 'debug', event: 'post.looked-up', postId: 'post-1', outcome: 'published' },
+      { level: 'warn', event: 'channel.needs-login', channelId: 'channel-1' },
+      { level: 'debug', event: 'webhook.attempted', topic: 'post.published', status: 503 },
+    ]);
+  });
+
+  test('a source that fails has no number, and the others are told all the same', async () => {
+    const metrics = openMetrics({ processMetrics: false });
+    metrics.gauge('away', 'Away.', () => Promise.reject(new Error('away')));
+    metrics.gauge('broken', 'Broken.', () => { throw new Error('broken'); }, 'type');
+    metrics.gauge('there', 'There.', () => 3);
+    const text = await metrics.text();
+    expect(text).toContain('rookery_there 3');
+    expect(text).not.toMatch(/^rookery_(away|broken)/m);
   });
 });

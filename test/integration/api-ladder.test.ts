@@ -523,7 +523,7 @@ describe('process', () => {
       const { status, body } = await lame.client().get('/health/ready');
       expect([status, body.status, body.dependencies.database.ok, body.dependencies.redis.ok]).toEqual([503, 'unavailable', false, true]);
       expect((await lame.client().get('/health/live')).status).toBe(200);
-      expect((await lame.client().post('/auth/login', { provider: 'local', email: 'a@b.co', password: 'x' })).body).toMatchObject({ statusCode: 500, code: 'internal' });
+      expect((await lame.client().post('/auth/login', { provider: 'local', email: 'a@b.co', password: 'x' })).body).toMatchObject({ statusCode: 503, code: 'unavailable', retryAfter: 2 });
     } finally {
       await lame[Symbol.asyncDispose]();
       await nowhere.end({ timeout: 1 });
@@ -541,7 +541,7 @@ describe('process', () => {
       crons: [{ name: 'reconciler', lastRunAt: new Date(0), lastStatus: 'ok', lastDurationMs: 3 }],
       lateness: { p50Ms: 4, p99Ms: 40 },
     });
-    const busy = await testApp({ sql: db.sql, context: () => ({ health: { draining: false, report } }) });
+    const busy = await testApp({ sql: db.sql, context: ({ health }) => ({ health: { ...health, report } }) });
     try {
       expect((await busy.client().get('/health')).body).toEqual({
         status: 'ok', timestamp: expect.any(String), version: busy.context.config.version,

@@ -10,6 +10,8 @@ import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/index.ts';
 import { openIdentity } from '../../src/identity/index.ts';
 import { openVault, systemClock } from '../../src/kernel/index.ts';
+import { openEvents, openMetrics } from '../../src/telemetry/index.ts';
+import { quietLog } from './quiet-log.ts';
 
 export const JWT_SECRET = 'a-secret-of-the-tests-that-is-long-enough';
 
@@ -32,12 +34,14 @@ export async function testApp({ sql, env = {}, routes, context: more = () => ({}
   const clock = systemClock;
   const identity = openIdentity({ sql, registrationDisabled: config.registration.disabled });
   const auth = openAuth({ sql, clock, identity, jwtSecret: config.secrets.jwt, disallowPlus: config.registration.disallowPlus, failed });
+  const metrics = openMetrics({ processMetrics: false });
   const base = {
     config, clock, sql, identity, auth,
     vault: openVault(config.secrets.encryptionKey),
     cache: openMemoryCache(clock),
     incarnation: randomUUID(),
-    health: { draining: false, report: async () => ({ jobs: { engine: 'none', wired: [], pending: 0 }, crons: [], lateness: { p50Ms: null, p99Ms: null } }) },
+    health: { draining: false, report: async () => ({ jobs: { engine: 'none', wired: [], pending: 0 }, crons: [], lateness: { p50Ms: null, p99Ms: null } }), reminders: async () => ({ pending: 0, overdue: 0, from: 'rows' }) },
+    metrics, events: openEvents(quietLog(), metrics),
   } as unknown as Context; // without engine and actors: a test that needs them brings them
   const context: Context = { ...base, ...more(base) };
   const answered: Answered[] = [];

@@ -334,6 +334,7 @@ create table webhook_deliveries (
   created_at timestamptz not null default now(),   -- of the event
   check (state in ('pending', 'succeeded', 'failed'))
 );
+create index webhook_deliveries_age on webhook_deliveries (created_at) where state <> 'pending';                          -- deleted after 30 days
 create unique index webhook_deliveries_once on webhook_deliveries (webhook_id, outbox_id) where outbox_id is not null;
 create unique index webhook_deliveries_order on webhook_deliveries (webhook_id, seq) where seq is not null;               -- GET /webhooks/:id/events
 create index webhook_deliveries_first on webhook_deliveries (webhook_id, seq) where state = 'pending' and attempts = 0;    -- the next first attempt of one webhook
@@ -343,7 +344,7 @@ create table webhook_attempts (
   id uuid primary key,
   org_id uuid not null,
   webhook_id uuid not null references webhooks on delete cascade,
-  delivery_id uuid not null references webhook_deliveries on delete cascade,
+  delivery_id uuid not null,               -- no reference: each is deleted by its own age, and nothing is looked up for it
   attempt int not null,
   status int not null,                     -- 0: no answer
   error text,
@@ -388,6 +389,14 @@ create table leases (
   name text primary key,                   -- relay, reconciler, …
   holder text not null,
   expires_at timestamptz not null
+);
+
+create table cron_runs (                   -- the periodic sweeps
+  name text primary key,
+  last_run_at timestamptz,                 -- when it began; null: not yet
+  last_status text,                        -- ok, failed
+  last_duration_ms int,
+  last_changed int                         -- rows that it deleted
 );
 
 create table lateness (                    -- how late posts went out: a row a minute and host, for the last hour's percentiles
