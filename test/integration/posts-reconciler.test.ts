@@ -84,6 +84,23 @@ test('a slot past its deadline is taken over though its host lives; an unconfirm
   expect(network.taken.map(({ postId }) => postId)).toEqual([next.id]);
 });
 
+test('an unconfirmed post of a host that went away keeps its channel until it is resolved', async () => {
+  await using _running = await start();
+  const { orgId, channelId, post } = await abandoned(6_000);
+  const next = newPost(channelId);
+  await admit(world, orgId, [next]);
+  await sql()`update posts set detail = 'unconfirmed', look_up_at = now() where id = ${post.id}`;
+  network.settlesWithinMs = 1_500;
+  expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0 });
+  await systemClock.sleep(300);
+  expect(await stateOf(sql(), next.id)).toMatchObject({ detail: 'scheduled' });
+  await sql()`update posts set look_up_at = now() - interval '6 s' where id = ${post.id}`;
+  expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0, asked: 1 });
+  for (let n = 0; n < 200 && network.taken.length === 0; n++) await systemClock.sleep(20);
+  expect(await stateOf(sql(), post.id)).toMatchObject({ detail: 'retrying' }); // absent: due again, but after what was due before it
+  expect(network.taken.map(({ postId }) => postId)).toEqual([next.id]);
+});
+
 test('a network that cannot be asked: what was taken and never sent is sent, what may have left waits for a person', async () => {
   await using _running = await start();
   network.once = 'at-most-once';

@@ -12,14 +12,13 @@ export interface Unsettled { orgId: string; postId: string; detail: 'unconfirmed
 
 /**
  * Takes the slots of hosts that have been silent for `silenceMs`, and those past their deadline, by the database's clock: a post
- * that was being sent becomes `unconfirmed` under a new incarnation and keeps its slot for `holdMs`, one that is `unconfirmed` already
- * keeps it as long as was said before, any other slot is free. One that
+ * that was being sent becomes `unconfirmed` under a new incarnation and keeps its slot for `holdMs`, any other slot is free. One that
  * was unconfirmed already keeps its slot to the deadline, whoever is gone: the next post may not overtake it.
  */
 export const takeOver = (sql: Sql, host: { incarnation: string; silenceMs: number; holdMs: number; limit: number }): Promise<TakenOver[]> => sql<TakenOver[]>`
   /* all orgs */
   with lost as materialized (
-    select c.id, c.org_id, c.slot_post_id, c.slot_until from channels c
+    select c.id, c.org_id, c.slot_post_id from channels c
     where c.slot_incarnation is not null and (
       c.slot_until < now()
       or (not exists (select from actor_hosts h where h.incarnation = c.slot_incarnation and h.last_beat > now() - ${host.silenceMs}::float8 * interval '1 ms')
@@ -29,13 +28,6 @@ export const takeOver = (sql: Sql, host: { incarnation: string; silenceMs: numbe
     update posts p set detail = 'unconfirmed', incarnation = ${host.incarnation}, look_ups = 0, look_up_at = now()
     from lost l where p.id = l.slot_post_id and p.org_id = l.org_id and p.state = 'QUEUE' and p.detail = 'publishing'
     returning p.id, p.org_id, p.channel_id
-  ), waiting as (
-    select p.id, p.channel_id from lost l join posts p on p.id = l.slot_post_id and p.org_id = l.org_id
-    where p.state = 'QUEUE' and p.detail = 'unconfirmed' and l.slot_until > now()
-  ), asked as (
-    select id, channel_id, now() + ${host.holdMs}::float8 * interval '1 ms' as until from doubtful
-    union all
-    select w.id, w.channel_id, l.slot_until from waiting w join lost l on l.id = w.channel_id
   ), told as (
     insert into post_timeline (org_id, post_id, kind, message)
     select org_id, id, 'unconfirmed', 'The host that was sending fell silent' from doubtful
@@ -43,11 +35,11 @@ export const takeOver = (sql: Sql, host: { incarnation: string; silenceMs: numbe
     update channels c set
       slot_incarnation = case when d.id is null then null else ${host.incarnation} end,
       slot_post_id = case when d.id is null then null else c.slot_post_id end,
-      slot_until = d.until,
+      slot_until = case when d.id is null then null else now() + ${host.holdMs}::float8 * interval '1 ms' end,
       moves = c.moves + 1, next_due_at = least(c.next_due_at, now())
-    from lost l left join asked d on d.channel_id = l.id where c.id = l.id and c.org_id = l.org_id
+    from lost l left join doubtful d on d.channel_id = l.id where c.id = l.id and c.org_id = l.org_id
   )
-  select l.org_id as "orgId", l.id as "channelId", d.id as "postId" from lost l left join asked d on d.channel_id = l.id`;
+  select l.org_id as "orgId", l.id as "channelId", d.id as "postId" from lost l left join doubtful d on d.channel_id = l.id`;
 
 /** Channels that were due `graceMs` ago and that nobody works on. */
 export const overdue = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: number }): Promise<{ orgId: string; channelId: string }[]> => sql<{ orgId: string; channelId: string }[]>`

@@ -44,7 +44,7 @@ export const settleOf = ({ holdMs, lateMs }: SettleOptions) =>
           state = i.state, detail = i.detail, error_kind = i."errorKind", error = i.error,
           release_id = coalesce(i."releaseId", p.release_id), release_url = coalesce(i."releaseUrl", p.release_url), released = coalesce(nullif(i.released, 'null'), p.released),
           published_at = case when i.state = 'PUBLISHED' then now() else p.published_at end,
-          due_at = coalesce(now() + i."dueInMs" * interval '1 ms', p.due_at),
+          due_at = coalesce(greatest(now() + i."dueInMs" * interval '1 ms', case when i."dueInMs" is not null then p.publish_date end), p.due_at), -- never before the date, should the clock have been set back
           look_up_at = now() + i."lookUpInMs" * interval '1 ms',
           look_ups = p.look_ups + case when p.detail in ('unconfirmed', 'processing') then 1 else 0 end,
           attempts_failed = p.attempts_failed + i.failed::int
