@@ -44,21 +44,19 @@ export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
           next_attempt_at = case when not l.ok and l.retry_ms is not null then now() + l.retry_ms * interval '1 ms' end
         from locked l
         where d.id = l.delivery_id and d.org_id = l.org_id and d.webhook_id = l.id and d.state = 'pending' and d.attempts = l.attempt - 1
-        returning d.id, d.state, d.next_attempt_at, l.n
+        returning d.id, d.state, d.next_attempt_at, d.org_id, d.webhook_id, l.n, l.attempt_id, l.attempt, l.status, l.error, l.duration_ms
       ), recorded as (
         insert into webhook_attempts (id, org_id, webhook_id, delivery_id, attempt, status, error, duration_ms)
-        select l.attempt_id, l.org_id, l.id, l.delivery_id, l.attempt, l.status, l.error, l.duration_ms from settled s join locked l on l.n = s.n
+        select attempt_id, org_id, webhook_id, id, attempt, status, error, duration_ms from settled
         on conflict (id) do nothing
-      ), seen as (
-        select l.n, w.last_seq <> l.last_seq as stale from locked l join webhooks w on w.id = l.id and w.org_id = l.org_id
-      ), waiting as (
-        select l.n, least(
-          (select d.next_attempt_at from webhook_deliveries d where d.webhook_id = l.id and d.org_id = l.org_id and d.state = 'pending' and d.attempts = 0 and d.id is distinct from l.delivery_id order by d.seq limit 1),
-          (select min(d.next_attempt_at) from webhook_deliveries d where d.webhook_id = l.id and d.org_id = l.org_id and d.state = 'pending' and d.attempts > 0 and d.id is distinct from l.delivery_id),
-          (select s.next_attempt_at from settled s where s.n = l.n)) as at
-        from locked l
-      ), taken as (
-        select l.n, d.* from locked l cross join lateral (
+      ), next as (
+        select l.*, s.state as became, t.id as taken_id, t.attempts + 1 as taken_attempt, t.event, t.seq, t.body,
+          (select w.last_seq from webhooks w where w.id = l.id and w.org_id = l.org_id) <> l.last_seq as stale,
+          least(
+            (select d.next_attempt_at from webhook_deliveries d where d.webhook_id = l.id and d.org_id = l.org_id and d.state = 'pending' and d.attempts = 0 and d.id is distinct from l.delivery_id order by d.seq limit 1),
+            (select d.next_attempt_at from webhook_deliveries d where d.webhook_id = l.id and d.org_id = l.org_id and d.state = 'pending' and d.attempts > 0 and d.id is distinct from l.delivery_id order by d.next_attempt_at limit 1),
+            s.next_attempt_at) as at
+        from locked l left join settled s on s.n = l.n left join lateral (
           select * from (
             (select 1 as rank, d.id, d.attempts, d.event, d.seq, d.body from webhook_deliveries d
               where d.id = l.slot_delivery_id and l.own and d.org_id = l.org_id and d.webhook_id = l.id and d.state = 'pending' and d.id is distinct from l.delivery_id)
@@ -69,29 +67,29 @@ export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
             (select 3, d.id, d.attempts, d.event, d.seq, d.body from webhook_deliveries d
               where d.webhook_id = l.id and d.org_id = l.org_id and d.state = 'pending' and d.attempts = 0 and d.id is distinct from l.delivery_id order by d.seq limit 1)
           ) candidates order by rank limit 1
-        ) d where l.mine and l.take
+        ) t on l.mine and l.take
       ), moved as (
         update webhooks w set
-          slot_incarnation = case when not l.mine then w.slot_incarnation when t.id is not null then ${incarnation} end,
-          slot_delivery_id = case when not l.mine then w.slot_delivery_id else t.id end,
-          slot_until = case when not l.mine then w.slot_until when t.id is not null then now() + ${holdMs}::float8 * interval '1 ms' end,
-          due_at = case when not l.mine or t.id is not null then w.due_at when seen.stale then least(waiting.at, now()) else waiting.at end,
-          total = w.total + case when s.state in ('succeeded', 'failed') then 1 else 0 end,
-          succeeded = w.succeeded + case when s.state = 'succeeded' then 1 else 0 end,
-          failed = w.failed + case when s.state = 'failed' then 1 else 0 end,
-          last_status = case when s.n is null then w.last_status else l.status end,
-          last_error = case when s.n is null then w.last_error else l.error end,
-          last_delivered_at = case when s.state = 'succeeded' then now() else w.last_delivered_at end,
-          consecutive_failures = case s.state when 'succeeded' then 0 when 'failed' then w.consecutive_failures + 1 else w.consecutive_failures end
-        from locked l join seen on seen.n = l.n join waiting on waiting.n = l.n left join taken t on t.n = l.n left join settled s on s.n = l.n
-        where w.id = l.id and w.org_id = l.org_id and (s.n is not null or t.id is not null or l.own or w.due_at is distinct from waiting.at)
+          slot_incarnation = case when not x.mine then w.slot_incarnation when x.taken_id is not null then ${incarnation} end,
+          slot_delivery_id = case when not x.mine then w.slot_delivery_id else x.taken_id end,
+          slot_until = case when not x.mine then w.slot_until when x.taken_id is not null then now() + ${holdMs}::float8 * interval '1 ms' end,
+          due_at = case when not x.mine or x.taken_id is not null then w.due_at when x.stale then least(x.at, now()) else x.at end,
+          total = w.total + case when x.became in ('succeeded', 'failed') then 1 else 0 end,
+          succeeded = w.succeeded + case when x.became = 'succeeded' then 1 else 0 end,
+          failed = w.failed + case when x.became = 'failed' then 1 else 0 end,
+          last_status = case when x.became is null then w.last_status else x.status end,
+          last_error = case when x.became is null then w.last_error else x.error end,
+          last_delivered_at = case when x.became = 'succeeded' then now() else w.last_delivered_at end,
+          consecutive_failures = case x.became when 'succeeded' then 0 when 'failed' then w.consecutive_failures + 1 else w.consecutive_failures end
+        from next x
+        where w.id = x.id and w.org_id = x.org_id and (x.became is not null or x.taken_id is not null or x.own or w.due_at is distinct from x.at)
       )
-      select l.n::int, l.mine, seen.stale, case when waiting.at is not null then greatest(0, ceil(extract(epoch from waiting.at - now()) * 1000))::float8 end as "missingMs",
-        t.id as "deliveryId", t.attempts + 1 as attempt, t.event, t.seq, t.body, l.url, l.events <> '{}' as "optIn", l.secret, l.previous_secret as "previousSecret"
-      from locked l join seen on seen.n = l.n join waiting on waiting.n = l.n left join taken t on t.n = l.n`;
+      select n::int, mine, stale, case when at is not null then greatest(0, ceil(extract(epoch from at - now()) * 1000))::float8 end as "missingMs",
+        taken_id as "deliveryId", taken_attempt as attempt, event, seq, body, url, events <> '{}' as "optIn", secret, previous_secret as "previousSecret"
+      from next`;
     const byStep = new Map(rows.map((row) => [row.n, row]));
     return steps.map((_, n) => nextOf(byStep.get(n + 1)));
-  });
+  }, { max: 100 }); // results meet their rows by number, each with each
 
 function nextOf(row: Row | undefined): Next {
   if (!row?.mine) return { kind: 'held' };
