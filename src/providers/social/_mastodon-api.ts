@@ -58,6 +58,7 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
     version: 'v1',
     authType: 'oauth2',
     once: quirks.noIdempotencyKey ? 'read-back' : 'key',
+    ...(!quirks.noIdempotencyKey && { settlesWithinMs: 10_000 }), // the key is known once the first request has ended, not while it runs
     credentials: { instance: text('Server URL', { form: 'origin', help: 'The address of your server, for example https://social.example', ...(instance && { default: instance }) }) },
     api: '{instance}/api',
     auth: { in: 'token' },
