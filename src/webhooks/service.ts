@@ -63,12 +63,12 @@ export function openWebhooks({ sql, clock, vault, outbound, incarnation, signing
   const courier = openCourier({ sql, clock, send, log, incarnation, timeoutMs, events });
 
   /** Every fault of the URL, the events and the integrations at once; `kept` are integrations that were accepted before. */
-  async function judge(orgId: string, { url, integrations, events = [] }: WebhookBody, kept: readonly string[] = []): Promise<void> {
+  async function judge(orgId: string, { url, integrations, events: wanted = [] }: WebhookBody, kept: readonly string[] = []): Promise<void> {
     const ids = [...new Set(integrations.map(({ id }) => id))].filter(isId);
     const known = new Set([...(ids.length > 0 ? await store.knownChannels(sql, orgId, ids) : []), ...kept]);
     const faults: FieldError[] = [
       ...integrations.flatMap(({ id }, n) => (known.has(id) ? [] : [{ field: `integrations.${n}.id`, message: `integrations.${n}.id: no such integration`, rule: 'unknown_id' }])),
-      ...events.flatMap((event, n) => (isEvent(event) ? [] : [{ field: `events.${n}`, message: `events.${n}: no such event`, rule: 'invalid_value' }])),
+      ...wanted.flatMap((event, n) => (isEvent(event) ? [] : [{ field: `events.${n}`, message: `events.${n}: no such event`, rule: 'invalid_value' }])),
     ];
     if (faults.length > 0) throw validationFailed(faults);
     judgeUrl(url);

@@ -58,5 +58,5 @@ test('100 events to 20 endpoints: at most half a statement and a quarter of a co
     await done(2_000);
   });
   expect(sent).toBeLessThanOrEqual(500); // each of them is a commit of its own: the stricter of the two
-  expect(receivers.map(({ ledger, mostInFlight }) => [ledger.length, mostInFlight])).toEqual(Array(20).fill([100, 1]));
+  expect(receivers.map(({ ledger, mostInFlight }) => [ledger.length, mostInFlight])).toEqual(receivers.map(() => [100, 1]));
 });

@@ -62,13 +62,10 @@ describe('what is sent', () => {
   test('the timestamp is that of the event, and a network without an address gives an empty url [WH13] [WH14]', async () => {
     await addWebhook(host.webhooks, orgId, hook());
     const postId = await rows.post(orgId, channelId, { url: null });
-    await announce(db.sql, orgId, 'post.published', [postId]);
-    await db.sql`update outbox set created_at = '2026-09-01T10:00:01.412Z' where entity_id = ${postId}`;
+    await db.sql`insert into outbox (org_id, topic, entity_id, created_at) values (${orgId}, 'post.published', ${postId}, '2026-09-01T10:00:01.4124Z')`;
     host.relay.wake();
     await got(1);
-    // the relay may have been quicker than the update: then the event's own time stands
-    expect(bodies()[0]!.data['url']).toBe('');
-    expect(new Date(bodies()[0]!.timestamp).getTime()).toBeGreaterThan(0);
+    expect([bodies()[0]!.timestamp, bodies()[0]!.data['url']]).toEqual(['2026-09-01T10:00:01.412Z', '']);
   });
 
   test('the signature is an HMAC-SHA256 of the raw bytes with the key of the deployment, as another program computes it [WH25] [WH26] [WH27]', async () => {
