@@ -96,15 +96,17 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     }
     const foreign = list.find(({ type }) => !hosted?.types.includes(type));
     if (foreign) throw new Error(`Reminders of ${foreign.type} can only be set by a process that hosts it: call a method of the actor, and let it set the reminder`);
+    counted = undefined;
     await reminders.register(list);
   }
 
   async function forget(to: Address, name: string): Promise<void> {
     checkReminder(to, name);
+    counted = undefined;
     await reminders.unregister(to, name);
   }
 
-  /** The scheduler has no count: it lists every reminder. One list serves everybody who asks within ten seconds. */
+  /** The scheduler has no count: it lists every reminder. One list serves everybody who asks within ten seconds, unless this process changed it. */
   async function reminderCounts(): Promise<ReminderCounts | undefined> {
     if (!hosted) return undefined;
     if (!counted || clock.monotonic() - counted.at > COUNT_MS) {

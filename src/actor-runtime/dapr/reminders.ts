@@ -10,7 +10,8 @@ const PROTO = fileURLToPath(new URL('./reminders.proto', import.meta.url));
 const SERVICE = 'dapr.proto.runtime.v1.Dapr';
 /** More callers at a time do not register faster. */
 const AT_ONCE = 64;
-const TRY_MS = 5_000;
+/** Of one try: a sidecar under load is slow, not away. */
+const TRY_MS = 15_000;
 const PAUSE_MS = 100;
 const MAX_LIST = 128 * 1024 * 1024;
 

@@ -38,16 +38,19 @@ export interface HostServer {
 
 interface Reply { status: number; body?: string; isError?: boolean }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BODY) throw new AppError('too_large', 'The input of this call is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
+/** By events: iterating over the stream costs several times as much, and ten thousand callbacks may come in a second. */
+const bodyOf = (request: IncomingMessage) =>
+  new Promise<string>((done, fail) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= MAX_BODY) chunks.push(chunk);
+      else fail(new AppError('too_large', 'The input of this call is too large'));
+    });
+    request.on('end', () => done(Buffer.concat(chunks).toString('utf8')));
+    request.on('error', fail);
+  });
 
 /** An error of ours is status 200 and a header: every other status daprd replaces by an error of its own, and the code is lost. */
 const failure = (error: AppError): Reply => ({ status: 200, body: JSON.stringify(error), isError: true });
