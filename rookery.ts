@@ -45,7 +45,7 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
     }
     const context = running.use(await openContext(config, { logs, actorTypes, channelType: channelActor.type, sandboxUrl }));
     const { metricsPort } = config.telemetry;
-    if (metricsPort !== undefined)
+    if (!roles.api && metricsPort !== undefined)
       running.use(await startMetricsListener(context.metrics, metricsPort).catch((cause: unknown) => {
         throw new StartError(`Port ${metricsPort} on 127.0.0.1 cannot be used for the metrics: set METRICS_PORT to a free one.`, { cause });
       }));

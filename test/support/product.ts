@@ -4,25 +4,40 @@ import { join } from 'node:path';
 import { channelActor } from '../../actors/channel/contract.ts';
 import { actorTypes, startActors } from '../../actors/main.ts';
 import type { Answered } from '../../api/app.ts';
+import { reportTo } from '../../api/http/report.ts';
 import { startApi } from '../../api/main.ts';
+import { startSandbox } from '../../sandbox/index.ts';
 import { readConfig } from '../../src/config/index.ts';
 import { openContext } from '../../src/context.ts';
 import { openLogs } from '../../src/telemetry/index.ts';
 import { JWT_SECRET, signUp } from './app.ts';
 import { testDatabase } from './database.ts';
 
-/** Every room, the actors on the embedded engine and the API, in this process, on a database of its own; without the sandbox network. */
-export async function wholeProduct({ env = {}, level = 'fatal' }: { env?: Record<string, string>; level?: string } = {}) {
+interface Options {
+  env?: Record<string, string>;
+  level?: string;
+  /** With the sandbox network, on its own port of this process. */
+  sandbox?: boolean;
+}
+
+/** Every room, the actors on the embedded engine and the API, in this process, on a database of its own (`DATABASE_URL` in `env` names another, migrated one). */
+export async function wholeProduct({ env = {}, level = 'fatal', sandbox = false }: Options = {}) {
   await using opened = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'rookery-product-'));
   opened.defer(() => rmSync(folder, { recursive: true, force: true }));
   const db = opened.use(await testDatabase());
   const { config } = readConfig({ JWT_SECRET, PORT: '0', BACKEND_LISTEN_HOST: '127.0.0.1', RATE_LIMIT_SCALE: '1000', DATABASE_URL: db.url, DATA_FOLDER: folder, ...env });
-  const context = opened.use(await openContext(config, { logs: openLogs({ level, format: 'plain', write: (line) => void process.stderr.write(line) }), actorTypes, channelType: channelActor.type, sandboxUrl: undefined }));
-  opened.use(await startActors(context));
+  const network = sandbox ? opened.use(await startSandbox({ sql: db.sql })) : undefined;
+  const context = opened.use(await openContext(config, { logs: openLogs({ level, format: 'plain', write: (line) => void process.stderr.write(line) }), actorTypes, channelType: channelActor.type, sandboxUrl: network?.url }));
+  const { host, sweeper } = opened.use(await startActors(context));
   const answered: Answered[] = [];
-  const { address } = opened.use(await startApi(context, { checkAnswers: true, onAnswer: (one) => void answered.push(one) }));
+  const report = reportTo(context);
+  const onAnswer = (one: Answered) => {
+    answered.push(one);
+    report(one);
+  };
+  const { address } = opened.use(await startApi(context, { checkAnswers: true, onAnswer }));
   const running = opened.move();
-  return { db, context, address, answered, signUp: () => signUp(address, {}), [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { db, context, host, sweeper, address, answered, signUp: () => signUp(address, {}), [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 export type Product = Awaited<ReturnType<typeof wholeProduct>>;

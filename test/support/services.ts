@@ -18,10 +18,10 @@ export const freePort = () =>
     });
   });
 
-/** A Redis of our own on a free port, or undefined where the machine has none. */
-export async function startRedis(more: readonly string[] = []): Promise<(AsyncDisposable & { url: string; pid: number }) | undefined> {
+/** A Redis of our own on a free port, or on the one that it had before; undefined where the machine has none. */
+export async function startRedis(more: readonly string[] = [], given?: number): Promise<(AsyncDisposable & { url: string; pid: number }) | undefined> {
   if (spawnSync('redis-server', ['--version']).status !== 0) return undefined;
-  const port = await freePort();
+  const port = given ?? (await freePort());
   const dir = mkdtempSync(join(tmpdir(), 'rookery-redis-'));
   const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir, ...more], { stdio: 'ignore' });
   for (let tries = 0; tries < 100; tries++) {

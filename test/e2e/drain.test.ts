@@ -1,0 +1,27 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { startEmbedded } from '../support/service.ts';
+import { testDatabase } from '../support/database.ts';
+
+// The order of an end, seen from a request that was under way when it was asked for.
+
+const database = await testDatabase();
+afterAll(async () => database[Symbol.asyncDispose]());
+
+test('a process that is asked to end is not ready from then on, before it stops answering [S24]', async () => {
+  await using service = await startEmbedded({ database });
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (text: string) => void (answer += text));
+  socket.write('GET /health/ready HTTP/1.1\r\nHost: 127.0.0.1\r\n'); // begun, so that the server waits for its end
+  await new Promise((sent) => setTimeout(sent, 200));
+  const ended = service.end(0);
+  while (!service.lastWords().includes('SIGTERM: ending')) await new Promise((look) => setTimeout(look, 20));
+  socket.write('\r\n');
+  await once(socket, 'close');
+  expect(answer).toMatch(/^HTTP\/1\.1 503 /);
+  expect(answer).toMatch(/"database":\{"ok":true\}/);
+  expect(await ended).toMatchObject({ code: 0 });
+}, 120_000);
