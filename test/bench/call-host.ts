@@ -1,0 +1,41 @@
+// A process with an engine for the benchmark `call`: hosts the actor, or only calls it.
+import { openDaprEngine } from '../../src/actor-runtime/dapr/index.ts';
+import { openEmbeddedEngine } from '../../src/actor-runtime/embedded/index.ts';
+import { actorsOf, createHost, type Engine } from '../../src/actor-runtime/index.ts';
+import { openDatabase } from '../../src/db/index.ts';
+import { newId, systemClock } from '../../src/kernel/index.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { answering } from './kit/answering.ts';
+import { benchActor, benchActorImplementation, waysOf } from './kit/bench-actor.ts';
+import { allCalls } from './kit/calls.ts';
+
+interface Setup { databaseUrl: string; hosts: boolean; dapr?: { httpPort: number; grpcPort: number; appPort: number; placementHealthUrl: string } }
+const { databaseUrl, hosts, dapr } = JSON.parse(process.argv[2]!) as Setup;
+
+const log = quietLog();
+const sql = openDatabase({ url: databaseUrl, connections: 4 });
+const common = { sql, clock: systemClock, log, incarnation: newId() };
+const engine: Engine = dapr
+  ? await openDaprEngine({ ...common, ...dapr, apiToken: undefined, appToken: undefined, types: [benchActor.type] })
+  : await openEmbeddedEngine({ ...common, address: `pid ${process.pid}` });
+const actors = actorsOf(engine);
+
+/** The least that turns can cost in one process: calls of one key one after the other. */
+function promiseChains() {
+  const chains = new Map<string, Promise<unknown>>();
+  const turn = async () => undefined;
+  return (caller: number): Promise<unknown> => {
+    const key = `caller-${caller}`;
+    const next = (chains.get(key) ?? Promise.resolve()).then(turn);
+    chains.set(key, next);
+    return next;
+  };
+}
+
+answering({
+  async start() {
+    if (hosts) await engine.host(createHost({ implementations: [benchActorImplementation], needs: {}, actors, clock: systemClock, log }));
+  },
+  calls: ({ ms }: { ms: number }) => allCalls(waysOf(actors), ms),
+  chains: ({ ms }: { ms: number }) => allCalls({ empty: promiseChains() }, ms),
+});

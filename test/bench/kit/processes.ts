@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+const TICKS = Number(execFileSync('getconf', ['CLK_TCK']).toString());
+
+/** The fields of `/proc/<pid>/stat` after the name, or undefined when the process is gone. */
+function statOf(pid: number): string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+/** User and system time of these processes, in milliseconds. */
+export const cpuMs = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => {
+    const stat = statOf(pid);
+    return sum + (stat ? ((Number(stat[11]) + Number(stat[12])) * 1_000) / TICKS : 0);
+  }, 0);
+
+/** The greatest resident memory that a process has had, in MB. */
+export function peakMb(pid: number): number {
+  const line = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Math.round(Number(line?.[1] ?? 0) / 1_024);
+}
+
+/** Processes that this one has started and that still run, with their command lines. */
+export function ownChildren(): { pid: number; command: string }[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).flatMap((pid) => {
+    if (Number(statOf(pid)?.[1]) !== process.pid) return [];
+    return [{ pid, command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ') }];
+  });
+}

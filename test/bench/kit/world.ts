@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startEmbeddedPostgres } from '../../../src/db/embedded.ts';
+import { buildTemplate, type TestDatabase, testDatabase } from '../../support/database.ts';
+import { installPeer } from '../../support/peer-install.ts';
+import { startCluster, startEmbedded } from '../../support/service.ts';
+import { startRedis } from '../../support/services.ts';
+import { type Child, startChild } from './child.ts';
+import { CannotRun, type Options } from './options.ts';
+import { ownChildren } from './processes.ts';
+
+/** As an operator would set them; the same for both sides. */
+export const POSTGRES_SETTINGS = { fsync: 'on', synchronous_commit: 'on', max_connections: '200', shared_buffers: '512MB', track_wal_io_timing: 'on' };
+export const REDIS_SETTINGS = ['--appendonly', 'yes', '--appendfsync', 'always'] as const;
+/** Seals what the seed writes, as the product would. */
+export const ENCRYPTION_KEY = randomBytes(32).toString('hex');
+const PROVIDER = fileURLToPath(new URL('../provider.ts', import.meta.url));
+
+/** What all sides of one benchmark share: a Postgres and a Redis of their own, one provider, one folder for logs. */
+export interface World extends AsyncDisposable {
+  readonly folder: string;
+  database(): Promise<TestDatabase>;
+  /** A durable one, for peers. Rejects with `CannotRun` where there is no redis-server. */
+  redis(): Promise<{ url: string; port: number; pid: number }>;
+  provider(): Promise<Provider>;
+  /** A script of the peers' folder, whose packages are installed when that was not done. */
+  peer(script: string, settings: object): Promise<Child>;
+  script(path: string, settings: object): Child;
+  product(database: TestDatabase, more?: { env?: Record<string, string> }): Promise<Product>;
+}
+export interface Provider { readonly url: string; readonly pid: number; reset(latencyMs: number): Promise<void>; count(): Promise<number>; arrivals(): Promise<{ keys: string[]; at: number[]; doubled: number }> }
+export interface Product {
+  readonly url: string;
+  /** Of the processes that are ours: API and actor hosts. */
+  readonly apps: readonly number[];
+  /** Of daprd, placement and scheduler; none on the embedded engine. */
+  readonly dapr: readonly number[];
+  lastWords(): string;
+}
+
+export async function openWorld({ engine, say }: Pick<Options, 'engine' | 'say'>): Promise<World> {
+  const begun = new AsyncDisposableStack();
+  try {
+    return await build(begun, engine, say);
+  } catch (error) {
+    await begun.disposeAsync();
+    throw error;
+  }
+}
+
+async function build(begun: AsyncDisposableStack, engine: Options['engine'], say: Options['say']): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'rookery-bench-'));
+  chmodSync(folder, 0o777); // Postgres runs as a user of its own when this runs as root
+  begun.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const postgres = begun.use(await startEmbeddedPostgres({ folder: join(folder, 'postgres'), settings: POSTGRES_SETTINGS }));
+  process.env['TEST_DATABASE_URL'] = postgres.url;
+  await buildTemplate();
+  say(`Postgres is there, logs in ${folder}`);
+
+  const once = <T>(make: () => Promise<T>) => {
+    let made: Promise<T> | undefined;
+    return () => (made ??= make());
+  };
+  const ownRedis = async (settings: readonly string[]) => {
+    const redis = await startRedis(settings);
+    if (!redis) throw new CannotRun('redis-server is not on this machine');
+    begun.use(redis);
+    return { url: redis.url, port: Number(new URL(redis.url).port), pid: redis.pid };
+  };
+  const start = (name: string, args: readonly string[], cwd?: string) =>
+    begun.use(startChild(name, args, { logFile: join(folder, `${name}.log`), ...(cwd !== undefined && { cwd }) }));
+
+  const world: World = {
+    folder,
+    database: async () => begun.use(await testDatabase()),
+    redis: once(() => ownRedis(REDIS_SETTINGS)),
+    provider: once(async () => {
+      const child = start('provider', [PROVIDER]);
+      const { url } = (await child.ask({ do: 'listen' })) as { url: string };
+      return {
+        url, pid: child.pid,
+        reset: (latencyMs) => child.ask({ do: 'reset', latencyMs }),
+        count: () => child.ask({ do: 'count' }),
+        arrivals: () => child.ask({ do: 'arrivals' }),
+      };
+    }),
+    async peer(script, settings) {
+      const home = await installPeer('bench');
+      return start(script.replace(/\.mjs$/, ''), [join(home, script), JSON.stringify(settings)], home);
+    },
+    script: (path, settings) => start(path.replace(/\W+/g, '-'), [path, JSON.stringify(settings)]),
+    async product(database, { env = {} } = {}) {
+      const provider = await world.provider();
+      const redis = await ownRedis([]);
+      const before = new Set(ownChildren().map(({ pid }) => pid));
+      const settings = {
+        database, redisUrl: redis.url, hosts: 1,
+        env: {
+          NODE_ENV: 'production', LOG_LEVEL: 'warn', ENCRYPTION_KEY, REDIS_URL: redis.url, IS_GENERAL: 'true', SANDBOX_ENABLED: 'true', RATE_LIMIT_SCALE: '1000000',
+          FRONTEND_URL: 'http://127.0.0.1', NEXT_PUBLIC_BACKEND_URL: 'http://127.0.0.1', BACKEND_INTERNAL_URL: 'http://127.0.0.1',
+          SANDBOX_URL: provider.url, ...(engine === 'embedded' && { ACTOR_ENGINE: 'embedded' }), ...profiling(), ...env,
+        },
+      };
+      const service = engine === 'embedded' ? await startEmbedded(settings) : await startCluster(settings);
+      begun.defer(async () => {
+        if (Object.keys(profiling()).length > 0) await Promise.all(service.hosts.map((_, n) => service.end(n))); // a profile is written at a good end only
+        await service[Symbol.asyncDispose]();
+      });
+      const started = ownChildren().filter(({ pid }) => !before.has(pid));
+      const pids = (pattern: RegExp) => started.filter(({ command }) => pattern.test(command)).map(({ pid }) => pid);
+      return { url: service.url, apps: pids(/rookery\.ts/), dapr: pids(/\/(daprd|placement|scheduler) /), lastWords: () => service.lastWords() };
+    },
+    [Symbol.asyncDispose]: () => begun.disposeAsync(),
+  };
+  return world;
+}
+
+/** `BENCH_PROFILE=<folder>`: each process of the product writes a CPU profile there when it ends. */
+const profiling = (): Record<string, string> => (process.env['BENCH_PROFILE'] ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${process.env['BENCH_PROFILE']}` } : {});

@@ -1,0 +1,68 @@
+// npm run bench -- <name>|all [--engine embedded|dapr] [--quick] [--pairs n] [--size n]
+import { parseArgs } from 'node:util';
+import { findDapr } from '../../dapr/install/index.ts';
+import { writePerformance } from './kit/document.ts';
+import { CannotRun, type Options } from './kit/options.ts';
+import { jsonLine, type Report, tables } from './kit/report.ts';
+
+const ENGINES = ['embedded', 'dapr'] as const;
+type Engine = (typeof ENGINES)[number];
+const NAMES = ['schedule', 'wave', 'lateness', 'call'] as const;
+type Name = (typeof NAMES)[number];
+const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>> = {
+  schedule: async () => (await import('./schedule.ts')).schedule,
+  wave: async () => (await import('./wave.ts')).wave,
+  lateness: async () => (await import('./lateness.ts')).lateness,
+  call: async () => (await import('./call.ts')).call,
+};
+const MOST_MS = 10 * 60_000;
+const QUICK_MS = 60_000;
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { engine: { type: 'string', default: 'embedded' }, quick: { type: 'boolean', default: false }, pairs: { type: 'string' }, size: { type: 'string' } } });
+
+/** Runs one; undefined when this machine cannot. */
+async function run(name: Name, engine: Engine): Promise<{ options: Options; report: Report } | { why: string }> {
+  const { quick, pairs, size } = values;
+  const options: Options = {
+    engine, quick, pairs: pairs === undefined ? (quick ? 1 : 5) : Number(pairs), ...(size !== undefined && { size: Number(size) }),
+    until: performance.now() + (quick ? QUICK_MS : MOST_MS), say: (line) => say(`${new Date().toISOString().slice(11, 19)}  ${line}`),
+  };
+  if (engine === 'dapr' && !(await findDapr())) return { why: 'Dapr is not on this machine: npm run dapr:install' };
+  try {
+    const bench = await BENCHES[name]();
+    return { options, report: await bench(options) };
+  } catch (error) {
+    if (error instanceof CannotRun) return { why: error.message };
+    throw error;
+  }
+}
+
+const asked = positionals[0];
+const engine = ENGINES.find((one) => one === values.engine);
+const name = NAMES.find((one) => one === asked);
+if (!engine || (asked !== 'all' && !name)) {
+  say(`Usage: npm run bench -- <${NAMES.join('|')}|all> [--engine ${ENGINES.join('|')}] [--quick] [--pairs n] [--size n]`);
+  process.exit(2);
+}
+try {
+  const chosen = name ? [{ name, engine }] : ENGINES.flatMap((one) => NAMES.map((other) => ({ name: other, engine: one })));
+  const texts: string[] = [];
+  let ran = 0;
+  for (const one of chosen) {
+    const outcome = await run(one.name, one.engine);
+    if ('why' in outcome) {
+      texts.push(`### ${one.name}, ${one.engine}\n\nskipped (${outcome.why})`);
+      say(texts.at(-1)!);
+      continue;
+    }
+    ran += 1;
+    texts.push(tables(outcome.options, outcome.report));
+    say(`\n${texts.at(-1)}\n\n${jsonLine(outcome.options, outcome.report)}`);
+  }
+  if (!name) await writePerformance(texts, values.quick);
+  process.exit(ran > 0 ? 0 : 2);
+} catch (error) {
+  say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  process.exit(2);
+}
