@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/kernel/index.ts';
-import { chance, isFull, note } from '../support/chaos.ts';
+import { chance, isFull, note, rounds } from '../support/chaos.ts';
 import { testDatabase } from '../support/database.ts';
 import { violationsOf } from '../support/history.ts';
 import { engines } from '../support/service.ts';
@@ -9,7 +9,6 @@ import { abandoned, acceptedCount, comes, openCrowd, publishingOf, settled, wave
 // R17: SIGTERM in the middle of a wave. What is under way ends or is written as unconfirmed; nothing is lost, doubled or left claimed.
 
 const POSTS = isFull ? 2_000 : 200;
-const ROUNDS = isFull ? 10 : 1;
 /** Channels whose first post the network holds for longer than a drain lasts, with one more post behind it. */
 const HELD = 3;
 const HELD_MS = 26_000;
@@ -18,35 +17,38 @@ const CREATE_MS = 30;
 const random = chance('drain');
 
 describe.each(engines)('a drain on the $name engine', ({ name, missing, start }) => {
-  const rounds = Array.from({ length: ROUNDS }, (_, n) => ({ round: n + 1 }));
-  (missing === undefined ? test : test.skip).each(rounds)(`round $round of ${ROUNDS}: SIGTERM in a wave of ${POSTS} posts ends the host by itself, and nothing is lost, doubled or left claimed [BO5]${missing ? ` [skipped: ${missing}]` : ''}`, async ({ round }) => {
-    await using database = await testDatabase();
-    await using service = await start({ database });
-    await using crowd = await openCrowd(service.url, { orgs: 10, channels: POSTS / 10 + HELD });
-    const [held, usual] = [crowd.channels.slice(0, HELD), crowd.channels.slice(HELD)];
+  (missing === undefined ? test : test.skip).each(rounds(10))(
+    `round $round of $of: SIGTERM in a wave of ${POSTS} posts ends the host by itself, and nothing is lost, doubled or left claimed [BO5]${missing ? ` [skipped: ${missing}]` : ''}`,
+    async ({ round }) => {
+      await using database = await testDatabase();
+      await using service = await start({ database });
+      await using crowd = await openCrowd(service.url, { orgs: 10, channels: POSTS / 10 + HELD });
+      const [held, usual] = [crowd.channels.slice(0, HELD), crowd.channels.slice(HELD)];
 
-    const from = systemClock.in(3_000 + POSTS * CREATE_MS);
-    const before = new Date(from.getTime() - 1_500);
-    await crowd.post([...waveOf(held, HELD, before, { latencyMs: HELD_MS }), ...waveOf(held, HELD, from, { latencyMs: LATENCY_MS }), ...waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS })]);
-    expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
+      const from = systemClock.in(3_000 + POSTS * CREATE_MS);
+      const before = new Date(from.getTime() - 1_500);
+      await crowd.post([...waveOf(held, HELD, before, { latencyMs: HELD_MS }), ...waveOf(held, HELD, from, { latencyMs: LATENCY_MS }), ...waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS })]);
+      expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
 
-    const moment = 1 + random.pick(POSTS - 1);
-    const index = random.pick(service.hosts.length);
-    expect(await comes(async () => (await acceptedCount(database.sql)) >= moment, 120_000)).toBe(true);
-    const heldNow = await publishingOf(database.sql, held);
-    const { ms, ...exit } = await service.end(index);
-    const [acceptedAtEnd, left] = [await acceptedCount(database.sql), await abandoned(database.sql)];
-    note({ round, engine: name, posts: POSTS, moment, exitMs: ms, heldNow, acceptedAtEnd });
-    expect(exit).toEqual({ code: 0, signal: null });
-    expect(heldNow).toBe(HELD);
-    expect(left).toEqual({ publishing: 0, slots: 0, sending: 0 });
+      const moment = 1 + random.pick(POSTS - 1);
+      const index = random.pick(service.hosts.length);
+      expect(await comes(async () => (await acceptedCount(database.sql)) >= moment, 120_000)).toBe(true);
+      const heldNow = await publishingOf(database.sql, held);
+      const { ms, ...exit } = await service.end(index);
+      const [acceptedAtEnd, left] = [await acceptedCount(database.sql), await abandoned(database.sql)];
+      note({ round, engine: name, posts: POSTS, moment, exitMs: ms, heldNow, acceptedAtEnd });
+      expect(exit).toEqual({ code: 0, signal: null });
+      expect(heldNow).toBe(HELD);
+      expect(left).toEqual({ publishing: 0, slots: 0, sending: 0 });
 
-    await service.restart(index);
-    const settledAfterMs = await settled(database.sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)));
-    note({ round, engine: name, settledAfterMs });
-    const history = await crowd.history(database.sql);
-    expect(violationsOf(history)).toEqual([]);
-    expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
-    expect(history.ledger.filter(({ accepted }) => accepted)).toHaveLength(POSTS + 2 * HELD);
-  }, 600_000);
+      await service.restart(index);
+      const settledAfterMs = await settled(database.sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)));
+      note({ round, engine: name, settledAfterMs });
+      const history = await crowd.history(database.sql);
+      expect(violationsOf(history)).toEqual([]);
+      expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
+      expect(history.ledger.filter(({ accepted }) => accepted)).toHaveLength(POSTS + 2 * HELD);
+    },
+    600_000,
+  );
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/kernel/index.ts';
-import { chance, isFull, note } from '../support/chaos.ts';
+import { chance, isFull, note, rounds } from '../support/chaos.ts';
 import { testDatabase } from '../support/database.ts';
 import { violationsOf } from '../support/history.ts';
 import { engines, type Service } from '../support/service.ts';
@@ -9,7 +9,6 @@ import { acceptedCount, comes, openCrowd, publishingOf, settled, waveOf } from '
 // F1: `kill -9` of an actor host in the middle of a wave, judged by the network's own ledger.
 
 const POSTS = isFull ? 2_000 : 200;
-const ROUNDS = isFull ? 10 : 1;
 /** Channels whose first post the network holds for 20 s, with one more post behind it. */
 const HELD = 6;
 const HELD_MS = 20_000;
@@ -18,39 +17,41 @@ const CREATE_MS = 30; // for one create on a busy machine
 const random = chance('f01');
 
 describe.each(engines)('a host dies on the $name engine', ({ name, missing, start }) => {
-  const rounds = Array.from({ length: ROUNDS }, (_, n) => ({ round: n + 1 }));
-  (missing === undefined ? test : test.skip).each(rounds)(`round $round of ${ROUNDS}: each of ${POSTS} posts is out once and in order, and so is each whose request was held for 20 s${missing ? ` [skipped: ${missing}]` : ''}`, async ({ round }) => {
-    await using database = await testDatabase();
-    await using service = await start({ database });
-    await using crowd = await openCrowd(service.url, { orgs: 10, channels: POSTS / 10 + HELD });
-    const [held, usual] = [crowd.channels.slice(0, HELD), crowd.channels.slice(HELD)];
+  (missing === undefined ? test : test.skip).each(rounds(10))(
+    `round $round of $of: each of ${POSTS} posts is out once and in order, and so is each whose request was held for 20 s${missing ? ` [skipped: ${missing}]` : ''}`,
+    async ({ round }) => {
+      await using database = await testDatabase();
+      await using service = await start({ database });
+      await using crowd = await openCrowd(service.url, { orgs: 10, channels: POSTS / 10 + HELD });
+      const [held, usual] = [crowd.channels.slice(0, HELD), crowd.channels.slice(HELD)];
 
-    const from = systemClock.in(3_000 + POSTS * CREATE_MS);
-    const before = new Date(from.getTime() - 1_500);
-    await crowd.post([...waveOf(held, HELD, before, { latencyMs: HELD_MS }), ...waveOf(held, HELD, from, { latencyMs: LATENCY_MS }), ...waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS })]);
-    expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
-    note({ round, engine: name, created: crowd.created.length, leftMs: from.getTime() - systemClock.now().getTime() });
+      const from = systemClock.in(3_000 + POSTS * CREATE_MS);
+      const before = new Date(from.getTime() - 1_500);
+      await crowd.post([...waveOf(held, HELD, before, { latencyMs: HELD_MS }), ...waveOf(held, HELD, from, { latencyMs: LATENCY_MS }), ...waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS })]);
+      expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
+      note({ round, engine: name, created: crowd.created.length, leftMs: from.getTime() - systemClock.now().getTime() });
 
-    const moment = 1 + random.pick(POSTS - 1);
-    const index = random.pick(service.hosts.length);
-    const sidecar = random.pick(2) === 1;
-    expect(await comes(async () => (await acceptedCount(database.sql)) >= moment, 120_000)).toBe(true);
-    const heldNow = await publishingOf(database.sql, held);
-    const at = performance.now();
-    await service.kill(index, { sidecar });
-    expect(heldNow).toBe(HELD);
-    const acceptedAtKill = await acceptedCount(database.sql);
-    if (name === 'embedded') await service.restart(index);
-    const restartMs = Math.round(performance.now() - at);
-    await settledOr(service, database.sql);
-    note({ round, engine: name, posts: POSTS, moment, acceptedAtKill, heldNow, ...(name === 'dapr' && { host: index, sidecar }), restartMs, settledAfterMs: Math.round(performance.now() - at) });
+      const moment = 1 + random.pick(POSTS - 1);
+      const index = random.pick(service.hosts.length);
+      const sidecar = random.pick(2) === 1;
+      expect(await comes(async () => (await acceptedCount(database.sql)) >= moment, 120_000)).toBe(true);
+      const heldNow = await publishingOf(database.sql, held);
+      const at = performance.now();
+      await service.kill(index, { sidecar });
+      expect(heldNow).toBe(HELD);
+      const acceptedAtKill = await acceptedCount(database.sql);
+      if (name === 'embedded') await service.restart(index);
+      const restartMs = Math.round(performance.now() - at);
+      await settledOr(service, database.sql);
+      note({ round, engine: name, posts: POSTS, moment, acceptedAtKill, heldNow, ...(name === 'dapr' && { host: index, sidecar }), restartMs, settledAfterMs: Math.round(performance.now() - at) });
 
-    const history = await crowd.history(database.sql);
-    expect(violationsOf(history)).toEqual([]);
-    expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
-    expect(history.ledger.filter(({ accepted }) => accepted)).toHaveLength(POSTS + 2 * HELD);
-  }, 600_000);
+      const history = await crowd.history(database.sql);
+      expect(violationsOf(history)).toEqual([]);
+      expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
+      expect(history.ledger.filter(({ accepted }) => accepted)).toHaveLength(POSTS + 2 * HELD);
+    },
+    600_000,
+  );
 });
 
-const settledOr = (service: Service, sql: Parameters<typeof settled>[0]) =>
-  settled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)));
+const settledOr = (service: Service, sql: Parameters<typeof settled>[0]) => settled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)));

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { openDatabase } from '../../src/db/index.ts';
 import { systemClock } from '../../src/kernel/index.ts';
-import { chance, isFull, note } from '../support/chaos.ts';
+import { chance, isFull, note, rounds } from '../support/chaos.ts';
 import { testDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { violationsOf } from '../support/history.ts';
@@ -16,7 +16,6 @@ import { acceptedCount, comes, openCrowd, settled, waveOf } from '../support/wav
 // F5: the product's Postgres stops at once in the middle of a wave and comes back. The network's ledger is in another server, which stays.
 
 const POSTS = isFull ? 2_000 : 200;
-const ROUNDS = isFull ? 10 : 1;
 const STOPS = isFull ? 3 : 2;
 const CHANNELS = POSTS / 10;
 const LATENCY_MS = 50;
@@ -54,34 +53,42 @@ async function startDatabase(name: string) {
   };
 }
 
-test.each(Array.from({ length: ROUNDS }, (_, n) => ({ round: n + 1 })))(`round $round of ${ROUNDS}: Postgres stops at once ${STOPS} times in a wave of ${POSTS} posts, and nothing acknowledged is lost or sent twice`, async ({ round }) => {
-  await using ledger = await testDatabase();
-  await using postgres = await startDatabase(`round-${round}`);
-  await using service = await startEmbedded({ database: postgres, ledger });
-  await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), { async [Symbol.asyncDispose]() { await sql.end({ timeout: 1 }); } });
-  await using crowd = await openCrowd(service.url, { orgs: 10, channels: CHANNELS });
+test.each(rounds(10))(
+  `round $round of $of: Postgres stops at once ${STOPS} times in a wave of ${POSTS} posts, and nothing acknowledged is lost or sent twice`,
+  async ({ round }) => {
+    await using ledger = await testDatabase();
+    await using postgres = await startDatabase(`round-${round}`);
+    await using service = await startEmbedded({ database: postgres, ledger });
+    await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
+      async [Symbol.asyncDispose]() {
+        await sql.end({ timeout: 1 });
+      },
+    });
+    await using crowd = await openCrowd(service.url, { orgs: 10, channels: CHANNELS });
 
-  const from = systemClock.in(3_000 + POSTS * CREATE_MS);
-  await crowd.post(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }));
-  expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
+    const from = systemClock.in(3_000 + POSTS * CREATE_MS);
+    await crowd.post(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }));
+    expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
 
-  const moments = Array.from({ length: STOPS }, () => 1 + random.pick(POSTS - CHANNELS - 1)).toSorted((a, b) => a - b);
-  for (const moment of moments) {
-    expect(await comes(async () => (await acceptedCount(ledger.sql)) >= moment, 120_000)).toBe(true);
-    const accepted = await acceptedCount(ledger.sql);
-    await postgres.stopAtOnce();
-    const downMs = 500 + random.pick(isFull ? 6_500 : 2_500);
-    await sleep(downMs);
-    await postgres.start();
-    note({ round, moment, accepted, downMs });
-  }
-  const settledAfterMs = await settled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords(60)}`)));
-  note({ round, posts: POSTS, settledAfterMs });
-  expect(service.hosts[0]!.exit()).toBeUndefined();
+    const moments = Array.from({ length: STOPS }, () => 1 + random.pick(POSTS - CHANNELS - 1)).toSorted((a, b) => a - b);
+    for (const moment of moments) {
+      expect(await comes(async () => (await acceptedCount(ledger.sql)) >= moment, 120_000)).toBe(true);
+      const accepted = await acceptedCount(ledger.sql);
+      await postgres.stopAtOnce();
+      const downMs = 500 + random.pick(isFull ? 6_500 : 2_500);
+      await sleep(downMs);
+      await postgres.start();
+      note({ round, moment, accepted, downMs });
+    }
+    const settledAfterMs = await settled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords(60)}`)));
+    note({ round, posts: POSTS, settledAfterMs });
+    expect(service.hosts[0]!.exit()).toBeUndefined();
 
-  const history = await crowd.history(sql, ledger.sql);
-  expect(violationsOf(history)).toEqual([]);
-  expect(history.posts).toHaveLength(POSTS);
-  expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
-  expect(history.ledger.filter(({ accepted }) => accepted)).toHaveLength(POSTS);
-}, 900_000);
+    const history = await crowd.history(sql, ledger.sql);
+    expect(violationsOf(history)).toEqual([]);
+    expect(history.posts).toHaveLength(POSTS);
+    expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
+    expect(history.ledger.filter(({ accepted }) => accepted)).toHaveLength(POSTS);
+  },
+  900_000,
+);

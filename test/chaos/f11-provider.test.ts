@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { systemClock } from '../../src/kernel/index.ts';
-import { isFull, note } from '../support/chaos.ts';
+import { isFull, note, rounds } from '../support/chaos.ts';
 import { testDatabase } from '../support/database.ts';
 import { type LedgerRow, violationsOf } from '../support/history.ts';
 import { engines } from '../support/service.ts';
@@ -12,7 +12,6 @@ import { comes, openCrowd, settled, type Wanted } from '../support/wave.ts';
 const EACH = isFull ? 20 : 2;
 const WELL = isFull ? 100 : 10;
 const RETRY_AFTER_SECONDS = 3;
-const ROUNDS = isFull ? 4 : 1;
 
 /** How the first post of a channel is treated, and what the network then notes for it. The second post comes right behind it. */
 const FAULTS: Record<string, { settings: object; noted: string[] }> = {
@@ -28,55 +27,59 @@ const kinds = Object.keys(FAULTS);
 const isPaused = (detail: string | null) => detail === 'paused';
 
 const [embedded] = engines;
-test.each(Array.from({ length: ROUNDS }, (_, n) => ({ round: n + 1 })))(`round $round of ${ROUNDS}: each failure of a network ends as it should, once at most, and holds nobody else`, async ({ round }) => {
-  await using database = await testDatabase();
-  const { sql } = database;
-  await using service = await embedded!.start({ database });
-  await using crowd = await openCrowd(service.url, { orgs: 4, channels: kinds.length * EACH + WELL });
-  const failing = crowd.channels.slice(WELL).map((channel, n) => ({ channel, kind: kinds[n % kinds.length]! }));
-  const well = crowd.channels.slice(0, WELL);
+test.each(rounds(4))(
+  `round $round of $of: each failure of a network ends as it should, once at most, and holds nobody else`,
+  async ({ round }) => {
+    await using database = await testDatabase();
+    const { sql } = database;
+    await using service = await embedded!.start({ database });
+    await using crowd = await openCrowd(service.url, { orgs: 4, channels: kinds.length * EACH + WELL });
+    const failing = crowd.channels.slice(WELL).map((channel, n) => ({ channel, kind: kinds[n % kinds.length]! }));
+    const well = crowd.channels.slice(0, WELL);
 
-  const due = systemClock.in(6_000);
-  const behind = new Date(due.getTime() + 100);
-  const first = await crowd.post(failing.map(({ channel, kind }): Wanted => ({ channel, due, settings: { ...FAULTS[kind]!.settings } })));
-  const second = await crowd.post(failing.map(({ channel }): Wanted => ({ channel, due: behind })));
-  const beside = await crowd.post(well.flatMap((channel) => [0, 100, 200].map((later): Wanted => ({ channel, due: new Date(due.getTime() + later) }))));
-  expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
-  const ids = (list: typeof first) => list.map(({ postId }) => postId!);
-  const states = async (list: typeof first) => sql<{ id: string; state: string; detail: string | null }[]>`select id, state, detail from posts where id = any(${ids(list)}::uuid[])`;
+    const due = systemClock.in(6_000);
+    const behind = new Date(due.getTime() + 100);
+    const first = await crowd.post(failing.map(({ channel, kind }): Wanted => ({ channel, due, settings: { ...FAULTS[kind]!.settings } })));
+    const second = await crowd.post(failing.map(({ channel }): Wanted => ({ channel, due: behind })));
+    const beside = await crowd.post(well.flatMap((channel) => [0, 100, 200].map((later): Wanted => ({ channel, due: new Date(due.getTime() + later) }))));
+    expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
+    const ids = (list: typeof first) => list.map(({ postId }) => postId!);
+    const states = async (list: typeof first) => sql<{ id: string; state: string; detail: string | null }[]>`select id, state, detail from posts where id = any(${ids(list)}::uuid[])`;
 
-  // Others go out while a request that is never answered is still open.
-  expect(await comes(async () => (await states(beside)).every(({ state }) => state === 'PUBLISHED'), 60_000)).toBe(true);
-  const [hanging] = first.filter(({ channelId }) => failing.find(({ channel }) => channel.id === channelId)?.kind === 'never answers once');
-  expect((await states([hanging!]))[0]).toMatchObject({ state: 'QUEUE' });
+    // Others go out while a request that is never answered is still open.
+    expect(await comes(async () => (await states(beside)).every(({ state }) => state === 'PUBLISHED'), 60_000)).toBe(true);
+    const [hanging] = first.filter(({ channelId }) => failing.find(({ channel }) => channel.id === channelId)?.kind === 'never answers once');
+    expect((await states([hanging!]))[0]).toMatchObject({ state: 'QUEUE' });
 
-  // A login that is refused even when it is new pauses the channel with its posts; a person logs in again, and they go on.
-  const refused = failing.filter(({ kind }) => kind === 'refuses every token').map(({ channel }) => channel);
-  const ofRefused = [...first, ...second].filter(({ channelId }) => refused.some(({ id }) => id === channelId));
-  expect(await comes(async () => (await states(ofRefused)).every(({ state, detail }) => state === 'QUEUE' && isPaused(detail)), 60_000)).toBe(true);
-  for (const { id, client, account } of refused) {
-    const { refreshNeeded } = await client.own(`/integrations/${id}`, z.object({ refreshNeeded: z.boolean() }));
-    expect(refreshNeeded).toBe(true);
-    const { postId } = first.find(({ channelId }) => channelId === id)!;
-    await client.api(`/public/v1/posts/${postId}/settings`, z.object({ postId: z.string() }), { method: 'PUT', body: { settings: { outcome: 'ok' } } });
-    await client.own('/integrations/social-connect/sandbox', z.object({ id: z.literal(id) }), { body: { fields: { name: account }, allowPreview: true } });
-  }
+    // A login that is refused even when it is new pauses the channel with its posts; a person logs in again, and they go on.
+    const refused = failing.filter(({ kind }) => kind === 'refuses every token').map(({ channel }) => channel);
+    const ofRefused = [...first, ...second].filter(({ channelId }) => refused.some(({ id }) => id === channelId));
+    expect(await comes(async () => (await states(ofRefused)).every(({ state, detail }) => state === 'QUEUE' && isPaused(detail)), 60_000)).toBe(true);
+    for (const { id, client, account } of refused) {
+      const { refreshNeeded } = await client.own(`/integrations/${id}`, z.object({ refreshNeeded: z.boolean() }));
+      expect(refreshNeeded).toBe(true);
+      const { postId } = first.find(({ channelId }) => channelId === id)!;
+      await client.api(`/public/v1/posts/${postId}/settings`, z.object({ postId: z.string() }), { method: 'PUT', body: { settings: { outcome: 'ok' } } });
+      await client.own('/integrations/social-connect/sandbox', z.object({ id: z.literal(id) }), { body: { fields: { name: account }, allowPreview: true } });
+    }
 
-  const settledAfterMs = await settled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)));
-  note({ round, posts: crowd.created.length, settledAfterMs });
-  expect(service.hosts[0]!.exit()).toBeUndefined();
-  const history = await crowd.history(sql);
-  expect(violationsOf(history)).toEqual([]);
-  expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
+    const settledAfterMs = await settled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)));
+    note({ round, posts: crowd.created.length, settledAfterMs });
+    expect(service.hosts[0]!.exit()).toBeUndefined();
+    const history = await crowd.history(sql);
+    expect(violationsOf(history)).toEqual([]);
+    expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
 
-  const rowsOf = (postId: string | undefined) => history.ledger.filter(({ idempotencyKey }) => idempotencyKey === postId);
-  for (const { channel, kind } of failing) {
-    const rows = rowsOf(first.find(({ channelId }) => channelId === channel.id)!.postId);
-    if (kind === 'refuses every token') expect([kind, rows.filter(({ accepted }) => accepted).length]).toEqual([kind, 1]);
-    else expect([kind, rows.map(({ answered }) => answered)]).toEqual([kind, FAULTS[kind]!.noted]);
-    if (kind === 'is full once') expect(gap(rows)).toBeGreaterThanOrEqual(RETRY_AFTER_SECONDS * 1_000);
-  }
-}, 600_000);
+    const rowsOf = (postId: string | undefined) => history.ledger.filter(({ idempotencyKey }) => idempotencyKey === postId);
+    for (const { channel, kind } of failing) {
+      const rows = rowsOf(first.find(({ channelId }) => channelId === channel.id)!.postId);
+      if (kind === 'refuses every token') expect([kind, rows.filter(({ accepted }) => accepted).length]).toEqual([kind, 1]);
+      else expect([kind, rows.map(({ answered }) => answered)]).toEqual([kind, FAULTS[kind]!.noted]);
+      if (kind === 'is full once') expect(gap(rows)).toBeGreaterThanOrEqual(RETRY_AFTER_SECONDS * 1_000);
+    }
+  },
+  600_000,
+);
 
 /** Milliseconds between the first request and the second, by the network's clock. */
 const gap = ([one, two]: readonly LedgerRow[]) => two!.at.getTime() - one!.at.getTime();

@@ -10,14 +10,33 @@ const at = (ms: number) => new Date(1_800_000_000_000 + ms);
 
 function received(postId: string, { id = `msg_${postId}`, secret = SECRET, deployment = DEPLOYMENT, status = 200, event = 'post.published' } = {}) {
   const body = Buffer.from(JSON.stringify({ event, timestamp: at(0).toISOString(), data: { postId } }));
-  const signature = createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update(`${id}.1800000000.`).update(body).digest('base64');
+  const signature = createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+    .update(`${id}.1800000000.`)
+    .update(body)
+    .digest('base64');
   return {
-    headers: { 'webhook-id': id, 'webhook-timestamp': '1800000000', 'webhook-signature': `v1,${signature}`, 'x-service-signature': `sha256=${createHmac('sha256', deployment).update(body).digest('hex')}` },
-    body, status,
+    headers: {
+      'webhook-id': id,
+      'webhook-timestamp': '1800000000',
+      'webhook-signature': `v1,${signature}`,
+      'x-service-signature': `sha256=${createHmac('sha256', deployment).update(body).digest('hex')}`,
+    },
+    body,
+    status,
   };
 }
 const created = (postId: string, due: number, channel = 'one') => ({ status: 201, postId, channelId: channel, account: channel, due: at(due), answeredAt: at(-500), latencyMs: 50 });
-const noted = (seq: number, key: string, ms: number, more: Partial<LedgerRow> = {}): LedgerRow => ({ seq, at: at(ms), account: 'one', postId: `there-${key}`, step: 'publish', idempotencyKey: key, accepted: true, answered: 'ok', ...more });
+const noted = (seq: number, key: string, ms: number, more: Partial<LedgerRow> = {}): LedgerRow => ({
+  seq,
+  at: at(ms),
+  account: 'one',
+  postId: `there-${key}`,
+  step: 'publish',
+  idempotencyKey: key,
+  accepted: true,
+  answered: 'ok',
+  ...more,
+});
 const row = (id: string, more: object = {}) => ({ id, state: 'PUBLISHED', detail: null, error: null, attempt: 1, deleted: false, releaseId: `there-${id}`, ...more });
 const delivery = (postId: string, more: object = {}) => ({ id: `d-${postId}`, webhookId: 'hook', postId, attempts: 1, ...more });
 
@@ -39,7 +58,14 @@ describe('the checker of histories', () => {
   test('takes a good history', () => expect(violationsOf(good)).toEqual([]));
 
   test.each<[string, Partial<History>]>([
-    ['a failure with a reason', { posts: forged.posts({ state: 'ERROR', error: 'The network refused it' }), ledger: [noted(1, 'a', 60, { accepted: false, answered: 'error' }), noted(2, 'b', 160)], received: forged.received() }],
+    [
+      'a failure with a reason',
+      {
+        posts: forged.posts({ state: 'ERROR', error: 'The network refused it' }),
+        ledger: [noted(1, 'a', 60, { accepted: false, answered: 'error' }), noted(2, 'b', 160)],
+        received: forged.received(),
+      },
+    ],
     ['an unconfirmed post that the network has', { posts: forged.posts({ state: 'ERROR', detail: 'unconfirmed', error: 'Nobody knows' }), received: forged.received() }],
     ['a cancelled post', { posts: forged.posts({ state: 'QUEUE', deleted: true }), ledger: [noted(2, 'b', 160)], received: forged.received() }],
     ['a refused create', { created: [...good.created, { ...created('c', 0), status: 429, postId: undefined }] }],

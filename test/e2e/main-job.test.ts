@@ -19,7 +19,10 @@ const folder = mkdtempSync(join(tmpdir(), 'rookery-main-job-'));
 const authority = join(folder, 'authority.pem');
 writeFileSync(authority, tls.cert);
 
-interface World { service: Service; database: TestDatabase }
+interface World {
+  service: Service;
+  database: TestDatabase;
+}
 const worlds = new Map<string, Promise<World>>();
 /** The product on that engine, started for the first who asks. */
 const worldOf = (engine: EngineCase): Promise<World> => {
@@ -56,15 +59,21 @@ describe('the main job', () => {
   });
   afterAll(() => receiver[Symbol.asyncDispose]());
 
-  onEachEngine('sign-up, key, channel, schedule, published on time, signed webhook over https, timeline, list', '[PO2, PO3, PO4, WH11, WH12]', ({ service, database }) => mainJob(service.url, receiver, database.sql));
+  onEachEngine('sign-up, key, channel, schedule, published on time, signed webhook over https, timeline, list', '[PO2, PO3, PO4, WH11, WH12]', ({ service, database }) =>
+    mainJob(service.url, receiver, database.sql),
+  );
 });
 
-await describePeer('bluesky PDS', () => npmPeer('bluesky'), ({ start }) => {
-  let pds: Peer;
-  beforeAll(async () => void (pds = await start()), START_MS);
-  afterAll(() => pds.stop());
-  onEachEngine('text with link, mention, tag and a picture with alt text is in the repository as it was written', '[PO3]', ({ service }) => blueskyJob(service.url, pds));
-});
+await describePeer(
+  'bluesky PDS',
+  () => npmPeer('bluesky'),
+  ({ start }) => {
+    let pds: Peer;
+    beforeAll(async () => void (pds = await start()), START_MS);
+    afterAll(() => pds.stop());
+    onEachEngine('text with link, mention, tag and a picture with alt text is in the repository as it was written', '[PO3]', ({ service }) => blueskyJob(service.url, pds));
+  },
+);
 
 await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
   let snac: Peer;
@@ -73,9 +82,13 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
   onEachEngine('connected by consent, text with link, mention, tag and a picture with alt text is shown as it was written', '[PO3]', ({ service }) => mastodonJob(service.url, snac));
 });
 
-await describePeer('nostr relay', () => npmPeer('nostr'), ({ start }) => {
-  let relays: Peer[];
-  beforeAll(async () => void (relays = await Promise.all([start(), start()])), START_MS);
-  afterAll(async () => void (await Promise.all(relays.map((relay) => relay.stop()))));
-  onEachEngine('text with link, mention, tag and a picture with alt text is on both relays as it was written', '[PO3]', ({ service }) => nostrJob(service.url, relays, encodeNpub('a1'.repeat(32))));
-});
+await describePeer(
+  'nostr relay',
+  () => npmPeer('nostr'),
+  ({ start }) => {
+    let relays: Peer[];
+    beforeAll(async () => void (relays = await Promise.all([start(), start()])), START_MS);
+    afterAll(async () => void (await Promise.all(relays.map((relay) => relay.stop()))));
+    onEachEngine('text with link, mention, tag and a picture with alt text is on both relays as it was written', '[PO3]', ({ service }) => nostrJob(service.url, relays, encodeNpub('a1'.repeat(32))));
+  },
+);

@@ -3,6 +3,12 @@ import { randomBytes } from 'node:crypto';
 /** `CHAOS_DEPTH=full`: the rounds and sizes of the goals; else what `npm test` has time for. */
 export const isFull = process.env['CHAOS_DEPTH'] === 'full';
 
+/** The rounds of a test: `CHAOS_ROUNDS`, else as many as its depth has, or one. */
+export const rounds = (full: number): { round: number; of: number }[] => {
+  const of = Number(process.env['CHAOS_ROUNDS'] ?? (isFull ? full : 1));
+  return Array.from({ length: of }, (_, n) => ({ round: n + 1, of }));
+};
+
 export interface Chance {
   /** Between 0 and 1, without 1. */
   next(): number;

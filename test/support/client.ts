@@ -29,12 +29,19 @@ async function asked<S extends z.ZodType>(url: string, answer: S, headers: Recor
 /** Registers a person and an org at a running product, and makes an API key. */
 export async function signUp(url: string, name = 'Acme'): Promise<Client> {
   const email = `person-${randomBytes(6).toString('hex')}@example.com`;
-  const { accessToken } = await asked(`${url}/auth/register`, z.object({ accessToken: z.string() }), {}, { body: { provider: 'LOCAL', email, password: randomBytes(12).toString('hex'), company: name, returnToken: true } });
+  const { accessToken } = await asked(
+    `${url}/auth/register`,
+    z.object({ accessToken: z.string() }),
+    {},
+    { body: { provider: 'LOCAL', email, password: randomBytes(12).toString('hex'), company: name, returnToken: true } },
+  );
   const session = { auth: accessToken };
   const { plaintext } = await asked(`${url}/user/api-keys`, z.object({ plaintext: z.string() }), session, { body: { name: 'test' } });
   const api = { authorization: plaintext };
   return {
-    url, email, key: plaintext,
+    url,
+    email,
+    key: plaintext,
     own: (path, answer, sent = {}) => asked(url + path, answer, session, sent),
     api: (path, answer, sent = {}) => asked(url + path, answer, api, sent),
     ask: (path, { method, body } = {}) => call(method ?? (body === undefined ? 'GET' : 'POST'), url + path, { headers: api, body, timeoutMs: 60_000 }),
@@ -44,7 +51,11 @@ export async function signUp(url: string, name = 'Acme'): Promise<Client> {
 const Created = z.array(z.object({ postId: z.string(), integration: z.string() })).length(1);
 /** The body of a create of one post for one channel. */
 export const postBody = ({ channelId, date, content, settings = {}, image = [] }: { channelId: string; date: Date; content: string; settings?: object; image?: readonly object[] }) => ({
-  type: 'schedule', date: date.toISOString(), shortLink: false, tags: [], posts: [{ integration: { id: channelId }, value: [{ content, image }], settings }],
+  type: 'schedule',
+  date: date.toISOString(),
+  shortLink: false,
+  tags: [],
+  posts: [{ integration: { id: channelId }, value: [{ content, image }], settings }],
 });
 /** The id that a create was answered; undefined when it was not acknowledged. */
 export const createdId = ({ status, body }: Answer): string | undefined => (status === 201 ? Created.parse(body)[0]!.postId : undefined);

@@ -18,13 +18,43 @@ export interface Created {
   latencyMs: number;
 }
 /** One request as the network noted it, in the order of `seq`. */
-export interface LedgerRow { seq: number; at: Date; account: string; postId: string | null; step: string; idempotencyKey: string | null; accepted: boolean; answered: string }
+export interface LedgerRow {
+  seq: number;
+  at: Date;
+  account: string;
+  postId: string | null;
+  step: string;
+  idempotencyKey: string | null;
+  accepted: boolean;
+  answered: string;
+}
 /** One request that the receiver got, with its raw bytes and what it answered. */
-export interface ReceivedHook { headers: Readonly<Record<string, string | string[] | undefined>>; body: Buffer; status: number }
-export interface Hook { id: string; secret: string; /** Every channel that it listens to, spelled out. */ channelIds: readonly string[] }
+export interface ReceivedHook {
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  body: Buffer;
+  status: number;
+}
+export interface Hook {
+  id: string;
+  secret: string;
+  /** Every channel that it listens to, spelled out. */ channelIds: readonly string[];
+}
 /** Rows of the product, recounted by plain SQL after the fault. */
-export interface PostRow { id: string; state: string; detail: string | null; error: string | null; attempt: number; deleted: boolean; releaseId: string | null }
-export interface DeliveryRow { id: string; webhookId: string; postId: string; attempts: number }
+export interface PostRow {
+  id: string;
+  state: string;
+  detail: string | null;
+  error: string | null;
+  attempt: number;
+  deleted: boolean;
+  releaseId: string | null;
+}
+export interface DeliveryRow {
+  id: string;
+  webhookId: string;
+  postId: string;
+  attempts: number;
+}
 
 export interface History {
   created: readonly Created[];
@@ -36,7 +66,10 @@ export interface History {
   posts: readonly PostRow[];
   deliveries: readonly DeliveryRow[];
 }
-export interface Violation { invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I6'; says: string }
+export interface Violation {
+  invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I6';
+  says: string;
+}
 
 /** Timers and two clocks of one machine may differ by this much. */
 const SLACK_MS = 3;
@@ -47,7 +80,9 @@ export function violationsOf(history: History): Violation[] {
   return [...nothingLost(history), ...acceptedOnce(history), ...inOrder(history), ...noneEarly(history), ...delivered(history)];
 }
 
-const say = (invariant: Violation['invariant']) => (says: string): Violation => ({ invariant, says });
+const say =
+  (invariant: Violation['invariant']) =>
+  (says: string): Violation => ({ invariant, says });
 const acknowledged = ({ created }: History) => created.filter((one): one is Created & { postId: string } => one.status === 201 && one.postId !== undefined);
 const publishing = ({ ledger }: History) => ledger.filter(({ step }) => step === 'publish' || step === 'reply');
 
@@ -61,7 +96,11 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
 function nothingLost(history: History): Violation[] {
   const broken = say('I1');
   const rows = new Map(history.posts.map((row) => [row.id, row]));
-  const accepted = new Map(publishing(history).filter((row) => row.accepted).map((row) => [row.idempotencyKey, row]));
+  const accepted = new Map(
+    publishing(history)
+      .filter((row) => row.accepted)
+      .map((row) => [row.idempotencyKey, row]),
+  );
   return acknowledged(history).flatMap(({ postId }) => {
     const row = rows.get(postId);
     if (!row) return [broken(`${postId} was acknowledged and has vanished`)];
@@ -111,7 +150,8 @@ function inOrder(history: History): Violation[] {
       if (!post || !accepted || went.has(post.postId) || attempts.get(post.postId) !== 1) continue;
       went.add(post.postId);
       // Only what was known before the other one was due could have gone first.
-      if (last && post.due < last.due && post.answeredAt < last.due) violations.push(broken(`${account}: ${last.postId}, due ${last.due.toISOString()}, went before ${post.postId}, due ${post.due.toISOString()}`));
+      if (last && post.due < last.due && post.answeredAt < last.due)
+        violations.push(broken(`${account}: ${last.postId}, due ${last.due.toISOString()}, went before ${post.postId}, due ${post.due.toISOString()}`));
       else last = post;
     }
     let before: LedgerRow | undefined;
@@ -134,7 +174,10 @@ function noneEarly(history: History): Violation[] {
   });
 }
 
-interface Body { event: string; data: { postId: string } }
+interface Body {
+  event: string;
+  data: { postId: string };
+}
 const one = (value: string | string[] | undefined) => String(value ?? '');
 
 /** I6: for every published post and webhook of its channel a delivery, or three recorded attempts; stable ids; signatures over the raw bytes. */
@@ -152,7 +195,8 @@ function delivered(history: History): Violation[] {
     const { event, data } = JSON.parse(body.toString('utf8')) as Body;
     const id = one(headers['webhook-id']);
     const signed = listening(data.postId).filter(({ secret }) => isSigned({ headers, body }, secret));
-    if (one(headers['x-service-signature']) !== `sha256=${createHmac('sha256', deploymentSecret).update(body).digest('hex')}`) violations.push(broken(`${id} about ${data.postId} has a wrong X-Service-Signature`));
+    if (one(headers['x-service-signature']) !== `sha256=${createHmac('sha256', deploymentSecret).update(body).digest('hex')}`)
+      violations.push(broken(`${id} about ${data.postId} has a wrong X-Service-Signature`));
     if (signed.length === 0) violations.push(broken(`${id} about ${data.postId} is not signed by a webhook that listens to its channel`));
     if (event !== 'post.published') violations.push(broken(`${id} is about ${event}, which nobody asked for`));
     for (const hook of signed) {
@@ -184,6 +228,9 @@ function delivered(history: History): Violation[] {
 /** Whether `webhook-signature` is what the secret makes of id, time and these very bytes. */
 export function isSigned({ headers, body }: Pick<ReceivedHook, 'headers' | 'body'>, secret: string): boolean {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  const expected = `v1,${createHmac('sha256', key).update(`${one(headers['webhook-id'])}.${one(headers['webhook-timestamp'])}.`).update(body).digest('base64')}`;
+  const expected = `v1,${createHmac('sha256', key)
+    .update(`${one(headers['webhook-id'])}.${one(headers['webhook-timestamp'])}.`)
+    .update(body)
+    .digest('base64')}`;
   return one(headers['webhook-signature']).split(' ').includes(expected);
 }

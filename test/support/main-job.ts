@@ -20,7 +20,15 @@ const DUE_MS = 3_000;
 const PUBLISHED_MS = 90_000;
 const Connected = z.object({ id: z.string(), identifier: z.string(), disabled: z.literal(false), refreshNeeded: z.literal(false) });
 const Uploaded = z.object({ id: z.string(), path: z.string() });
-const One = z.object({ id: z.string(), state: z.string(), detail: z.string().nullable(), error: z.string().nullable(), publishDate: z.string(), releaseId: z.string().nullable(), releaseURL: z.string().nullable() });
+const One = z.object({
+  id: z.string(),
+  state: z.string(),
+  detail: z.string().nullable(),
+  error: z.string().nullable(),
+  publishDate: z.string(),
+  releaseId: z.string().nullable(),
+  releaseURL: z.string().nullable(),
+});
 type One = z.output<typeof One>;
 const Attempts = z.object({ items: z.array(z.object({ event: z.string(), attempt: z.number(), status: z.number(), error: z.string().nullable() })) });
 const Timeline = z.object({ postId: z.string(), items: z.array(z.object({ at: z.string(), kind: z.string(), message: z.string() })) });
@@ -28,11 +36,15 @@ const Timeline = z.object({ postId: z.string(), items: z.array(z.object({ at: z.
 /** Waits until the post is out, and answers it. A failure ends the wait with its reason. */
 async function published(client: Client, postId: string): Promise<One> {
   let post!: One;
-  await eventually(`post ${postId} is published`, async () => {
-    post = await client.api(`/public/v1/posts/${postId}`, One);
-    if (post.state === 'ERROR') throw new Error(`post ${postId} failed: ${post.error}`);
-    return post.state === 'PUBLISHED';
-  }, PUBLISHED_MS).catch((error: unknown) => Promise.reject(new Error(`${String(error)} ${JSON.stringify(post)}`)));
+  await eventually(
+    `post ${postId} is published`,
+    async () => {
+      post = await client.api(`/public/v1/posts/${postId}`, One);
+      if (post.state === 'ERROR') throw new Error(`post ${postId} failed: ${post.error}`);
+      return post.state === 'PUBLISHED';
+    },
+    PUBLISHED_MS,
+  ).catch((error: unknown) => Promise.reject(new Error(`${String(error)} ${JSON.stringify(post)}`)));
   return post;
 }
 
@@ -42,7 +54,9 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
   expect(client.key).toMatch(/^pm_live_[0-9A-Za-z]{43}$/);
   const account = `main-job-${randomBytes(4).toString('hex')}`;
   const channel = await client.own('/integrations/social-connect/sandbox', Connected, { body: { fields: { name: account }, allowPreview: true } });
-  const hook = await client.own('/webhooks', z.object({ id: z.string(), secret: z.string() }), { body: { name: 'news', url: `${receiver.url}/${account}`, integrations: [{ id: channel.id }], secret: true } });
+  const hook = await client.own('/webhooks', z.object({ id: z.string(), secret: z.string() }), {
+    body: { name: 'news', url: `${receiver.url}/${account}`, integrations: [{ id: channel.id }], secret: true },
+  });
 
   const date = systemClock.in(DUE_MS);
   const content = '<p>Grüße 👋🏽 to all</p>';
@@ -63,7 +77,10 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
   await eventually('the webhook is received', () => mine().length > 0, PUBLISHED_MS);
   const [delivery] = mine();
   expect(delivery).toMatchObject({ method: 'POST', headers: { 'content-type': 'application/json', 'webhook-id': expect.stringMatching(/^msg_/) } });
-  expect(JSON.parse(delivery!.body.toString('utf8'))).toMatchObject({ event: 'post.published', data: { postId, integrationId: channel.id, providerIdentifier: 'sandbox', content, url: post.releaseURL, state: 'PUBLISHED', publishDate: date.toISOString() } });
+  expect(JSON.parse(delivery!.body.toString('utf8'))).toMatchObject({
+    event: 'post.published',
+    data: { postId, integrationId: channel.id, providerIdentifier: 'sandbox', content, url: post.releaseURL, state: 'PUBLISHED', publishDate: date.toISOString() },
+  });
   expect(isSigned(delivery!, hook.secret)).toBe(true);
   expect(delivery!.headers['x-service-signature']).toBe(`sha256=${createHmac('sha256', SIGNING_SECRET).update(delivery!.body).digest('hex')}`);
 
@@ -74,19 +91,29 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
 
   const timeline = await client.api(`/public/v1/posts/${postId}/timeline`, Timeline);
   expect(timeline.items.map(({ kind }) => kind).filter((kind) => ['created', 'claimed', 'published'].includes(kind))).toEqual(['created', 'claimed', 'published']);
-  const { posts } = await client.api(`/public/v1/posts?startDate=${new Date(date.getTime() - 60_000).toISOString()}&endDate=${new Date(date.getTime() + 60_000).toISOString()}`, z.object({ posts: z.array(z.object({ id: z.string(), state: z.string(), releaseURL: z.string().nullable() })) }));
+  const { posts } = await client.api(
+    `/public/v1/posts?startDate=${new Date(date.getTime() - 60_000).toISOString()}&endDate=${new Date(date.getTime() + 60_000).toISOString()}`,
+    z.object({ posts: z.array(z.object({ id: z.string(), state: z.string(), releaseURL: z.string().nullable() })) }),
+  );
   expect(posts).toEqual([{ id: postId, state: 'PUBLISHED', releaseURL: post.releaseURL }]);
 }
 
 // The networks -------------------------------------------------------------------------------------------------------------
 
-interface Sent { method?: string; headers?: Record<string, string>; body?: string | Buffer }
+interface Sent {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+}
 /** One plain request on a connection of its own, answered as it is: redirects are not followed. */
 const http = (url: string, { method = 'GET', headers = {}, body }: Sent = {}) =>
   new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>((done, fail) => {
     const sent = request(url, { method, agent: false, headers: { ...headers, ...(body !== undefined && { 'content-length': `${Buffer.byteLength(body)}` }) } }, (answer) => {
       const parts: Buffer[] = [];
-      answer.on('data', (part: Buffer) => parts.push(part)).on('error', fail).on('end', () => done({ status: answer.statusCode!, headers: answer.headers, text: Buffer.concat(parts).toString('utf8') }));
+      answer
+        .on('data', (part: Buffer) => parts.push(part))
+        .on('error', fail)
+        .on('end', () => done({ status: answer.statusCode!, headers: answer.headers, text: Buffer.concat(parts).toString('utf8') }));
     });
     sent.on('error', fail).end(body);
   });
@@ -94,9 +121,15 @@ const form = (fields: Record<string, string>): Sent => ({ method: 'POST', header
 
 /** A picture that only this run has, uploaded over the public API. */
 async function upload(client: Client): Promise<z.output<typeof Uploaded>> {
-  const data = await sharp({ create: { width: 60, height: 40, channels: 3, background: '#2a6', noise: { type: 'gaussian', mean: 128, sigma: 20 } } }).png().toBuffer();
+  const data = await sharp({ create: { width: 60, height: 40, channels: 3, background: '#2a6', noise: { type: 'gaussian', mean: 128, sigma: 20 } } })
+    .png()
+    .toBuffer();
   const boundary = randomBytes(12).toString('hex');
-  const body = Buffer.concat([Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="birds.png"\r\ncontent-type: image/png\r\n\r\n`), data, Buffer.from(`\r\n--${boundary}--\r\n`)]);
+  const body = Buffer.concat([
+    Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="birds.png"\r\ncontent-type: image/png\r\n\r\n`),
+    data,
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ]);
   const answer = await http(`${client.url}/public/v1/upload`, { method: 'POST', headers: { authorization: client.key, 'content-type': `multipart/form-data; boundary=${boundary}` }, body });
   if (answer.status >= 300) throw new Error(`The upload answered ${answer.status}: ${answer.text}`);
   return Uploaded.parse(JSON.parse(answer.text));
@@ -117,7 +150,21 @@ async function publish(client: Client, channelId: string, content: string): Prom
   return { post: await published(client, postId), picture };
 }
 
-const Records = z.object({ records: z.array(z.object({ uri: z.string(), value: z.object({ text: z.string(), facets: z.array(z.object({ index: z.object({ byteStart: z.number(), byteEnd: z.number() }), features: z.array(z.unknown()) })), embed: z.object({ images: z.array(z.object({ alt: z.string(), image: z.object({ mimeType: z.string(), ref: z.object({ $link: z.string() }) }) })) }) }).nullish().catch(null) })) });
+const Records = z.object({
+  records: z.array(
+    z.object({
+      uri: z.string(),
+      value: z
+        .object({
+          text: z.string(),
+          facets: z.array(z.object({ index: z.object({ byteStart: z.number(), byteEnd: z.number() }), features: z.array(z.unknown()) })),
+          embed: z.object({ images: z.array(z.object({ alt: z.string(), image: z.object({ mimeType: z.string(), ref: z.object({ $link: z.string() }) }) })) }),
+        })
+        .nullish()
+        .catch(null),
+    }),
+  ),
+});
 
 /** Bluesky on a real personal data server: connected with an app password, read back from the repository. */
 export async function blueskyJob(url: string, pds: Peer): Promise<void> {
@@ -153,12 +200,21 @@ async function consent(server: string, page: string, login: string, passwd: stri
 /** A token of a reader that has nothing to do with the product: an app of its own, by the server's own flow. */
 async function readerToken(server: string, login: string, password: string): Promise<string> {
   const redirect = 'https://reader.example/back';
-  const { client_id, client_secret } = z.object({ client_id: z.string(), client_secret: z.string() }).parse(JSON.parse((await http(`${server}/api/v1/apps`, form({ client_name: 'reader', redirect_uris: redirect, scopes: 'read' }))).text));
+  const { client_id, client_secret } = z
+    .object({ client_id: z.string(), client_secret: z.string() })
+    .parse(JSON.parse((await http(`${server}/api/v1/apps`, form({ client_name: 'reader', redirect_uris: redirect, scopes: 'read' }))).text));
   const page = `${server}/oauth/authorize?${new URLSearchParams({ response_type: 'code', client_id, redirect_uri: redirect, scope: 'read', state: 'read' }).toString()}`;
   const code = (await consent(server, page, login, password)).searchParams.get('code') ?? '';
-  return z.object({ access_token: z.string() }).parse(JSON.parse((await http(`${server}/oauth/token`, form({ grant_type: 'authorization_code', client_id, client_secret, redirect_uri: redirect, code }))).text)).access_token;
+  return z
+    .object({ access_token: z.string() })
+    .parse(JSON.parse((await http(`${server}/oauth/token`, form({ grant_type: 'authorization_code', client_id, client_secret, redirect_uri: redirect, code }))).text)).access_token;
 }
-const Status = z.object({ content: z.string(), media_attachments: z.array(z.object({ type: z.string(), description: z.string(), url: z.string() })), mentions: z.array(z.object({ acct: z.string() })), tags: z.array(z.object({ name: z.string() })) });
+const Status = z.object({
+  content: z.string(),
+  media_attachments: z.array(z.object({ type: z.string(), description: z.string(), url: z.string() })),
+  mentions: z.array(z.object({ acct: z.string() })),
+  tags: z.array(z.object({ name: z.string() })),
+});
 
 /** Mastodon's API on a real server: connected by consent, read back by another client. */
 export async function mastodonJob(url: string, snac: Peer): Promise<void> {
@@ -203,13 +259,21 @@ const stored = (relay: string, filter: object) =>
 /** Nostr on real relays: connected with a key, read back from each relay. `mentioned` is an npub. */
 export async function nostrJob(url: string, relays: readonly Peer[], mentioned: string): Promise<void> {
   const client = await signUp(url);
-  const { id } = await client.own('/integrations/social-connect/nostr', Connected, { body: { fields: { password: randomBytes(32).toString('hex'), relays: relays.map((relay) => relay.url).join(', ') } } });
+  const { id } = await client.own('/integrations/social-connect/nostr', Connected, {
+    body: { fields: { password: randomBytes(32).toString('hex'), relays: relays.map((relay) => relay.url).join(', ') } },
+  });
   const { html, text } = told(`nostr:${mentioned}`);
   const { post, picture } = await publish(client, id, html);
   for (const relay of relays) {
     const [event] = await stored(relay.url, { ids: [post.releaseId] });
     expect(event).toMatchObject({ content: `${text}\n${picture.path}` });
-    expect(event!.tags).toEqual(expect.arrayContaining([['t', 'birds'], ['p', decodeNpub(mentioned)], ['imeta', `url ${picture.path}`, 'm image/png', 'dim 60x40', `alt ${ALT}`]]));
+    expect(event!.tags).toEqual(
+      expect.arrayContaining([
+        ['t', 'birds'],
+        ['p', decodeNpub(mentioned)],
+        ['imeta', `url ${picture.path}`, 'm image/png', 'dim 60x40', `alt ${ALT}`],
+      ]),
+    );
   }
   const shown = await http(picture.path);
   expect([shown.status, shown.headers['content-type']]).toEqual([200, 'image/png']);

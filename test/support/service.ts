@@ -45,9 +45,18 @@ export interface Service extends AsyncDisposable {
 }
 
 const settingsOf = ({ database, env }: ServiceOptions, folder: string, sandboxUrl: string): Env => ({
-  ...ROOT_ENV, NODE_NO_WARNINGS: '1', DATABASE_URL: database.url, DATA_FOLDER: join(folder, 'data'), BACKEND_LISTEN_HOST: '127.0.0.1', SANDBOX_URL: sandboxUrl,
-  JWT_SECRET: 'a secret of at least thirty-two characters', WEBHOOK_SIGNING_SECRET: SIGNING_SECRET, SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32',
-  RATE_LIMIT_SCALE: '1000', LOG_FORMAT: 'json', ...env,
+  ...ROOT_ENV,
+  NODE_NO_WARNINGS: '1',
+  DATABASE_URL: database.url,
+  DATA_FOLDER: join(folder, 'data'),
+  BACKEND_LISTEN_HOST: '127.0.0.1',
+  SANDBOX_URL: sandboxUrl,
+  JWT_SECRET: 'a secret of at least thirty-two characters',
+  WEBHOOK_SIGNING_SECRET: SIGNING_SECRET,
+  SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32',
+  RATE_LIMIT_SCALE: '1000',
+  LOG_FORMAT: 'json',
+  ...env,
 });
 
 function newFolder(): string {
@@ -61,11 +70,20 @@ function dropFolder(folder: string): void {
   else rmSync(folder, { recursive: true, force: true });
 }
 const tails = (folder: string, lines: number) =>
-  readdirSync(folder).filter((file) => file.endsWith('.log')).map((file) => `--- ${file}\n${readFileSync(join(folder, file), 'utf8').split('\n').slice(-lines).join('\n')}`).join('\n');
+  readdirSync(folder)
+    .filter((file) => file.endsWith('.log'))
+    .map((file) => `--- ${file}\n${readFileSync(join(folder, file), 'utf8').split('\n').slice(-lines).join('\n')}`)
+    .join('\n');
 
 async function startNetwork(url: string, folder: string): Promise<{ url: string; running: Running }> {
   const [port] = (await freePorts(1)) as [number];
-  const running = startProcess({ name: 'sandbox', command: process.execPath, args: ['sandbox/main.ts', '--database', url, '--port', `${port}`], environment: { ...ROOT_ENV, NODE_NO_WARNINGS: '1' }, logFile: join(folder, 'sandbox.log') });
+  const running = startProcess({
+    name: 'sandbox',
+    command: process.execPath,
+    args: ['sandbox/main.ts', '--database', url, '--port', `${port}`],
+    environment: { ...ROOT_ENV, NODE_NO_WARNINGS: '1' },
+    logFile: join(folder, 'sandbox.log'),
+  });
   const address = `http://127.0.0.1:${port}`;
   await waitUntil('the sandbox answers', async () => (await ask(`${address}/health`)).status === 200, { needs: [running], ms: READY_MS });
   return { url: address, running };
@@ -95,14 +113,20 @@ export async function startEmbedded(options: ServiceOptions): Promise<Service> {
 
   let running = start();
   begun.defer(() => killed(running));
-  const ready = () => waitUntil('the product is ready', async () => (await ask(`${url}/health/ready`)).status === 200, { needs: [running], ms: READY_MS })
-    .catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}`)));
+  const ready = () =>
+    waitUntil('the product is ready', async () => (await ask(`${url}/health/ready`)).status === 200, { needs: [running], ms: READY_MS }).catch((error: unknown) =>
+      Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}`)),
+    );
   await ready();
 
   const end = begun.move();
   return {
-    engine: 'embedded', url, sandboxUrl: sandbox.url,
-    get hosts() { return [running]; },
+    engine: 'embedded',
+    url,
+    sandboxUrl: sandbox.url,
+    get hosts() {
+      return [running];
+    },
     kill: () => killed(running),
     end: () => terminated(running),
     async restart() {
@@ -114,7 +138,11 @@ export async function startEmbedded(options: ServiceOptions): Promise<Service> {
   };
 }
 
-interface Member { ports: HostPorts; app: Running; sidecar: SidecarHandle }
+interface Member {
+  ports: HostPorts;
+  app: Running;
+  sidecar: SidecarHandle;
+}
 
 /** Placement, scheduler, actor hosts and one API, each with a daprd of its own. */
 export async function startCluster(options: ServiceOptions): Promise<Service> {
@@ -131,10 +159,22 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
 
   const startApp = (name: string, command: string, ports: HostPorts, httpPort: number) =>
     startProcess({
-      name, command: process.execPath, args: ['rookery.ts', command], logFile: join(folder, `${name}.log`),
+      name,
+      command: process.execPath,
+      args: ['rookery.ts', command],
+      logFile: join(folder, `${name}.log`),
       environment: {
-        ...shared, ACTOR_ENGINE: 'dapr', NAMESPACE: 'default', PORT: `${httpPort}`, NEXT_PUBLIC_BACKEND_URL: url, FRONTEND_URL: url,
-        DAPR_HTTP_PORT: `${ports.http}`, DAPR_GRPC_PORT: `${ports.grpc}`, APP_PORT: `${ports.app}`, DAPR_API_TOKEN: tokens.apiToken, APP_API_TOKEN: tokens.appToken,
+        ...shared,
+        ACTOR_ENGINE: 'dapr',
+        NAMESPACE: 'default',
+        PORT: `${httpPort}`,
+        NEXT_PUBLIC_BACKEND_URL: url,
+        FRONTEND_URL: url,
+        DAPR_HTTP_PORT: `${ports.http}`,
+        DAPR_GRPC_PORT: `${ports.grpc}`,
+        APP_PORT: `${ports.app}`,
+        DAPR_API_TOKEN: tokens.apiToken,
+        APP_API_TOKEN: tokens.appToken,
         DAPR_PLACEMENT_HEALTH_URL: dapr.placementHealthUrl,
       },
     });
@@ -156,14 +196,20 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
   const ready = () => {
     const living = members.filter(({ app }) => !app.exit());
     const serves = async () => (await Promise.all([...living.map((member) => placed(member, true)), placed(api, false)])).every(Boolean) && (await ask(`${url}/health/ready`)).status === 200;
-    return waitUntil('the cluster serves', serves, { needs: [api.app, ...living.map(({ app }) => app)], ms: READY_MS }).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}\n${tails(dapr.logs, 10)}`)));
+    return waitUntil('the cluster serves', serves, { needs: [api.app, ...living.map(({ app }) => app)], ms: READY_MS }).catch((error: unknown) =>
+      Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}\n${tails(dapr.logs, 10)}`)),
+    );
   };
   await ready();
 
   const end = begun.move();
   return {
-    engine: 'dapr', url, sandboxUrl: sandbox.url,
-    get hosts() { return members.map(({ app }) => app); },
+    engine: 'dapr',
+    url,
+    sandboxUrl: sandbox.url,
+    get hosts() {
+      return members.map(({ app }) => app);
+    },
     async kill(index, { sidecar = false } = {}) {
       const member = members[index]!;
       await Promise.all([killed(member.app), ...(sidecar ? [killed(member.sidecar.process)] : [])]);
@@ -185,7 +231,11 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
   };
 }
 
-export interface EngineCase { name: 'embedded' | 'dapr'; missing: string | undefined; start(options: ServiceOptions): Promise<Service> }
+export interface EngineCase {
+  name: 'embedded' | 'dapr';
+  missing: string | undefined;
+  start(options: ServiceOptions): Promise<Service>;
+}
 /** Both engines, for tests whose body is the same. `missing` says why one cannot run on this machine. */
 export const engines: readonly EngineCase[] = [
   { name: 'embedded', missing: undefined, start: startEmbedded },

@@ -8,8 +8,17 @@ import { SIGNING_SECRET } from './service.ts';
 
 // A load as many clients make it, over the public API only, with a record of every answer.
 
-export interface Channel { id: string; account: string; client: Client }
-export interface Wanted { channel: Channel; due: Date; latencyMs?: number; settings?: Readonly<Record<string, unknown>> }
+export interface Channel {
+  id: string;
+  account: string;
+  client: Client;
+}
+export interface Wanted {
+  channel: Channel;
+  due: Date;
+  latencyMs?: number;
+  settings?: Readonly<Record<string, unknown>>;
+}
 export interface Crowd extends AsyncDisposable {
   readonly channels: readonly Channel[];
   readonly created: readonly Created[];
@@ -21,36 +30,43 @@ export interface Crowd extends AsyncDisposable {
 
 const AT_ONCE = 8;
 async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const left = [...items].reverse();
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item);
-  }));
+  const left = items.toReversed();
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item);
+    }),
+  );
 }
 
 /** Signs up `orgs` people, each with as many sandbox channels as all are to have together, and one webhook to a receiver of our own. */
 export async function openCrowd(url: string, { orgs, channels: wanted }: { orgs: number; channels: number }): Promise<Crowd> {
   await using begun = new AsyncDisposableStack();
   const received: ReceivedHook[] = [];
-  const receiver: Receiver = begun.use(await startReceiver({
-    answer(response, { headers, body }) {
-      received.push({ headers, body, status: 200 });
-      response.writeHead(200).end();
-    },
-  }));
+  const receiver: Receiver = begun.use(
+    await startReceiver({
+      answer(response, { headers, body }) {
+        received.push({ headers, body, status: 200 });
+        response.writeHead(200).end();
+      },
+    }),
+  );
   const channels: Channel[] = [];
   const hooks: Hook[] = [];
-  await eachOf(Array.from({ length: orgs }, (_, n) => n), async (n) => {
-    const client = await signUp(url, `Org ${n}`);
-    const mine: Channel[] = [];
-    for (let c = n; c < wanted; c += orgs) {
-      const account = `org-${n}-channel-${c}`;
-      const { id } = await client.own('/integrations/social-connect/sandbox', z.object({ id: z.string() }), { body: { fields: { name: account }, allowPreview: true } });
-      mine.push({ id, account, client });
-    }
-    const hook = await client.own('/webhooks', z.object({ id: z.string(), secret: z.string() }), { body: { name: 'all', url: `${receiver.url}/org-${n}`, integrations: [], secret: true } });
-    hooks.push({ id: hook.id, secret: hook.secret, channelIds: mine.map(({ id }) => id) });
-    channels.push(...mine);
-  });
+  await eachOf(
+    Array.from({ length: orgs }, (_, n) => n),
+    async (n) => {
+      const client = await signUp(url, `Org ${n}`);
+      const mine: Channel[] = [];
+      for (let c = n; c < wanted; c += orgs) {
+        const account = `org-${n}-channel-${c}`;
+        const { id } = await client.own('/integrations/social-connect/sandbox', z.object({ id: z.string() }), { body: { fields: { name: account }, allowPreview: true } });
+        mine.push({ id, account, client });
+      }
+      const hook = await client.own('/webhooks', z.object({ id: z.string(), secret: z.string() }), { body: { name: 'all', url: `${receiver.url}/org-${n}`, integrations: [], secret: true } });
+      hooks.push({ id: hook.id, secret: hook.secret, channelIds: mine.map(({ id }) => id) });
+      channels.push(...mine);
+    },
+  );
 
   const created: Created[] = [];
   const create = async ({ channel, due, latencyMs = 0, settings }: Wanted): Promise<Created> => {
@@ -62,7 +78,8 @@ export async function openCrowd(url: string, { orgs, channels: wanted }: { orgs:
   };
   const end = begun.move();
   return {
-    channels, created,
+    channels,
+    created,
     async post(list) {
       const byChannel = Map.groupBy(list, ({ channel }) => channel.id);
       const answers: Created[] = [];
