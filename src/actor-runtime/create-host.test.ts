@@ -40,6 +40,14 @@ describe('createHost', () => {
     await expect(host.call(at('a'), 'run', { step: 'x' })).rejects.toMatchObject({ code: 'unavailable' });
   });
 
+  test('a turn that lost the database fails with `unavailable`, alone and in a batch; any other fault is `internal` without its cause', async () => {
+    const lost = (code: string) => () => { throw Object.assign(new Error('secret'), { code }); };
+    const { call, host } = hosting({ away: lost('57P01'), broken: lost('42P01'), many: lost('ECONNREFUSED') });
+    await expect(call('away')).rejects.toMatchObject({ code: 'unavailable', extra: { retryAfterMs: 2_000 } });
+    await expect(call('broken')).rejects.toMatchObject({ code: 'internal' });
+    await expect(host.call(at('a'), 'many', [{ n: 1 }, { n: 2 }])).resolves.toEqual(Array.from({ length: 2 }, () => ({ ok: false, error: expect.objectContaining({ code: 'unavailable', message: expect.not.stringContaining('secret') }) })));
+  });
+
   test('a fenced turn fails with `draining`, and the actor is built anew', async () => {
     let fenced = true;
     const { call, host } = hosting({ write: (turn) => void (turn.state.n += 1), built: ({ memory }) => memory.built }, {}, {

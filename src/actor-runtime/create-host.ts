@@ -1,4 +1,4 @@
-import { asCallerError } from '../db/index.ts';
+import { asCallerError, isUnavailable } from '../db/index.ts';
 import { AppError, asAppError, busy, draining, notFound, parse, validationFailed } from '../kernel/index.ts';
 import { type Activation, activate, hasState, methodOf } from './activation.ts';
 import { type Address, addressKey } from './address.ts';
@@ -108,7 +108,7 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
       drop(box);
       counters.turns += 1;
       counters.failedTurns += 1;
-      if (!(thrown instanceof AppError) || thrown.code === 'internal') log.error({ err: thrown, type: to.type, id: to.id, turn: job.what }, 'A turn failed');
+      if (!(thrown instanceof AppError) || thrown.code === 'internal') log[isUnavailable(thrown) ? 'warn' : 'error']({ err: thrown, type: to.type, id: to.id, turn: job.what }, 'A turn failed');
       job.reject(travelling(thrown));
     }
     box.job = undefined;
