@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Caller, implementFor, nudge, type Turn } from '../../src/actor-runtime/index.ts';
+import { implementFor, nudge, type Turn } from '../../src/actor-runtime/index.ts';
 import type { Channels } from '../../src/channels/index.ts';
 import { type Clock, splitTenantKey, tenantKey } from '../../src/kernel/index.ts';
 import type { Next, Posts, Taken } from '../../src/posts/index.ts';
@@ -22,10 +22,6 @@ export default implementFor<ChannelNeeds>()(channelActor, {
 
   methods: {
     wake: (_, turn) => step(turn),
-    async needsLogin({ reason }, { id, ctx, forget }) {
-      const { orgId, id: channelId } = splitTenantKey(id);
-      if (await ctx.channels.needsLogin(orgId, channelId, reason)) await forget('due');
-    },
     async enable(_, turn) {
       const { orgId, id } = splitTenantKey(turn.id);
       if (await turn.ctx.channels.enable(orgId, id)) await step(turn);
@@ -47,7 +43,7 @@ export default implementFor<ChannelNeeds>()(channelActor, {
 async function step(turn: Here): Promise<void> {
   const next = await take(turn);
   if (next.kind === 'early' && next.missingMs >= NEAR_MS) return later(turn, next);
-  if (next.kind !== 'idle') turn.beside((self) => goOn(turn, self, next));
+  if (next.kind !== 'idle') turn.beside(() => goOn(turn, next));
 }
 
 const take = ({ id, ctx }: Here): Promise<Next> => {
@@ -56,10 +52,10 @@ const take = ({ id, ctx }: Here): Promise<Next> => {
 };
 
 /** One post after the other, each settled before the next is taken: the row decides who goes on, not this loop. */
-async function goOn(turn: Here, self: Caller<Methods>, first: Next): Promise<void> {
+async function goOn(turn: Here, first: Next): Promise<void> {
   for (let next = first; next.kind !== 'idle'; next = await take(turn)) {
     if (next.kind === 'taken') {
-      if (!(await publish(turn, self, next.taken))) return;
+      if (!(await publish(turn, next.taken))) return;
     } else if (next.missingMs >= NEAR_MS) return later(turn, next);
     else await turn.ctx.clock.sleep(next.missingMs);
   }
@@ -73,9 +69,9 @@ async function later({ id, ctx, remindOther }: Here, { missingMs, remind }: Extr
  * Sends and writes the result: conditional on attempt and incarnation, and all but a lost answer free the slot. False where
  * this host cannot send now: then it takes nothing more, and the reconciler wakes whoever can.
  */
-async function publish({ ctx: { posts }, remindOther }: Here, self: Caller<Methods>, taken: Taken): Promise<boolean> {
+async function publish({ ctx: { posts, channels }, remindOther }: Here, taken: Taken): Promise<boolean> {
   const outcome = await posts.send(taken);
-  if (outcome.kind === 'reauthorize') await self.needsLogin({ reason: outcome.message }); // before the slot is free
+  if (outcome.kind === 'reauthorize') await channels.needsLogin(taken.orgId, taken.channelId, outcome.message, taken.channel.credentials); // before the slot is free, and never over a newer login
   const question = await posts.settle(taken, outcome);
   if (question) await remindOther(postActor, tenantKey(taken.orgId, taken.postId), question.reminder, question.due, { owner: taken.orgId });
   return outcome.kind !== 'handed-back';

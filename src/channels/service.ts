@@ -52,7 +52,8 @@ export interface Channels {
   enable(orgId: string, id: string): Promise<boolean>;
   disable(orgId: string, id: string): Promise<boolean>;
   remove(orgId: string, id: string): Promise<boolean>;
-  needsLogin(orgId: string, id: string, reason: string): Promise<boolean>;
+  /** `seen`: the sealed login that was refused; a newer one is left alone. */
+  needsLogin(orgId: string, id: string, reason: string, seen?: string): Promise<boolean>;
 
   /** Forgets at most `limit` logins that were begun and not ended in time; answers how many. */
   dropOldLogins(limit: number): Promise<number>;
@@ -141,7 +142,7 @@ export function openChannels(options: ChannelsOptions): Channels {
     enable: (orgId, id) => moves.enable(sql, orgId, id),
     disable: (orgId, id) => moves.disable(sql, orgId, id),
     remove: (orgId, id) => moves.remove(sql, orgId, id),
-    needsLogin: (orgId, id, reason) => needsLogin(orgId, id, reason),
+    needsLogin,
 
     dropOldLogins: (limit) => dropOldStates(sql, limit),
 

@@ -1,4 +1,5 @@
 import postgres from 'postgres';
+import { ARRAY_TYPES } from './arrays.ts';
 
 /** The client or a transaction: what a store function takes first. */
 export type Sql = postgres.ISql;
@@ -24,13 +25,15 @@ export const openDatabase = ({ url, connections = 8, applicationName = 'rookery'
     connect_timeout: 10,
     backoff: (attempt) => Math.min(0.05 * 2 ** attempt, 2),
     onnotice: () => {},
+    fetch_types: false,
+    types: ARRAY_TYPES,
     connection: { application_name: applicationName, timezone: 'UTC' },
     ...(onStatement && { debug: (_connection: number, text: string) => onStatement(text) }),
   });
 
 /** One connection of its own to the same database, never recycled: for what lives as long as a session. It is made anew by the next statement; `onClose` hears of each end, also the wanted one. */
 export const openSession = (sql: Database, onClose: () => void): Database =>
-  postgres({ ...sql.options, max: 1, idle_timeout: null, max_lifetime: null, onclose: onClose } as unknown as postgres.Options<{}>);
+  postgres({ ...sql.options, types: ARRAY_TYPES, max: 1, idle_timeout: null, max_lifetime: null, onclose: onClose } as unknown as postgres.Options<{}>);
 
 /** SQLSTATE 23505: another row has this key already. */
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>

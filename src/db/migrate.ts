@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import type { Database } from './client.ts';
+import { type Database, openSession } from './client.ts';
 
 const LOCK = 7_261_944;
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -10,7 +10,7 @@ interface Options { dir?: URL; allowDestructive?: boolean }
 /** Applies every migration not yet recorded, in file order. Many replicas may call it at once. */
 export async function migrate(sql: Database, { dir = new URL('./migrations/', import.meta.url), allowDestructive = false }: Options = {}): Promise<string[]> {
   const files = (await readdir(dir)).filter((file) => /^\d{6}_[a-z0-9_]+\.sql$/.test(file)).sort();
-  const connection = await sql.reserve();
+  const connection = openSession(sql, () => {}); // one session, for its lock
   try {
     await connection`select pg_advisory_lock(${LOCK})`;
     await connection`create table if not exists migrations (name text primary key, sha256 text not null, applied_at timestamptz not null default now())`;
@@ -32,6 +32,6 @@ export async function migrate(sql: Database, { dir = new URL('./migrations/', im
     return applied;
   } finally {
     await connection`select pg_advisory_unlock(${LOCK})`;
-    connection.release();
+    await connection.end({ timeout: 5 });
   }
 }

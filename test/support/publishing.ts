@@ -90,7 +90,7 @@ export async function startPublisher({ url, network, options = {}, limits = {}, 
     options: { horizonMs: 48 * 3_600_000, inFlight: 64, lateMs: 60_000, ...options },
   });
   const channels = {
-    needsLogin: (orgId: string, id: string, reason: string) => needsLogin(sql, orgId, id, reason), enable: (orgId: string, id: string) => enable(sql, orgId, id),
+    needsLogin: (orgId: string, id: string, reason: string, seen?: string) => needsLogin(sql, orgId, id, reason, seen), enable: (orgId: string, id: string) => enable(sql, orgId, id),
     disable: (orgId: string, id: string) => disable(sql, orgId, id), remove: (orgId: string, id: string) => remove(sql, orgId, id),
   };
   const actors = actorsOf(engine);

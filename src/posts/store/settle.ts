@@ -37,14 +37,16 @@ export const settleOf = ({ holdMs, lateMs }: SettleOptions) =>
           n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text, "errorKind" text, error text,
           "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8, "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text, payload jsonb)
       ), channel as materialized (
-        select c.id, c.org_id from (select distinct "orgId", "channelId" from input order by "channelId") i
-        cross join lateral (select c.id, c.org_id from channels c where c.id = i."channelId" and c.org_id = i."orgId" for no key update of c) c
+        select c.id, c.org_id, c.stopped, c.deleted_at from (select distinct "orgId", "channelId" from input order by "channelId") i
+        cross join lateral (select c.id, c.org_id, c.disabled or c.refresh_needed as stopped, c.deleted_at from channels c where c.id = i."channelId" and c.org_id = i."orgId" for no key update of c) c
       ), settled as (
         update posts p set
-          state = i.state, detail = i.detail, error_kind = i."errorKind", error = i.error,
+          state = i.state, error_kind = i."errorKind", error = i.error,
+          detail = case when i.detail = 'paused' and not c.stopped then 'retrying' when i.detail in ('scheduled', 'retrying') and c.stopped then 'paused' else i.detail end, -- a person may have logged in, or stopped the channel, meanwhile
+          deleted_at = coalesce(p.deleted_at, case when i.detail in ('scheduled', 'retrying', 'paused') then c.deleted_at end), -- it goes with its channel, and comes back with it
           release_id = coalesce(i."releaseId", p.release_id), release_url = coalesce(i."releaseUrl", p.release_url), released = coalesce(nullif(i.released, 'null'), p.released),
           published_at = case when i.state = 'PUBLISHED' then now() else p.published_at end,
-          due_at = coalesce(greatest(now() + i."dueInMs" * interval '1 ms', case when i."dueInMs" is not null then p.publish_date end), p.due_at), -- never before the date, should the clock have been set back
+          due_at = case when i.detail = 'paused' and not c.stopped then now() + interval '10 seconds' else coalesce(greatest(now() + i."dueInMs" * interval '1 ms', case when i."dueInMs" is not null then p.publish_date end), p.due_at) end, -- never before the date, should the clock have been set back
           look_up_at = now() + i."lookUpInMs" * interval '1 ms',
           look_ups = p.look_ups + case when p.detail in ('unconfirmed', 'processing') then 1 else 0 end,
           attempts_failed = p.attempts_failed + i.failed::int
