@@ -2,8 +2,12 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
-beforeAll(async () => void (database = await testDatabase()));
-afterAll(() => database[Symbol.asyncDispose]());
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+});
 
 const uuid = '01a1ff42-ead6-7fb2-9533-c2d93a239e82';
 const odd = ['', 'a,b', '{"x"}', 'NULL', 'null', 'back\\slash', 'quo"te', ' space ', 'new\nline', 'ünï 😀', "o'clock"];
