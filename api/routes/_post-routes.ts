@@ -49,7 +49,7 @@ const postOf = (actors: Actors, orgId: string, postId: string) => actors(postAct
 type Call<B, Q = undefined> = CallOf<B, Q, Readonly<Record<string, string>>>;
 
 /** Judges the body, makes the changes that it asks of posts it names, and has the rest admitted in one commit. */
-export async function createPosts({ ctx, actors, principal: { orgId, userId, permissions }, body, idempotency }: Call<CreateBody>): Promise<{ postId: string; integration: string }[]> {
+async function createPosts({ ctx, actors, principal: { orgId, userId, permissions }, body, idempotency }: Call<CreateBody>): Promise<{ postId: string; integration: string }[]> {
   const { posts, edits, reply } = await ctx.posts.prepare(orgId, body);
   if (edits.length > 0 && !permissions.has('posts:update')) throw new AppError('forbidden', 'Your role lacks the permission posts:update');
   for (const { postId, change } of edits) await postOf(actors, orgId, postId).edit(change);

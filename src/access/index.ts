@@ -1,2 +1,2 @@
-export { type Action, ACTIONS, type Permission, type Resource, RESOURCES } from './permissions.ts';
-export { expand, isSystemRole, permissionsOf, SYSTEM_ROLES, type SystemRole } from './roles.ts';
+export type { Action, Permission, Resource } from './permissions.ts';
+export { permissionsOf, SYSTEM_ROLES, type SystemRole } from './roles.ts';

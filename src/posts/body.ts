@@ -27,9 +27,9 @@ function asDate(text: string, { issues }: { issues: z.core.$ZodRawIssue[] }): Da
 }
 export const DateText = z.string().max(100).transform(asDate);
 
-export const Content = z.string().max(100_000);
-export const Delay = z.int().min(0).max(10_080);
-export const Group = z.string().regex(/^[A-Za-z0-9_-]{0,255}$/, 'may have letters, digits, - and _, at most 255');
+const Content = z.string().max(100_000);
+const Delay = z.int().min(0).max(10_080);
+const Group = z.string().regex(/^[A-Za-z0-9_-]{0,255}$/, 'may have letters, digits, - and _, at most 255');
 const Image = z
   .strictObject({
     id: blank(z.string().max(255)),
@@ -41,13 +41,13 @@ const Image = z
     type: z.string().max(255).nullish(),
   })
   .transform(({ id, path, alt, thumbnail }) => ({ ...(id !== undefined && { id }), path, alt: alt ?? '', ...(thumbnail !== undefined && { thumbnail }) }));
-export const Images = z.array(Image).max(100).nullish().transform((images) => images ?? []);
-export const Settings = z.record(z.string(), z.unknown());
+const Images = z.array(Image).max(100).nullish().transform((images) => images ?? []);
+const Settings = z.record(z.string(), z.unknown());
 const Tag = z
   .strictObject({ value: z.string().max(255).nullish(), label: z.string().max(255).nullish(), color: blank(z.string().regex(/^(#[0-9a-f]{3,8})?$/i, 'is a color such as #612AD5')) })
   .transform(({ value, label, color }) => ({ name: (label?.trim() || value?.trim()) ?? '', ...(color !== undefined && { color }) }))
   .refine(({ name }) => name !== '', 'has neither label nor value');
-export const Tags = z.array(Tag).max(100).nullish().transform((tags) => tags ?? []);
+const Tags = z.array(Tag).max(100).nullish().transform((tags) => tags ?? []);
 export type TagWish = z.output<typeof Tag>;
 
 const Item = z.strictObject({ content: Content, id: blank(z.string().max(1_000)), delay: Delay.nullish().transform((delay) => delay ?? 0), image: Images });

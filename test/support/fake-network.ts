@@ -52,7 +52,7 @@ export interface Said { status: number; body?: unknown; headers?: Record<string,
 type Handler = (asked: Asked) => Said | Promise<Said>;
 
 /** The refusal of a request that is not as documented. */
-export class Fault extends Error {
+class Fault extends Error {
   readonly said: Said;
   constructor(message: string, said: Said) {
     super(message);

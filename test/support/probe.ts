@@ -76,5 +76,3 @@ export const plainActor = implementFor<unknown, { calls: number }>()(plain, {
   methods: { count: async (_, { memory }) => (memory.calls += 1) },
   reminders: {},
 });
-
-export const asHint = (data: unknown): Hint => ({ data });

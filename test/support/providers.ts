@@ -14,7 +14,7 @@ let made = 0;
 export const postOf = (text: string, media: readonly Media[] = []): Post => ({ id: `post-${(made += 1)}-${process.pid}`, text, media });
 
 /** A handle that remembers what the adapter saved. */
-export function handleOf(saved: unknown = undefined, thread: Handle['thread'] = []): Handle & { kept: unknown[] } {
+export function handleOf(saved?: unknown, thread: Handle['thread'] = []): Handle & { kept: unknown[] } {
   const kept: unknown[] = [];
   return { saved, thread, kept, save: async (handle) => void kept.push(handle) };
 }

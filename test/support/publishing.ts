@@ -73,7 +73,7 @@ export function openNetwork() {
 }
 export type Network = ReturnType<typeof openNetwork>;
 
-export const openRules = (): ReturnType<PostsOptions['channels']['rules']> => ({ title: 'Fake', limits: { text: 100, unit: 'characters', media: 4, mediaTypes: ['image/*'] }, checkSettings: () => {} });
+const openRules = (): ReturnType<PostsOptions['channels']['rules']> => ({ title: 'Fake', limits: { text: 100, unit: 'characters', media: 4, mediaTypes: ['image/*'] }, checkSettings: () => {} });
 const noMedia: PostsOptions['media'] = { load: async () => [], judge: async () => {} };
 
 interface WorldOptions { url: string; network: Network; options?: Partial<PostsOptions['options']>; limits?: Partial<HostLimits>; onStatement?: (text: string) => void; clock?: Clock; media?: PostsOptions['media']; incarnation?: string }

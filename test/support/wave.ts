@@ -109,7 +109,7 @@ export async function acceptedCount(ledger: Database): Promise<number> {
 }
 
 /** What has not come to an end yet: posts, facts that were not dealt out, deliveries. */
-export async function unsettled(sql: Database): Promise<{ posts: number; facts: number; deliveries: number }> {
+async function unsettled(sql: Database): Promise<{ posts: number; facts: number; deliveries: number }> {
   const [row] = await sql<{ posts: number; facts: number; deliveries: number }[]>`
     select (select count(*)::int from posts where state = 'QUEUE' and deleted_at is null) as posts,
       (select count(*)::int from outbox where refused is null) as facts,

@@ -7,7 +7,8 @@ const host = await startHost({ url: process.argv[2]! });
 await host.sql`insert into actor_hosts (incarnation, engine, address, types) values (${host.incarnation}, 'embedded', ${newId()}, '{Webhook}')`;
 host.relays();
 setInterval(() => void host.sql`update actor_hosts set last_beat = now() where incarnation = ${host.incarnation}`.catch(() => undefined), 500);
-setInterval(async () => {
+async function sweep(): Promise<void> {
   for (const key of await host.webhooks.overdue(500).catch(() => [])) void host.webhooks.deliver(key).catch(() => undefined);
-}, 500);
+}
+setInterval(() => void sweep(), 500);
 process.stdout.write('ready\n');

@@ -25,7 +25,7 @@ export default [
     permission: 'webhooks:update',
     body: WebhookUpdate.extend({ id: z.string().optional() }),
     answer: Webhook.extend({ secret: z.string().optional() }),
-    async handle({ body: { id = undefined, ...body }, ...call }) {
+    async handle({ body: { id, ...body }, ...call }) {
       if (id !== undefined && id !== call.params['id']) throw invalidField('id', 'id: not the one of the path', 'mismatch');
       return changeWebhook(call, call.params['id']!, body);
     },
