@@ -89,8 +89,8 @@ describe('how', () => {
     return { name, everyMs: 3_600_000, limits, run: async (limit) => { limits.push(limit); return 0; }, ...more };
   };
   const withSweeps = async (sweeps: readonly Sweep[], work: (sweeper: Sweeper) => Promise<void>, holder: string = newId()) => {
-    const sweeper = startSweeper({ sql: db.sql, sweeps, lease: openLease({ sql: db.sql, name: 'sweeper of the test', holder, seconds: 60 }), clock: systemClock, log: quietLog(), tickMs: 3_600_000, limit: 10 });
-    await work(sweeper).finally(() => Promise.resolve(sweeper[Symbol.asyncDispose]()));
+    await using sweeper = startSweeper({ sql: db.sql, sweeps, lease: openLease({ sql: db.sql, name: 'sweeper of the test', holder, seconds: 60 }), clock: systemClock, log: quietLog(), tickMs: 3_600_000, limit: 10 });
+    await work(sweeper);
   };
 
   test('when its interval is over, kept over restarts; a part at a time while parts come back full', async () => {

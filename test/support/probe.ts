@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actorContract, type Hint, implementFor, method, nudge, type Turn } from '../../src/actor-runtime/index.ts';
+import { actorContract, implementFor, method, nudge, type Turn } from '../../src/actor-runtime/index.ts';
 
 /** A reminder name with everything that a wire, a path or a database could trip over. */
 export const ODD_NAME = 'rémind/me %2F ..\\ "quoted" 🪺 #1?\0\n|';
