@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export const sha256 = (data: string | Uint8Array): Buffer => createHash('sha256').update(data).digest();
 export const sha256Hex = (data: string | Uint8Array): string => sha256(data).toString('hex');
@@ -35,7 +35,8 @@ export function encryptionKey(text: string): Buffer {
 }
 
 /** AES-256-GCM, `v2:` + base64 of IV (12 bytes), tag (16) and ciphertext. Every refusal is one and the same error. */
-export function openVault(key: Buffer): Vault {
+export function openVault(bytesOfKey: Buffer): Vault {
+  const key = createSecretKey(bytesOfKey); // once: from bytes it is made anew by every call, which costs more than the call
   return {
     seal(plain) {
       const iv = randomBytes(IV);

@@ -28,7 +28,7 @@ export interface OutboundOptions {
   connector?: Connector;
 }
 
-interface Prepared { method: string; headers: Record<string, string>; body: string | Uint8Array | null; signal: AbortSignal; timedOut: () => boolean; /** Whether a connection was ever asked for. */ attempted: boolean; redirects: NonNullable<OutboundRequest['redirects']>; carried: ReadonlySet<string> }
+interface Prepared { method: string; headers: Record<string, string>; body: string | Uint8Array | null; signal: AbortSignal; timedOut: () => boolean; /** Takes the deadline away, once everything was read. */ done: () => void; /** Whether a connection was ever asked for. */ attempted: boolean; redirects: NonNullable<OutboundRequest['redirects']>; carried: ReadonlySet<string> }
 interface Received extends OutboundHead { body: Readable }
 
 /** Opens the guarded way out. Throws for a range that is none. */
@@ -59,7 +59,7 @@ export function openOutbound({ timeoutMs: defaultTimeout, allowedPrivateCidrs, a
   async function exchange(url: URL, headers: Record<string, string>, request: Prepared): Promise<Received> {
     const { method, body, signal } = request;
     const addresses = await until(signal, judged(url));
-    let failure: unknown = new OutboundError('unreachable', `No address for ${url.hostname}`);
+    let failure: unknown;
     request.attempted = true;
     for (const address of addresses.slice(0, MOST_ADDRESSES)) {
       try {
@@ -70,7 +70,7 @@ export function openOutbound({ timeoutMs: defaultTimeout, allowedPrivateCidrs, a
         failure = error;
       }
     }
-    throw failure;
+    throw failure ?? new OutboundError('unreachable', `No address for ${url.hostname}`);
   }
 
   /** Follows redirects by hand: every target is judged like the first URL, and credentials stay where they were meant to go. */
@@ -99,6 +99,18 @@ export function openOutbound({ timeoutMs: defaultTimeout, allowedPrivateCidrs, a
       yield* readBody(answer.body, answer.headers.get('content-encoding'), { maxBytes, excess });
     } catch (error) {
       throw asOutboundError(error, request, true);
+    } finally {
+      request.done();
+    }
+  }
+  /** The request up to the head of its answer. */
+  async function begun(text: string, request: OutboundRequest): Promise<{ prepared: Prepared; answer: Received }> {
+    const prepared = await prepare(request, defaultTimeout);
+    try {
+      return { prepared, answer: await send(text, prepared) };
+    } catch (error) {
+      prepared.done();
+      throw error;
     }
   }
 
@@ -106,8 +118,7 @@ export function openOutbound({ timeoutMs: defaultTimeout, allowedPrivateCidrs, a
     judge: (text) => guard.judgeUrl(text),
 
     async fetch(text, request = {}) {
-      const prepared = await prepare(request, defaultTimeout);
-      const answer = await send(text, prepared);
+      const { prepared, answer } = await begun(text, request);
       const pieces: Uint8Array[] = [];
       for await (const piece of reading(answer, prepared, request)) pieces.push(piece);
       const body = Buffer.concat(pieces);
@@ -116,11 +127,14 @@ export function openOutbound({ timeoutMs: defaultTimeout, allowedPrivateCidrs, a
     },
 
     async stream(text, request = {}) {
-      const prepared = await prepare(request, defaultTimeout);
-      const answer = await send(text, prepared);
+      const { prepared, answer } = await begun(text, request);
       const { status, headers, url } = answer;
       answer.body.on('error', () => undefined); // one that nobody reads any more must not end the process
-      return { status, headers, url, body: reading(answer, prepared, request), cancel: () => void answer.body.destroy() };
+      const cancel = () => {
+        answer.body.destroy();
+        prepared.done();
+      };
+      return { status, headers, url, body: reading(answer, prepared, request), cancel };
     },
 
     webSocket(text, protocols = []) {
@@ -146,7 +160,6 @@ export function openOutbound({ timeoutMs: defaultTimeout, allowedPrivateCidrs, a
 }
 
 async function prepare(request: OutboundRequest, defaultTimeout: number): Promise<Prepared> {
-  const deadline = AbortSignal.timeout(request.timeoutMs ?? defaultTimeout);
   const headers = Object.fromEntries(Object.entries(request.headers ?? {}).filter(([name]) => !OWN.has(name.toLowerCase())));
   let body: string | Uint8Array | null = null;
   if (request.body instanceof FormData) {
@@ -154,10 +167,13 @@ async function prepare(request: OutboundRequest, defaultTimeout: number): Promis
     body = new Uint8Array(await form.arrayBuffer());
     headers['content-type'] = form.headers.get('content-type')!;
   } else if (request.body !== undefined) body = request.body;
+  const deadline = new AbortController(); // not AbortSignal.timeout: that lives on, and fires, long after its request has ended
+  const timer = setTimeout(() => deadline.abort(), request.timeoutMs ?? defaultTimeout).unref();
   return {
     method: (request.method ?? 'GET').toUpperCase(), headers, body,
-    signal: request.signal ? AbortSignal.any([deadline, request.signal]) : deadline,
-    timedOut: () => deadline.aborted,
+    signal: request.signal ? AbortSignal.any([deadline.signal, request.signal]) : deadline.signal,
+    timedOut: () => deadline.signal.aborted,
+    done: () => clearTimeout(timer),
     attempted: false,
     redirects: request.redirects ?? 'follow-safe',
     carried: new Set([...CARRIED, ...(request.carried ?? []).map((name) => name.toLowerCase())]),

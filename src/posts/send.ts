@@ -13,6 +13,8 @@ type Stage = 'preparing' | 'calling';
 export interface Work { readonly taken: Taken; stage: Stage; readonly since: number; heldSince: number }
 
 const RENEW_MS = 15_000;
+/** Ends the wait of a call that was in time; one for all, because an abort without a reason makes an error with a stack. */
+const IN_TIME = new Error('in time');
 class HandedBack extends Error {}
 
 export interface Sender {
@@ -74,7 +76,7 @@ export function openSender(needs: Needs): Sender {
     try {
       return await Promise.race([call, tooLate(late.signal)]);
     } finally {
-      late.abort();
+      late.abort(IN_TIME);
     }
   }
   async function tooLate(signal: AbortSignal): Promise<never> {

@@ -35,7 +35,7 @@ export async function lateness(options: Options): Promise<Report> {
   const redis = await skippedWithout(skipped, 'bullmq', () => world.redis());
   const bullmq = redis && (await world.peer('wave-bullmq.mjs', { ...common, redisPort: redis.port, concurrency: 256 }));
   const graphile = await world.peer('jobs-graphile.mjs', { ...common, concurrency: 256, pollMs: POLL_MS });
-  await Promise.all([bullmq, graphile].map((child) => child?.ask({ do: 'ready' })));
+  await Promise.all([bullmq, graphile].map(async (child) => child?.ask({ do: 'ready' })));
 
   /** Every post by a create of its own, as clients make them. */
   const throughApi = async (dues: readonly Date[]): Promise<Map<string, number>> => {
@@ -48,13 +48,13 @@ export async function lateness(options: Options): Promise<Report> {
   };
   const asJobs = (child: Child) => async (dues: readonly Date[]): Promise<Map<string, number>> => {
     const posts: SeededPost[] = await seedPosts(others.database.sql, others.tenants, dues.length, (n) => dues[n]!);
-    const finished = await handedTo(child, posts);
-    void finished().catch((error: unknown) => say(String(error)));
+    await handedTo(child, posts);
     return new Map(posts.map(({ id, due }) => [id, due]));
   };
   const sideOf = (name: string, sql: Database, make: (dues: readonly Date[]) => Promise<Map<string, number>>): Side => ({
     name,
     async run() {
+      while ((await sql`select 1 from posts where state = 'QUEUE' limit 1`).length > 0) await sleep(100); // the last results of the round before
       await sql`truncate posts, post_timeline, outbox`;
       const lone = await lates(provider, alone, (n) => 1_500 + n * APART_MS, make);
       const many = await lates(provider, crowd, (n) => 3_000 + crowd * 2 + Math.floor((n * 1_000) / crowd), make);

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { findDapr } from '../../dapr/install/index.ts';
 import { writePerformance } from './kit/document.ts';
 import { CannotRun, type Options } from './kit/options.ts';
+import { endTree, ownChildren } from './kit/processes.ts';
 import { jsonLine, type Report, tables } from './kit/report.ts';
 
 const ENGINES = ['embedded', 'dapr'] as const;
@@ -45,6 +46,11 @@ if (!engine || (asked !== 'all' && !name)) {
   say(`Usage: npm run bench -- <${NAMES.join('|')}|all> [--engine ${ENGINES.join('|')}] [--quick] [--pairs n] [--size n]`);
   process.exit(2);
 }
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.once(signal, () => {
+    for (const { pid } of ownChildren()) endTree(pid);
+    process.exit(2);
+  });
 try {
   const chosen = name ? [{ name, engine }] : ENGINES.flatMap((one) => NAMES.map((other) => ({ name: other, engine: one })));
   const texts: string[] = [];

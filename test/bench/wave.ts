@@ -36,7 +36,7 @@ export async function wave(options: Options): Promise<Report> {
   const redis = await skippedWithout(skipped, 'bullmq', () => world.redis());
   const bullmq = redis && (await world.peer('wave-bullmq.mjs', { ...common, redisPort: redis.port, concurrency: IN_FLIGHT }));
   const bare = await world.peer('wave-bare.mjs', { ...common, concurrency: IN_FLIGHT });
-  await Promise.all([bullmq, bare].map((child) => child?.ask({ do: 'ready' })));
+  await Promise.all([bullmq, bare].map(async (child) => child?.ask({ do: 'ready' })));
 
   const restMs = quick ? 1_100 : 2_000;
   const run = { provider, size, restMs };

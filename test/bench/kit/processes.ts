@@ -33,3 +33,13 @@ export function ownChildren(): { pid: number; command: string }[] {
     return [{ pid, command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ') }];
   });
 }
+
+/** SIGKILL for a process that was started here, and for its group where it leads one. */
+export function endTree(pid: number): void {
+  for (const id of [-pid, pid])
+    try {
+      process.kill(id, 'SIGKILL');
+    } catch {
+      // it has no group of its own, or is gone
+    }
+}
