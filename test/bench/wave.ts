@@ -12,7 +12,7 @@ import { announce, CONTENT, handedTo, seedPosts, seedTenants, type SeededPost, t
 import { openWorld, type Provider, type World } from './kit/world.ts';
 
 const ORGS = 100;
-const CHANNELS = 1_000;
+const PER_CHANNEL = 10;
 /** Calls to one network under way at a time, on every side; the product gives one network a quarter of all. */
 const IN_FLIGHT = 512;
 const CONNECTIONS = 8;
@@ -26,11 +26,12 @@ export async function wave(options: Options): Promise<Report> {
   const { engine, quick, say } = options;
   const size = options.size ?? (quick ? 1_000 : 10_000);
   const provider = await world.provider();
-  const own = await tenantsOn(world);
+  const channels = Math.max(ORGS, Math.min(1_000, size / PER_CHANNEL));
+  const own = await tenantsOn(world, channels);
   const product = await world.product(own.database, { env: { PROVIDER_CALLS_IN_FLIGHT: `${4 * IN_FLIGHT}`, DATABASE_CONNECTION_LIMIT: `${CONNECTIONS}` } });
   say(`the product serves at ${product.url}`);
 
-  const others = await tenantsOn(world);
+  const others = await tenantsOn(world, channels);
   const common = { databaseUrl: others.database.url, providerUrl: provider.url, connections: CONNECTIONS, text: TEXT };
   const skipped: string[] = [];
   const redis = await skippedWithout(skipped, 'bullmq', () => world.redis());
@@ -78,14 +79,14 @@ export async function wave(options: Options): Promise<Report> {
       { name: 'CPU of the product, ms per post', value: figures['cpu_ms_per_op']!, most: 0.3 },
       ...(engine === 'embedded' ? [{ name: 'commits per post', value: figures['commits_per_op']!, most: 0.1 }] : [{ name: 'CPU of the Dapr processes, ms per post', value: figures['helpers_cpu_ms_per_op']!, most: 0.3 }]),
     ],
-    settings: { orgs: ORGS, channels: CHANNELS, inFlight: IN_FLIGHT, connections: CONNECTIONS, bullmq: `concurrency ${IN_FLIGHT}, removeOnComplete`, redis: 'appendonly yes, appendfsync always' },
+    settings: { orgs: ORGS, channels, inFlight: IN_FLIGHT, connections: CONNECTIONS, bullmq: `concurrency ${IN_FLIGHT}, removeOnComplete`, redis: 'appendonly yes, appendfsync always' },
     leavesOut: ['bullmq keeps no order per channel and is not fair over orgs', 'bare has no contracts, fences, retries or errors', 'the product also deals its outbox out, the others leave theirs'],
   };
 }
 
-async function tenantsOn(world: World): Promise<{ database: TestDatabase; tenants: Tenant[] }> {
+async function tenantsOn(world: World, channels: number): Promise<{ database: TestDatabase; tenants: Tenant[] }> {
   const database = await world.database();
-  return { database, tenants: await seedTenants(database.sql, { orgs: ORGS, channels: CHANNELS }) };
+  return { database, tenants: await seedTenants(database.sql, { orgs: ORGS, channels }) };
 }
 
 type Prepare = (posts: readonly SeededPost[]) => Promise<() => Promise<void>>;
