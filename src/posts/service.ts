@@ -1,4 +1,4 @@
-import { asCallerError, type Database } from '../db/index.ts';
+import { asCallerError, type Database, isUnavailable } from '../db/index.ts';
 import { AppError, type Clock, isId, newId, notFound } from '../kernel/index.ts';
 import type { Next, Outcome, Taken } from './attempt.ts';
 import type { CreateBody, EditBody } from './body.ts';
@@ -125,6 +125,10 @@ const REFUSALS: Record<Exclude<changes.Verdict, 'done' | 'unjudged'>, () => AppE
   too_old: () => new AppError('date_in_past', 'The date is more than a day ago', { errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }] }),
 };
 
+/** How often, and after how many milliseconds at first, a host asks what became of a taking that was not answered. */
+const DOUBTS = 10;
+const DOUBT_MS = 1_500;
+
 const keyOf = ({ orgId, channelId, postId, attempt }: Taken) => ({ orgId, channelId, postId, attempt });
 
 /** What a change has made, or why it was refused. */
@@ -143,6 +147,22 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
   const take = takeNextOf({ incarnation, holdMs: HOLD_MS, horizonMs });
   const settleRow = settleOf({ holdMs: UNCONFIRMED_HOLD_MS, lateMs });
   const writing = new Set<Promise<unknown>>();
+  /** Posts of this host from their taking until their result is written. */
+  const mine = new Set<string>();
+  const leaving = new AbortController();
+
+  /** A taking whose answer was lost may hold: then a channel waits for a post that nobody sends. */
+  async function doubt(orgId: string, channelId: string): Promise<void> {
+    for (let tries = 1; tries <= DOUBTS; tries++) {
+      await clock.sleep(DOUBT_MS * tries, leaving.signal);
+      try {
+        await scan.endUnknownSlot(sql, { orgId, channelId, incarnation, known: [...mine] });
+        return;
+      } catch (error) {
+        log.debug({ err: error, channelId, tries }, 'a slot could not be looked after yet');
+      }
+    }
+  }
 
   /** Writes a result, through a database that is away for a while. False: somebody else settled the attempt. */
   async function write(settlement: Settlement): Promise<boolean> {
@@ -251,11 +271,21 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       return deleted;
     },
 
-    takeNext: async (orgId, channelId) => (sender.closed ? { kind: 'idle' } : take(sql, orgId, channelId)),
+    async takeNext(orgId, channelId) {
+      if (sender.closed) return { kind: 'idle' };
+      try {
+        const next = await take(sql, orgId, channelId);
+        if (next.kind === 'taken') mine.add(next.taken.postId);
+        return next;
+      } catch (error) {
+        if (isUnavailable(error)) doubt(orgId, channelId).catch(() => {}); // on the way out: a host that is gone is noticed by its silence
+        throw error;
+      }
+    },
     send: (taken) => tracked(sender.send(taken)),
     async settle(taken, outcome, asked) {
       const settlement = settle(taken, outcome, asked);
-      const held = await tracked(write(settlement));
+      const held = await tracked(write(settlement)).finally(() => mine.delete(taken.postId));
       if (held) events?.attemptSettled({ ...keyOf(taken), provider: taken.channel.providerId, outcome: outcome.kind, asked: asked !== undefined, state: settlement.state, detail: settlement.detail, reason: settlement.error });
       const question = held ? questionOf(settlement) : undefined;
       return question && { reminder: question.reminder, due: clock.in(question.inMs) };
@@ -327,6 +357,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
     get gauges() { return { inFlight: sender.inFlight, waiting: sender.waiting }; },
     async handBack() {
       sender.close();
+      leaving.abort();
       const patience = new AbortController();
       await Promise.race([quiet(), clock.sleep(drainMs, patience.signal).catch(() => {})]);
       patience.abort();
@@ -334,6 +365,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       await Promise.all(left.map((settlement) => settleRow(sql, settlement).catch((error: unknown) => log.error({ err: error, postId: settlement.postId }, 'a slot could not be handed back: the reconciler will find it'))));
     },
     async [Symbol.asyncDispose]() {
+      leaving.abort();
       sender[Symbol.dispose]();
       await lateness[Symbol.asyncDispose]();
     },

@@ -108,7 +108,7 @@ export async function startPublisher({ url, network, options = {}, limits = {}, 
       await running[Symbol.asyncDispose]();
       await posts[Symbol.asyncDispose]();
       await engine[Symbol.asyncDispose]();
-      await sql.end();
+      await sql.end({ timeout: 2 }); // a connection that was cut never answers its goodbye
     },
   };
 }

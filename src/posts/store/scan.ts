@@ -90,6 +90,16 @@ export async function renew(sql: Sql, attempts: readonly Attempt[], holdMs: numb
     ) l where c.id = l.id`;
 }
 
+/**
+ * Ends the slot that this host holds for a post it does not know of: the answer to the taking was lost. Its deadline is now, so that the
+ * next sweep has the post looked up. What was taken within the last second may be news that is still on its way here.
+ */
+export const endUnknownSlot = (sql: Sql, { orgId, channelId, incarnation, known }: { orgId: string; channelId: string; incarnation: string; known: readonly string[] }) => sql`
+  update channels c set slot_until = now()
+  from posts p
+  where c.org_id = ${orgId} and c.id = ${channelId} and c.slot_incarnation = ${incarnation} and p.id = c.slot_post_id and p.org_id = c.org_id
+    and p.state = 'QUEUE' and p.detail = 'publishing' and p.incarnation = ${incarnation} and p.taken_at < now() - interval '1 second' and p.id <> all(${known}::uuid[])`;
+
 interface UnsettledRow {
   orgId: string; channelId: string; postId: string; attempt: number; incarnation: string; content: string; media: PostMedia[]; settings: Record<string, unknown>; saved: { value: unknown } | null;
   attemptsFailed: number; thread: Published[] | null; takenAt: Date; sinceTakenMs: number; mayHaveSent: boolean; lookUps: number;

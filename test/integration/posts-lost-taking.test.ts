@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { admit, newPost, openNetwork, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await testDatabase();
+});
+afterAll(async () => db[Symbol.asyncDispose]());
+
+/** A way to the database that once, when a statement with these words has surely been carried out, cuts the connection instead of passing the answer on. The driver sends the words first, and what carries it out when they were understood. */
+async function cutsAnswerTo(url: string, words: string) {
+  const { hostname, port } = new URL(url);
+  const sockets = new Set<Socket>();
+  let armed = true;
+  const way = {
+    url: '',
+    cut: 0,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((done) => server.close(done));
+    },
+  };
+  const server = createServer((client) => {
+    const behind = connect(Number(port), hostname);
+    let told = false;
+    let silent = false;
+    for (const socket of [client, behind]) {
+      sockets.add(socket);
+      socket
+        .on('error', () => {})
+        .on('close', () => {
+          client.destroy();
+          behind.destroy();
+        });
+    }
+    behind.on('data', (data) => void (silent || client.write(data)));
+    client.on('data', (data) => {
+      behind.write(data);
+      if (!armed) return;
+      if (!told) return void (told = data.includes(words));
+      armed = false;
+      silent = true;
+      void sleep(300).then(() => {
+        way.cut += 1;
+        client.destroy();
+      });
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  way.url = Object.assign(new URL(url), { port: String((server.address() as AddressInfo).port) }).href;
+  return way;
+}
+
+test('a taking whose answer was lost holds its channel for seconds, not to the deadline of the slot; the post goes out once', async () => {
+  await using way = await cutsAnswerTo(db.url, 'Taken for publishing');
+  const network = openNetwork();
+  network.settlesWithinMs = 1_000;
+  await using world = await startPublisher({ url: way.url, network });
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const [post, next] = [newPost(channelId), newPost(channelId)];
+  await admit(world, orgId, [post, next]);
+  await eventually('the answer is lost', () => way.cut === 1);
+  expect(await stateOf(db.sql, post.id)).toMatchObject({ detail: 'publishing' });
+  await eventually('the reconciler finds it', async () => (await world.reconciler.sweep())?.takenOver === 1);
+  await settled(db.sql, orgId);
+  expect(network.asked.map(({ postId }) => postId)).toEqual([post.id, next.id]);
+  expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2 });
+});
