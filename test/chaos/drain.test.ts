@@ -13,7 +13,7 @@ const POSTS = isFull ? 2_000 : 200;
 const HELD = 3;
 const HELD_MS = 26_000;
 const LATENCY_MS = 50;
-const CREATE_MS = 30;
+const CREATE_MS = 20;
 const random = chance('drain');
 
 describe.each(engines)('a drain on the $name engine', ({ name, missing, start }) => {

@@ -13,7 +13,7 @@ const POSTS = isFull ? 2_000 : 200;
 const HELD = 6;
 const HELD_MS = 20_000;
 const LATENCY_MS = 50;
-const CREATE_MS = 30; // for one create on a busy machine
+const CREATE_MS = 20; // for one create on a busy machine
 const random = chance('f01');
 
 describe.each(engines)('a host dies on the $name engine', ({ name, missing, start }) => {

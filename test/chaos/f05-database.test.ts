@@ -19,7 +19,7 @@ const POSTS = isFull ? 2_000 : 200;
 const STOPS = isFull ? 3 : 2;
 const CHANNELS = POSTS / 10;
 const LATENCY_MS = 50;
-const CREATE_MS = 30;
+const CREATE_MS = 20;
 const random = chance('f05');
 
 let folder: string;
