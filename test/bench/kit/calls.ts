@@ -1,7 +1,7 @@
 import { type Figures, percentile } from './figures.ts';
 
 /** Makes calls with so many callers for so long; the sum of all answers keeps the work from being left out. */
-export async function callers(count: number, ms: number, call: (caller: number) => Promise<unknown>): Promise<{ perSecond: number; p50Ms: number; p99Ms: number; cpuMsPerCall: number }> {
+async function callers(count: number, ms: number, call: (caller: number) => Promise<unknown>): Promise<{ perSecond: number; p50Ms: number; p99Ms: number; cpuMsPerCall: number }> {
   const latencies: number[] = [];
   const cpu = process.cpuUsage();
   const started = performance.now();

@@ -71,6 +71,6 @@ export async function createPost(load: Load, { key, channelId, due }: { key: str
   const answer = (await load.post('/public/v1/posts', key, bodyOf(channelId, due))) as { postId: string }[];
   return answer[0]!.postId;
 }
-export const bodyOf = (channelId: string, due: Date) => ({
+const bodyOf = (channelId: string, due: Date) => ({
   type: 'schedule', date: due.toISOString(), shortLink: false, tags: [], posts: [{ integration: { id: channelId }, value: [{ content: CONTENT, image: [] }], settings: {} }],
 });

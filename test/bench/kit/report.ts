@@ -32,7 +32,7 @@ export async function skippedWithout<T>(skipped: string[], what: string, find: (
   }
 }
 
-export const isMet = ({ value, most, least }: Goal): boolean => (most === undefined || value <= most) && (least === undefined || value >= least);
+const isMet = ({ value, most, least }: Goal): boolean => (most === undefined || value <= most) && (least === undefined || value >= least);
 const metWord = (met: boolean | 'not shown' | undefined) => (met === undefined ? '' : met === 'not shown' ? met : met ? 'met' : 'missed');
 
 /** The machine and the commit that a report is from. */

@@ -13,8 +13,8 @@ import { CannotRun, type Options } from './options.ts';
 import { ownChildren } from './processes.ts';
 
 /** As an operator would set them; the same for both sides. */
-export const POSTGRES_SETTINGS = { fsync: 'on', synchronous_commit: 'on', max_connections: '200', shared_buffers: '512MB', track_wal_io_timing: 'on' };
-export const REDIS_SETTINGS = ['--appendonly', 'yes', '--appendfsync', 'always'] as const;
+const POSTGRES_SETTINGS = { fsync: 'on', synchronous_commit: 'on', max_connections: '200', shared_buffers: '512MB', track_wal_io_timing: 'on' };
+const REDIS_SETTINGS = ['--appendonly', 'yes', '--appendfsync', 'always'] as const;
 /** Seals what the seed writes, as the product would. */
 export const ENCRYPTION_KEY = randomBytes(32).toString('hex');
 const PROVIDER = fileURLToPath(new URL('../provider.ts', import.meta.url));
