@@ -18,6 +18,11 @@ export interface DatabaseOptions {
   onStatement?: (text: string) => void;
 }
 
+// A connection that ends with an unsent statement keeps the driver from ever flushing again, unless what it writes is at least 1,024 bytes:
+// its next greeting would stay unsent, and every statement on it would wait for `connect_timeout`. So the greeting is that long: it begins
+// with a name that the one in capitals replaces, which is the same setting to the server.
+const PADDING = '-'.repeat(1_024);
+
 /** Opens the pool. Connections are made when first needed, and again after the database was away. */
 export const openDatabase = ({ url, connections = 8, applicationName = 'rookery', onStatement }: DatabaseOptions): Database =>
   postgres(url, {
@@ -27,7 +32,7 @@ export const openDatabase = ({ url, connections = 8, applicationName = 'rookery'
     onnotice: () => {},
     fetch_types: false,
     types: ARRAY_TYPES,
-    connection: { application_name: applicationName, timezone: 'UTC' },
+    connection: { application_name: PADDING, APPLICATION_NAME: applicationName, timezone: 'UTC' },
     ...(onStatement && { debug: (_connection: number, text: string) => onStatement(text) }),
   });
 
