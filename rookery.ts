@@ -26,7 +26,10 @@ function configure() {
 async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
   const given = configure();
   const alone = roles.api && roles.actors;
-  if (!alone && given.actors.engine === 'embedded') throw new StartError('The embedded engine runs in one process: use `npm start`, or start this process beside a Dapr sidecar (DAPR_HTTP_PORT, DAPR_GRPC_PORT).');
+  if (!alone && given.actors.engine === 'embedded')
+    throw new StartError(
+      'The embedded engine runs in one process: use `npm start`, or start this process beside a Dapr sidecar (DAPR_HTTP_PORT, DAPR_GRPC_PORT).',
+    );
   const logs = openLogs({ level: given.telemetry.logLevel, format: given.telemetry.logFormat ?? (process.stdout.isTTY ? 'plain' : 'json') });
   const running = new AsyncDisposableStack();
   const end = endOnSignal(() => running.disposeAsync(), { clock: systemClock, say });
@@ -46,9 +49,11 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
     const context = running.use(await openContext(config, { logs, actorTypes, channelType: channelActor.type, sandboxUrl }));
     const { metricsPort } = config.telemetry;
     if (!roles.api && metricsPort !== undefined)
-      running.use(await startMetricsListener(context.metrics, metricsPort).catch((cause: unknown) => {
-        throw new StartError(`Port ${metricsPort} on 127.0.0.1 cannot be used for the metrics: set METRICS_PORT to a free one.`, { cause });
-      }));
+      running.use(
+        await startMetricsListener(context.metrics, metricsPort).catch((cause: unknown) => {
+          throw new StartError(`Port ${metricsPort} on 127.0.0.1 cannot be used for the metrics: set METRICS_PORT to a free one.`, { cause });
+        }),
+      );
     if (roles.actors) running.use(await startActors(context));
     if (roles.api) running.use(await startApi(context));
     running.defer(() => void (context.health.draining = true));

@@ -36,12 +36,23 @@ export async function startActors(context: Context): Promise<ActorHost> {
   const relay = startRelay({ sql, clock, bus, consumers: [webhooksConsumer], holder: incarnation, log: logs.of('outbox') });
   const hosting = await engine.host(host);
   const reconciler = startReconciler({
-    posts, webhooks, actors, clock, beat: engine, log,
+    posts,
+    webhooks,
+    actors,
+    clock,
+    beat: engine,
+    log,
     remind: (reminders) => engine.remind(reminders),
     lease: openLease({ sql, name: 'reconciler', holder: incarnation, seconds: RECONCILER_LEASE_SECONDS }),
     onFound: (found) => Object.entries(found).forEach(([kind, n]) => metrics.found.inc({ kind }, n)),
   });
-  const sweeper = startSweeper({ sql, clock, log, sweeps: sweepsOf(context), lease: openLease({ sql, name: 'sweeper', holder: incarnation, seconds: SWEEPER_LEASE_SECONDS }) });
+  const sweeper = startSweeper({
+    sql,
+    clock,
+    log,
+    sweeps: sweepsOf(context),
+    lease: openLease({ sql, name: 'sweeper', holder: incarnation, seconds: SWEEPER_LEASE_SECONDS }),
+  });
   return {
     host,
     sweeper,

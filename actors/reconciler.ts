@@ -26,7 +26,13 @@ export interface Reconciler extends AsyncDisposable {
   /** One sweep; answers what it found. Tests call it, the timer does too. */
   sweep(): Promise<Found | undefined>;
 }
-export interface Found { takenOver: number; woken: number; entered: number; asked: number; delivering: number }
+export interface Found {
+  takenOver: number;
+  woken: number;
+  entered: number;
+  asked: number;
+  delivering: number;
+}
 
 const SILENCE_MS = 5_000;
 const ROUNDS = 20;
@@ -35,7 +41,19 @@ const ROUNDS = 20;
  * Finds what is due and untouched: a lost reminder, a dead host, a broken commit is a delay, never a loss. After a gap of its own,
  * when the database or this process stood still, it waits one silence, so that hosts that live can say so first.
  */
-export function startReconciler({ posts: { sweeps }, webhooks, actors, remind, lease, clock, beat, log, intervalMs = 5_000, limit = 500, onFound }: ReconcilerOptions): Reconciler {
+export function startReconciler({
+  posts: { sweeps },
+  webhooks,
+  actors,
+  remind,
+  lease,
+  clock,
+  beat,
+  log,
+  intervalMs = 5_000,
+  limit = 500,
+  onFound,
+}: ReconcilerOptions): Reconciler {
   const stopping = new AbortController();
   let lastEnd = clock.monotonic();
   let quietUntil = 0;
@@ -61,7 +79,13 @@ export function startReconciler({ posts: { sweeps }, webhooks, actors, remind, l
     }
   }
 
-  const reminderOf = (orgId: string, postId: string, name: string): Reminder => ({ type: postActor.type, id: tenantKey(orgId, postId), name, due: clock.now(), owner: orgId });
+  const reminderOf = (orgId: string, postId: string, name: string): Reminder => ({
+    type: postActor.type,
+    id: tenantKey(orgId, postId),
+    name,
+    due: clock.now(),
+    owner: orgId,
+  });
   async function takeOver(found: Found): Promise<number> {
     const taken = await sweeps.takeOver(limit);
     found.takenOver += taken.length;
@@ -84,18 +108,25 @@ export function startReconciler({ posts: { sweeps }, webhooks, actors, remind, l
   async function askAgain(found: Found): Promise<number> {
     const unasked = await sweeps.unasked(limit);
     found.asked += unasked.length;
-    if (unasked.length > 0) await remind(unasked.map(({ orgId, postId, detail }) => reminderOf(orgId, postId, detail === 'processing' ? 'processing' : 'look-up')));
+    if (unasked.length > 0)
+      await remind(unasked.map(({ orgId, postId, detail }) => reminderOf(orgId, postId, detail === 'processing' ? 'processing' : 'look-up')));
     return 0; // the reminders have not fired yet: another look now would find the same posts
   }
   async function deliver(found: Found): Promise<number> {
     const keys = await webhooks.overdue(limit);
     found.delivering += keys.length;
-    await told('webhooks', keys.map((key) => actors(webhookActor, key).deliver({})));
+    await told(
+      'webhooks',
+      keys.map((key) => actors(webhookActor, key).deliver({})),
+    );
     return 0; // they are at work now: another look would find the same ones
   }
   /** Wakes directly, not by a reminder: those may be what is lost. What cannot be woken is found again. */
   async function wake(channels: readonly { orgId: string; channelId: string }[]): Promise<void> {
-    await told('channels', channels.map(({ orgId, channelId }) => actors(channelActor, tenantKey(orgId, channelId)).wake({})));
+    await told(
+      'channels',
+      channels.map(({ orgId, channelId }) => actors(channelActor, tenantKey(orgId, channelId)).wake({})),
+    );
   }
   async function told(what: string, calls: readonly Promise<unknown>[]): Promise<void> {
     const failed = (await Promise.allSettled(calls)).filter((result) => result.status === 'rejected');

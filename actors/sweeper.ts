@@ -14,7 +14,13 @@ export interface Sweep {
   /** Does a part of it, at most `limit` rows on an index, and answers how many there were; called again while it answers `limit` or more. */
   run(limit: number): Promise<number>;
 }
-interface Rooms { sql: Database; media: Pick<Media, 'sweep'>; channels: Pick<Channels, 'dropOldLogins'>; posts: Pick<Posts, 'sweeps'>; webhooks: Pick<Webhooks, 'dropOld'> }
+interface Rooms {
+  sql: Database;
+  media: Pick<Media, 'sweep'>;
+  channels: Pick<Channels, 'dropOldLogins'>;
+  posts: Pick<Posts, 'sweeps'>;
+  webhooks: Pick<Webhooks, 'dropOld'>;
+}
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -71,7 +77,11 @@ export function startSweeper({ sql, sweeps, lease, clock, log, tickMs = 30_000, 
 
   async function tick(): Promise<readonly string[]> {
     if (!(await lease.held())) return [];
-    if (!declared) await declareRuns(sql, sweeps.map(({ name }) => name));
+    if (!declared)
+      await declareRuns(
+        sql,
+        sweeps.map(({ name }) => name),
+      );
     declared = true;
     const due = await dueRuns(sql, sweeps);
     for (const name of due) {

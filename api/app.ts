@@ -52,8 +52,14 @@ export function createApp(context: Context, routes: readonly AnyRoute[], { onAns
     }
     const { principal } = exchange;
     onAnswer?.({
-      requestId: request.id, method: request.method, route: route?.path, status: response.statusCode, ms: clock.monotonic() - started,
-      orgId: principal?.orgId, userId: principal?.userId, error,
+      requestId: request.id,
+      method: request.method,
+      route: route?.path,
+      status: response.statusCode,
+      ms: clock.monotonic() - started,
+      orgId: principal?.orgId,
+      userId: principal?.userId,
+      error,
     });
   };
 

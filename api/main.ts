@@ -16,16 +16,21 @@ const CLOSE_MS = 8_000;
 
 /** Why a server could not listen, in words that name the setting. */
 function explained(error: NodeJS.ErrnoException, host: string, port: number): Error {
-  if (error.code === 'EADDRINUSE') return new Error(`Port ${port} on ${host} is taken by another process. Choose a free one with PORT, for example PORT=${port + 1}.`, { cause: error });
+  if (error.code === 'EADDRINUSE')
+    return new Error(`Port ${port} on ${host} is taken by another process. Choose a free one with PORT, for example PORT=${port + 1}.`, { cause: error });
   if (error.code === 'EACCES') return new Error(`This user may not listen on port ${port}. Choose one above 1023 with PORT.`, { cause: error });
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') return new Error(`${host} is no address of this machine. Change BACKEND_LISTEN_HOST.`, { cause: error });
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return new Error(`${host} is no address of this machine. Change BACKEND_LISTEN_HOST.`, { cause: error });
   return error;
 }
 
 /** Listens on the configured address. */
 export async function startApi(context: Context, { routes = allRoutes, ...options }: AppOptions & { routes?: readonly AnyRoute[] } = {}): Promise<Api> {
   const { host, port } = context.config.http;
-  const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 600_000 }, createApp(context, routes, { ...options, onAnswer: options.onAnswer ?? reportTo(context) }));
+  const server = createServer(
+    { keepAliveTimeout: 65_000, requestTimeout: 600_000 },
+    createApp(context, routes, { ...options, onAnswer: options.onAnswer ?? reportTo(context) }),
+  );
   let closing = false;
   server.prependListener('request', (_, response) => {
     if (closing) response.setHeader('Connection', 'close');
@@ -46,7 +51,10 @@ export async function startApi(context: Context, { routes = allRoutes, ...option
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
       const given = new AbortController();
-      const waited = context.clock.sleep(CLOSE_MS, given.signal).then(() => server.closeAllConnections(), () => {});
+      const waited = context.clock.sleep(CLOSE_MS, given.signal).then(
+        () => server.closeAllConnections(),
+        () => {},
+      );
       await closed;
       given.abort();
       await waited;

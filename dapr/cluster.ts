@@ -16,7 +16,13 @@ const asked = new Promise<string>((done) => {
 try {
   await using cluster = await startLocalCluster({ environment: environment(), say, signal: stop.signal });
   process.stdout.write(`${await cluster.describe()}\n`);
-  const why = await Promise.race([asked, cluster.failed.then((reason) => { process.exitCode = 1; return reason; })]);
+  const why = await Promise.race([
+    asked,
+    cluster.failed.then((reason) => {
+      process.exitCode = 1;
+      return reason;
+    }),
+  ]);
   say(`${why}: ending apps, then sidecars, then scheduler and placement …`);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

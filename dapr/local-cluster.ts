@@ -15,7 +15,11 @@ const HOST_COMMAND = 'actors';
 const API_COMMAND = 'api';
 const READY_MS = 90_000;
 
-export interface ClusterOptions { environment: Environment; say: Say; signal: AbortSignal }
+export interface ClusterOptions {
+  environment: Environment;
+  say: Say;
+  signal: AbortSignal;
+}
 export interface LocalCluster extends AsyncDisposable {
   readonly address: string;
   /** Ends when the cluster cannot serve any more, with the reason. */
@@ -24,8 +28,16 @@ export interface LocalCluster extends AsyncDisposable {
   describe(): Promise<string>;
 }
 
-interface Member { name: string; app: Running; sidecar: Running; appId: string; ports: ClusterPorts['api'] }
-interface Table { tables?: Record<string, { hosts?: readonly { name: string; id: string; entities?: readonly string[] }[] }> }
+interface Member {
+  name: string;
+  app: Running;
+  sidecar: Running;
+  appId: string;
+  ports: ClusterPorts['api'];
+}
+interface Table {
+  tables?: Record<string, { hosts?: readonly { name: string; id: string; entities?: readonly string[] }[] }>;
+}
 
 /** What an earlier cluster of this folder left behind when it was killed: ended by id, and only where id and start are the same. */
 async function endLeftOvers(file: string, say: Say): Promise<void> {
@@ -46,9 +58,15 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
   await mkdir(folder, { recursive: true });
   const mark = join(folder, 'running.json');
   await endLeftOvers(mark, say);
-  const hold = begun.use(await holdFile(mark).catch((error: unknown) => {
-    throw error instanceof HeldError ? new Error(`A cluster runs already with the folder ${folder}: process ${error.holder.pid}. End it, or let DATA_FOLDER name another folder.`, { cause: error }) : error;
-  }));
+  const hold = begun.use(
+    await holdFile(mark).catch((error: unknown) => {
+      throw error instanceof HeldError
+        ? new Error(`A cluster runs already with the folder ${folder}: process ${error.holder.pid}. End it, or let DATA_FOLDER name another folder.`, {
+            cause: error,
+          })
+        : error;
+    }),
+  );
   const children: ProcessMark[] = [];
   const note = async (running: Running): Promise<Running> => {
     children.push(markOf(running.pid));
@@ -72,7 +90,9 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
 
   let databaseUrl = environment['DATABASE_URL'];
   if (!databaseUrl) {
-    const postgres = begun.use(await startEmbeddedPostgres({ folder: join(data, 'postgres'), log: (line) => void (/^(Making|Ending)/.test(line) && say(line)) }));
+    const postgres = begun.use(
+      await startEmbeddedPostgres({ folder: join(data, 'postgres'), log: (line) => void (/^(Making|Ending)/.test(line) && say(line)) }),
+    );
     databaseUrl = postgres.url;
   }
   const sql = openDatabase({ url: databaseUrl, connections: 2, applicationName: 'rookery-migrate' });
@@ -93,7 +113,9 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
 
   const placement = await needed(startPlacement({ programs, environment, ports: ports.placement, logFile: log('placement') }));
   begun.defer(async () => void (await placement.stop(5_000)));
-  const scheduler = await needed(startScheduler({ programs, environment, ports: ports.scheduler, dataFolder: join(folder, 'scheduler'), logFile: log('scheduler') }));
+  const scheduler = await needed(
+    startScheduler({ programs, environment, ports: ports.scheduler, dataFolder: join(folder, 'scheduler'), logFile: log('scheduler') }),
+  );
   begun.defer(async () => void (await scheduler.stop(10_000)));
 
   const port = environment['PORT'] || '3000';
@@ -103,17 +125,38 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
   const shared = { ...environment, ...tokens, NAMESPACE: 'default', DATA_FOLDER: data, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl };
   const redis = new URL(redisUrl);
   const start = async (name: string, command: string, appId: string, own: ClusterPorts['api'], httpPort: string): Promise<Member> => {
-    const app = await note(startProcess({
-      name, command: process.execPath, args: [ENTRY, command], logFile: log(name),
-      environment: {
-        NEXT_PUBLIC_BACKEND_URL: address, FRONTEND_URL: address, ...shared, ACTOR_ENGINE: 'dapr', BACKEND_LISTEN_HOST: '127.0.0.1', PORT: httpPort,
-        DAPR_HTTP_PORT: `${own.http}`, DAPR_GRPC_PORT: `${own.grpc}`, APP_PORT: `${own.app ?? 0}`, DAPR_PLACEMENT_HEALTH_URL: placementHealthUrl,
-      },
-    }));
-    const sidecar = await note(startSidecar({
-      name: `${name}-daprd`, programs, appId, ports: own, placement: ports.placement, scheduler: ports.scheduler, logFile: log(`${name}-daprd`),
-      environment: { ...shared, REDIS_HOST: redis.host, REDIS_PASSWORD: decodeURIComponent(redis.password) },
-    }));
+    const app = await note(
+      startProcess({
+        name,
+        command: process.execPath,
+        args: [ENTRY, command],
+        logFile: log(name),
+        environment: {
+          NEXT_PUBLIC_BACKEND_URL: address,
+          FRONTEND_URL: address,
+          ...shared,
+          ACTOR_ENGINE: 'dapr',
+          BACKEND_LISTEN_HOST: '127.0.0.1',
+          PORT: httpPort,
+          DAPR_HTTP_PORT: `${own.http}`,
+          DAPR_GRPC_PORT: `${own.grpc}`,
+          APP_PORT: `${own.app ?? 0}`,
+          DAPR_PLACEMENT_HEALTH_URL: placementHealthUrl,
+        },
+      }),
+    );
+    const sidecar = await note(
+      startSidecar({
+        name: `${name}-daprd`,
+        programs,
+        appId,
+        ports: own,
+        placement: ports.placement,
+        scheduler: ports.scheduler,
+        logFile: log(`${name}-daprd`),
+        environment: { ...shared, REDIS_HOST: redis.host, REDIS_PASSWORD: decodeURIComponent(redis.password) },
+      }),
+    );
     return { name, app, sidecar, appId, ports: own };
   };
   const hosts: Member[] = [];
@@ -153,7 +196,11 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
   const serves = async () => {
     if (signal.aborted || members.length <= HOSTS) return true; // ended below
     const connected = await Promise.all(members.map(metadataOf));
-    return connected.every((one) => one?.placement === 'placement: connected') && hosts.every((_, n) => connected[n]?.hostReady) && (await ask(`${address}/health/ready`)).status === 200;
+    return (
+      connected.every((one) => one?.placement === 'placement: connected') &&
+      hosts.every((_, n) => connected[n]?.hostReady) &&
+      (await ask(`${address}/health/ready`)).status === 200
+    );
   };
   await waitUntil('the cluster serves', serves, { needs: [placement, scheduler, ...members.flatMap(({ app, sidecar }) => [app, sidecar])], ms: READY_MS });
   signal.throwIfAborted();
@@ -166,11 +213,19 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
       const table = JSON.parse((await ask(`${placementHealthUrl}/placement/state`)).text || '{}') as Table;
       const types = new Map(table.tables?.['default']?.hosts?.map(({ name, entities = [] }) => [name, entities.join(', ')]));
       const rows = members.map(({ name, appId, ports: own, app, sidecar }) => [
-        name, appId, `${app.pid}`, own.app === undefined ? address : `127.0.0.1:${own.app}`, `${own.http} / ${own.grpc}`, `${sidecar.pid}`, types.get(`127.0.0.1:${own.internal}`) ?? 'nothing',
+        name,
+        appId,
+        `${app.pid}`,
+        own.app === undefined ? address : `127.0.0.1:${own.app}`,
+        `${own.http} / ${own.grpc}`,
+        `${sidecar.pid}`,
+        types.get(`127.0.0.1:${own.internal}`) ?? 'nothing',
       ]);
       return [
-        `Rookery serves at ${address}, on Dapr.`, '',
-        ...columns([['process', 'app id', 'pid', 'listens', 'sidecar http / grpc', 'its pid', 'hosts'], ...rows]), '',
+        `Rookery serves at ${address}, on Dapr.`,
+        '',
+        ...columns([['process', 'app id', 'pid', 'listens', 'sidecar http / grpc', 'its pid', 'hosts'], ...rows]),
+        '',
         `placement ${placementHealthUrl}/placement/state, scheduler 127.0.0.1:${ports.scheduler.grpc}; logs in ${join(folder, 'logs')}`,
         `The health ports ${ports.placement.health} and ${ports.scheduler.health} of Dapr 1.18.3 listen on every interface of this machine, whatever they are told.`,
         'Next: npm run demo, in a second terminal. Ctrl-C ends the cluster.',

@@ -23,11 +23,18 @@ const block = (step: number, hosts: number): ClusterPorts => ({
   redis: 6_390 + step,
 });
 const sidecar = <App extends number | undefined>(step: number, n: number, app: App) => ({
-  app, http: 3_501 + n + step, grpc: 50_011 + n + step, internal: 50_101 + n + step, metrics: 9_101 + n + step,
+  app,
+  http: 3_501 + n + step,
+  grpc: 50_011 + n + step,
+  internal: 50_101 + n + step,
+  metrics: 9_101 + n + step,
 });
 
 const numbersOf = ({ placement, scheduler, hosts, api, redis }: ClusterPorts): number[] =>
-  [placement, scheduler, ...hosts, api].flatMap((ports) => Object.values(ports) as (number | undefined)[]).filter((port) => port !== undefined).concat(redis);
+  [placement, scheduler, ...hosts, api]
+    .flatMap((ports) => Object.values(ports) as (number | undefined)[])
+    .filter((port) => port !== undefined)
+    .concat(redis);
 
 const isFree = (port: number) =>
   new Promise<boolean>((done) => {

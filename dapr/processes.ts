@@ -21,7 +21,10 @@ const BLOCK_SHUTDOWN = '30s';
 const STOP_MS = 20_000;
 const ASK_MS = 2_000;
 
-export interface Exit { code: number | null; signal: NodeJS.Signals | null }
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
 /** A program that was started here, in a process group of its own. */
 export interface Running {
   readonly name: string;
@@ -36,7 +39,14 @@ export interface Running {
   stop(graceMs?: number): Promise<Exit>;
 }
 
-export interface Start { name: string; command: string; args: readonly string[]; environment: Environment; logFile: string; cwd?: string }
+export interface Start {
+  name: string;
+  command: string;
+  args: readonly string[];
+  environment: Environment;
+  logFile: string;
+  cwd?: string;
+}
 
 /** Starts a program whose output goes to a file. Its end is told by `exited`; nothing starts it again. */
 export function startProcess({ name, command, args, environment, logFile, cwd = ROOT }: Start): Running {
@@ -67,7 +77,10 @@ export function startProcess({ name, command, args, environment, logFile, cwd = 
     }
   };
   return {
-    name, logFile, exited, signal,
+    name,
+    logFile,
+    exited,
+    signal,
     pid: child.pid ?? -1,
     exit: () => exit,
     async stop(graceMs = STOP_MS) {
@@ -83,11 +96,14 @@ export function startProcess({ name, command, args, environment, logFile, cwd = 
 /** Ports of 127.0.0.1 that are free at this moment, all different. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
-    Array.from({ length: count }, () =>
-      new Promise<ReturnType<typeof createServer>>((done, fail) => {
-        const server = createServer().on('error', fail);
-        server.listen(0, HERE, () => done(server));
-      })),
+    Array.from(
+      { length: count },
+      () =>
+        new Promise<ReturnType<typeof createServer>>((done, fail) => {
+          const server = createServer().on('error', fail);
+          server.listen(0, HERE, () => done(server));
+        }),
+    ),
   );
   const ports = servers.map((server) => (server.address() as { port: number }).port);
   await Promise.all(servers.map((server) => new Promise((done) => void server.close(done))));
@@ -110,7 +126,11 @@ export function ask(url: string, headers: Record<string, string> = {}): Promise<
 }
 
 /** Waits for `isReady`; rejects when one of the programs ends meanwhile, or after `ms`. */
-export async function waitUntil(what: string, isReady: () => Promise<boolean>, { needs = [], ms = 60_000 }: { needs?: readonly Running[]; ms?: number } = {}): Promise<void> {
+export async function waitUntil(
+  what: string,
+  isReady: () => Promise<boolean>,
+  { needs = [], ms = 60_000 }: { needs?: readonly Running[]; ms?: number } = {},
+): Promise<void> {
   const started = performance.now();
   while (!(await isReady())) {
     const gone = needs.find((one) => one.exit());
@@ -121,29 +141,83 @@ export async function waitUntil(what: string, isReady: () => Promise<boolean>, {
 }
 export const describeExit = ({ code, signal }: Exit): string => (signal ? `by ${signal}` : `with code ${code}`);
 
-export interface PlacementPorts { grpc: number; raft: number; health: number; metrics: number }
-export interface SchedulerPorts { grpc: number; etcdClient: number; etcdPeer: number; health: number; metrics: number }
-export interface SidecarPorts { app: number | undefined; http: number; grpc: number; internal: number; metrics: number }
-interface Common { programs: DaprPrograms; logFile: string; environment: Environment }
+export interface PlacementPorts {
+  grpc: number;
+  raft: number;
+  health: number;
+  metrics: number;
+}
+export interface SchedulerPorts {
+  grpc: number;
+  etcdClient: number;
+  etcdPeer: number;
+  health: number;
+  metrics: number;
+}
+export interface SidecarPorts {
+  app: number | undefined;
+  http: number;
+  grpc: number;
+  internal: number;
+  metrics: number;
+}
+interface Common {
+  programs: DaprPrograms;
+  logFile: string;
+  environment: Environment;
+}
 
 /** Placement, which says which host has which actor. Keeps nothing on disk. Its health port listens on every interface, whatever it is told. */
 export const startPlacement = ({ programs, ports, logFile, environment }: Common & { ports: PlacementPorts }): Running =>
   startProcess({
-    name: 'placement', command: programs.placement, environment, logFile,
+    name: 'placement',
+    command: programs.placement,
+    environment,
+    logFile,
     args: [
-      '--listen-address', HERE, '--port', `${ports.grpc}`, '--initial-cluster', `dapr-placement-0=${HERE}:${ports.raft}`,
-      '--healthz-port', `${ports.health}`, '--metadata-enabled', '--metrics-listen-address', HERE, '--metrics-port', `${ports.metrics}`,
+      '--listen-address',
+      HERE,
+      '--port',
+      `${ports.grpc}`,
+      '--initial-cluster',
+      `dapr-placement-0=${HERE}:${ports.raft}`,
+      '--healthz-port',
+      `${ports.health}`,
+      '--metadata-enabled',
+      '--metrics-listen-address',
+      HERE,
+      '--metrics-port',
+      `${ports.metrics}`,
     ],
   });
 
 /** Scheduler, which keeps the reminders in `dataFolder`. */
 export const startScheduler = ({ programs, ports, logFile, environment, dataFolder }: Common & { ports: SchedulerPorts; dataFolder: string }): Running =>
   startProcess({
-    name: 'scheduler', command: programs.scheduler, environment, logFile,
+    name: 'scheduler',
+    command: programs.scheduler,
+    environment,
+    logFile,
     args: [
-      '--listen-address', HERE, '--port', `${ports.grpc}`, '--etcd-data-dir', dataFolder, '--etcd-client-listen-address', HERE, '--etcd-client-port', `${ports.etcdClient}`,
-      '--etcd-initial-cluster', `dapr-scheduler-server-0=http://${HERE}:${ports.etcdPeer}`, '--etcd-initial-election-tick-advance',
-      '--healthz-port', `${ports.health}`, '--metrics-listen-address', HERE, '--metrics-port', `${ports.metrics}`,
+      '--listen-address',
+      HERE,
+      '--port',
+      `${ports.grpc}`,
+      '--etcd-data-dir',
+      dataFolder,
+      '--etcd-client-listen-address',
+      HERE,
+      '--etcd-client-port',
+      `${ports.etcdClient}`,
+      '--etcd-initial-cluster',
+      `dapr-scheduler-server-0=http://${HERE}:${ports.etcdPeer}`,
+      '--etcd-initial-election-tick-advance',
+      '--healthz-port',
+      `${ports.health}`,
+      '--metrics-listen-address',
+      HERE,
+      '--metrics-port',
+      `${ports.metrics}`,
     ],
   });
 
@@ -160,19 +234,58 @@ export interface SidecarStart extends Common {
 /** One daprd, on 127.0.0.1 only. It probes its app as `PROBE` says: the drain of a host is built on these flags. */
 export const startSidecar = ({ name, programs, appId, ports, placement, scheduler, logFile, environment, resources = [COMPONENTS] }: SidecarStart): Running =>
   startProcess({
-    name, command: programs.daprd, environment, logFile,
+    name,
+    command: programs.daprd,
+    environment,
+    logFile,
     args: [
-      '--app-id', appId,
-      ...(ports.app === undefined ? [] : [
-        '--app-port', `${ports.app}`, '--app-protocol', 'http', '--enable-app-health-check', '--app-health-check-path', '/healthz',
-        '--app-health-probe-interval', `${PROBE.intervalMs / 1_000}`, '--app-health-probe-timeout', `${PROBE.timeoutMs}`, '--app-health-threshold', `${PROBE.threshold}`,
-        '--dapr-block-shutdown-duration', BLOCK_SHUTDOWN, // ends when the app turns unhealthy; without an app, never before its time
-      ]),
-      '--dapr-listen-addresses', HERE, '--dapr-http-port', `${ports.http}`, '--dapr-grpc-port', `${ports.grpc}`,
-      '--dapr-internal-grpc-port', `${ports.internal}`, '--dapr-internal-grpc-listen-address', HERE,
-      '--dapr-graceful-shutdown-seconds', '10', '--max-body-size', '16Mi',
-      '--metrics-listen-address', HERE, '--metrics-port', `${ports.metrics}`,
-      '--placement-host-address', `${HERE}:${placement.grpc}`, '--scheduler-host-address', `${HERE}:${scheduler.grpc}`,
-      ...resources.flatMap((path) => ['--resources-path', path]), '--resources-path', RESILIENCY_FOLDER, '--config', CONFIG,
+      '--app-id',
+      appId,
+      ...(ports.app === undefined
+        ? []
+        : [
+            '--app-port',
+            `${ports.app}`,
+            '--app-protocol',
+            'http',
+            '--enable-app-health-check',
+            '--app-health-check-path',
+            '/healthz',
+            '--app-health-probe-interval',
+            `${PROBE.intervalMs / 1_000}`,
+            '--app-health-probe-timeout',
+            `${PROBE.timeoutMs}`,
+            '--app-health-threshold',
+            `${PROBE.threshold}`,
+            '--dapr-block-shutdown-duration',
+            BLOCK_SHUTDOWN, // ends when the app turns unhealthy; without an app, never before its time
+          ]),
+      '--dapr-listen-addresses',
+      HERE,
+      '--dapr-http-port',
+      `${ports.http}`,
+      '--dapr-grpc-port',
+      `${ports.grpc}`,
+      '--dapr-internal-grpc-port',
+      `${ports.internal}`,
+      '--dapr-internal-grpc-listen-address',
+      HERE,
+      '--dapr-graceful-shutdown-seconds',
+      '10',
+      '--max-body-size',
+      '16Mi',
+      '--metrics-listen-address',
+      HERE,
+      '--metrics-port',
+      `${ports.metrics}`,
+      '--placement-host-address',
+      `${HERE}:${placement.grpc}`,
+      '--scheduler-host-address',
+      `${HERE}:${scheduler.grpc}`,
+      ...resources.flatMap((path) => ['--resources-path', path]),
+      '--resources-path',
+      RESILIENCY_FOLDER,
+      '--config',
+      CONFIG,
     ],
   });

@@ -16,7 +16,10 @@ export type Treatment = z.output<typeof Treatment>;
 
 export const Submitted = z.object({
   text: z.string().max(10_000),
-  media: z.array(z.object({ id: z.string(), name: z.string(), contentType: z.string(), alt: z.string(), bytes: z.int() })).max(20).default([]),
+  media: z
+    .array(z.object({ id: z.string(), name: z.string(), contentType: z.string(), alt: z.string(), bytes: z.int() }))
+    .max(20)
+    .default([]),
   replyTo: z.string().nullish(),
   treatment: Treatment.default({}),
 });
@@ -29,7 +32,12 @@ export const accepts = (outcome: Outcome): boolean => outcome === 'ok' || outcom
 export const outcomeOf = ({ outcome = 'ok', times }: Treatment, nth: number): Outcome => (times !== undefined && nth > times ? 'ok' : outcome);
 
 /** The account of a name: the same name is the same account. */
-export const accountOf = (name: string): string => name.trim().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-+|-+$/g, '');
+export const accountOf = (name: string): string =>
+  name
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-+|-+$/g, '');
 
 /** A token names its account; every one that is well formed is good until the network is told to refuse it. */
 export const tokenOf = (account: string, generation: number): string => `sandbox.${Buffer.from(account).toString('base64url')}.${generation}`;

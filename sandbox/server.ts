@@ -6,11 +6,28 @@ import { type Clock, newId, sha256Hex, systemClock } from '../src/kernel/index.t
 import { accepts, accountOf, outcomeOf, readToken, Submitted, tokenOf, type Treatment } from './rules.ts';
 import { hasPost, listPosts, note } from './store.ts';
 
-export interface Sandbox extends AsyncDisposable { url: string; port: number }
-export interface SandboxOptions { sql: Database; port?: number; clock?: Clock }
+export interface Sandbox extends AsyncDisposable {
+  url: string;
+  port: number;
+}
+export interface SandboxOptions {
+  sql: Database;
+  port?: number;
+  clock?: Clock;
+}
 
-interface Asked { request: IncomingMessage; url: URL; body: Buffer; account: string; generation: number }
-interface Answer { status: number; body: unknown; headers?: Record<string, string> }
+interface Asked {
+  request: IncomingMessage;
+  url: URL;
+  body: Buffer;
+  account: string;
+  generation: number;
+}
+interface Answer {
+  status: number;
+  body: unknown;
+  headers?: Record<string, string>;
+}
 /** `undefined`: no answer, the connection is left open. */
 type Reply = Promise<Answer | undefined>;
 
@@ -45,7 +62,15 @@ export async function startSandbox({ sql, port = 0, clock = systemClock }: Sandb
     if (treatment.latencyMs) await clock.sleep(treatment.latencyMs);
     const postId = newId();
     const noted = await note(sql, {
-      account, postId, step: replyTo ? 'reply' : 'publish', text, media, replyTo: replyTo ?? null, idempotencyKey, accepted: accepts(outcome), answered: outcome,
+      account,
+      postId,
+      step: replyTo ? 'reply' : 'publish',
+      text,
+      media,
+      replyTo: replyTo ?? null,
+      idempotencyKey,
+      accepted: accepts(outcome),
+      answered: outcome,
     });
     switch (outcome) {
       case 'ok':
@@ -74,7 +99,17 @@ export async function startSandbox({ sql, port = 0, clock = systemClock }: Sandb
   async function remove({ url, account }: Asked): Reply {
     const postId = url.pathname.split('/')[2] ?? '';
     if (!(await hasPost(sql, account, postId))) return refuse(404, 'There is no such post');
-    await note(sql, { account, postId, step: 'delete', text: '', media: [], replyTo: null, idempotencyKey: `delete ${postId}`, accepted: true, answered: 'ok' });
+    await note(sql, {
+      account,
+      postId,
+      step: 'delete',
+      text: '',
+      media: [],
+      replyTo: null,
+      idempotencyKey: `delete ${postId}`,
+      accepted: true,
+      answered: 'ok',
+    });
     return { status: 200, body: { id: postId } };
   }
 

@@ -12,7 +12,10 @@ export interface Entry {
   accepted: boolean;
   answered: string;
 }
-export interface Noted { postId: string; repeated: boolean }
+export interface Noted {
+  postId: string;
+  repeated: boolean;
+}
 
 /** Writes what came in, many requests in one statement. A key that was accepted before is noted as `repeated`, with the id of the first. */
 export const note = groupCommit(async (sql, entries: readonly Entry[]): Promise<Noted[]> => {
@@ -28,7 +31,9 @@ export const note = groupCommit(async (sql, entries: readonly Entry[]): Promise<
     const first = entry.accepted && !fresh.has(entry.postId) ? firsts.get(nameOf(entry.account, entry.idempotencyKey)) : undefined;
     return first === undefined ? { postId: entry.postId, repeated: false } : { postId: first, repeated: true };
   });
-  const others = entries.flatMap((entry, n) => (fresh.has(entry.postId) ? [] : [{ ...entry, postId: results[n]!.postId, accepted: false, answered: results[n]!.repeated ? 'repeated' : entry.answered }]));
+  const others = entries.flatMap((entry, n) =>
+    fresh.has(entry.postId) ? [] : [{ ...entry, postId: results[n]!.postId, accepted: false, answered: results[n]!.repeated ? 'repeated' : entry.answered }],
+  );
   if (others.length > 0) await insert(sql, others);
   return results;
 });

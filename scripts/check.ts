@@ -3,11 +3,7 @@ import { jest } from './jest.ts';
 import { type Ran, run } from './run.ts';
 
 const lanes: (() => Promise<Ran>)[][] = [
-  [
-    () => run('types', ['tsc', '-p', '.']),
-    () => run('lint', ['oxlint', '--type-aware']),
-    () => run('unused', ['knip', '--no-progress']),
-  ],
+  [() => run('types', ['tsc', '-p', '.']), () => run('lint', ['oxlint', '--type-aware']), () => run('unused', ['knip', '--no-progress'])],
   [
     () => run('format', ['oxfmt', '--check', '.']),
     () => run('boundaries', ['depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'actors', 'api', 'sandbox', 'dapr', 'rookery.ts']),

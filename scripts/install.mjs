@@ -18,7 +18,11 @@ const fail = (line) => {
   say(line);
   process.exit(1);
 };
-const wanted = () => createHash('sha256').update(readFileSync(join(ROOT, 'package.json'))).update(readFileSync(join(ROOT, 'package-lock.json'))).digest('hex');
+const wanted = () =>
+  createHash('sha256')
+    .update(readFileSync(join(ROOT, 'package.json')))
+    .update(readFileSync(join(ROOT, 'package-lock.json')))
+    .digest('hex');
 const read = (file) => {
   try {
     return readFileSync(file, 'utf8');
@@ -75,7 +79,9 @@ function stamp() {
 function checkNode() {
   const said = existsSync(NODE) ? spawnSync(NODE, ['--version'], { encoding: 'utf8', shell: process.platform === 'win32' }).stdout?.trim() : '';
   if (!said?.startsWith('v24.'))
-    fail(`Node 24 did not arrive in node_modules/.bin (${said || 'nothing there'}): install scripts seem to be switched off. Run: npm rebuild node --ignore-scripts=false`);
+    fail(
+      `Node 24 did not arrive in node_modules/.bin (${said || 'nothing there'}): install scripts seem to be switched off. Run: npm rebuild node --ignore-scripts=false`,
+    );
 }
 
 const alive = (pid) => {
@@ -89,7 +95,7 @@ const alive = (pid) => {
 /** Held by one run at a time, renewed while it lasts; a run that died leaves one that is taken over. */
 async function takeLock() {
   mkdirSync(dirname(LOCK), { recursive: true });
-  for (let told = false; ; ) {
+  for (let told = false; ;) {
     try {
       writeFileSync(LOCK, String(process.pid), { flag: 'wx' });
       break;
@@ -134,7 +140,10 @@ function runNpm(onChild) {
   const npm = process.env.npm_execpath;
   // This may be the Node of node_modules, which is about to be replaced: npm runs with the one that it came with.
   const ours = process.execPath.startsWith(MODULES + sep);
-  const PATH = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.startsWith(MODULES + sep)).join(delimiter);
+  const PATH = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.startsWith(MODULES + sep))
+    .join(delimiter);
   const env = { ...process.env, PATH, NODE_OPTIONS: '', npm_node_execpath: '', NODE: '' };
   const [command, all] = npm?.endsWith('.js') ? [ours ? 'node' : process.execPath, [npm, ...args]] : ['npm', args];
   return new Promise((done) => {
@@ -171,7 +180,11 @@ async function main() {
     const status = await runNpm((one) => (child = one));
     child = undefined;
     if (status !== 0) {
-      say(status === 130 ? 'Interrupted. Run it again: it starts from the beginning.' : 'npm failed, see above. It needs the network or a filled npm cache this one time. Run it again when that is there.');
+      say(
+        status === 130
+          ? 'Interrupted. Run it again: it starts from the beginning.'
+          : 'npm failed, see above. It needs the network or a filled npm cache this one time. Run it again when that is there.',
+      );
       release();
       process.exit(status || 1);
     }

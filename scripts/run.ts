@@ -1,6 +1,11 @@
 import { spawn } from 'node:child_process';
 
-export interface Ran { name: string; status: number; output: string; seconds: number }
+export interface Ran {
+  name: string;
+  status: number;
+  output: string;
+  seconds: number;
+}
 
 /** Runs a command to its end and keeps what it said; `live` shows it as it comes. */
 export function run(name: string, command: readonly string[], { live = false, env = {} }: { live?: boolean; env?: Record<string, string> } = {}): Promise<Ran> {

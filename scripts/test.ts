@@ -4,14 +4,26 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { findDapr, installDapr } from '../dapr/install/index.ts';
 import { jest } from './jest.ts';
 
-interface Report { numPassedTests: number; numFailedTests: number; numPendingTests: number; numFailedTestSuites: number; testResults: { name: string; status: string; message: string }[] }
+interface Report {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  numFailedTestSuites: number;
+  testResults: { name: string; status: string; message: string }[];
+}
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 if (!(await findDapr())) await installDapr({ environment: process.env, say }).catch((error: Error) => say(`Dapr: ${error.message}`)); // its tests skip by name, or fail under DAPR_REQUIRED=1
 
 mkdirSync('.cache', { recursive: true });
 const given = process.argv.slice(2);
-const rounds = given.length > 0 ? [given] : [['--selectProjects', 'unit', 'integration', 'contract', '--maxWorkers', '2'], ['--selectProjects', 'e2e', 'chaos', '--runInBand']];
+const rounds =
+  given.length > 0
+    ? [given]
+    : [
+        ['--selectProjects', 'unit', 'integration', 'contract', '--maxWorkers', '2'],
+        ['--selectProjects', 'e2e', 'chaos', '--runInBand'],
+      ];
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 let broken = false;
@@ -28,7 +40,8 @@ for (const [n, args] of rounds.entries()) {
   total.failed += report.numFailedTests;
   total.skipped += report.numPendingTests;
   if (status !== 0) broken = true;
-  for (const suite of report.testResults) if (suite.status === 'failed' && report.numFailedTests === 0) process.stdout.write(`did not run: ${suite.name}\n${suite.message}\n`);
+  for (const suite of report.testResults)
+    if (suite.status === 'failed' && report.numFailedTests === 0) process.stdout.write(`did not run: ${suite.name}\n${suite.message}\n`);
 }
 const failed = total.failed || (broken ? 1 : 0);
 process.stdout.write(`\n${total.passed} passed, ${failed} failed${total.skipped ? `, ${total.skipped} skipped` : ''}\n`);

@@ -57,7 +57,10 @@ const HOUR_MS = 3_600_000;
 const SUMMARY_MS = 5_000;
 
 /** Builds every room, each with its part of the configuration; disposing of it closes them in reverse. Only here is it known which engine, cache and bus were chosen. */
-export async function openContext(config: Config, { logs, actorTypes, channelType, sandboxUrl, clock = systemClock, authorities }: Options): Promise<Context & AsyncDisposable> {
+export async function openContext(
+  config: Config,
+  { logs, actorTypes, channelType, sandboxUrl, clock = systemClock, authorities }: Options,
+): Promise<Context & AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
   const incarnation = randomUUID();
   const sql = openDatabase({ url: config.database.url!, connections: config.database.connections });
@@ -75,25 +78,71 @@ export async function openContext(config: Config, { logs, actorTypes, channelTyp
   const { engine, bus } = opened.use(await openEngine(config, { sql, clock, log: logs.of('actors'), incarnation, actorTypes }));
   const outbound = opened.use(openOutbound({ ...config.outbound, ...(authorities && { authorities }) }));
   const providers = openProviders({
-    outbound, clock, sandboxEnabled: config.social.sandboxEnabled, apps: config.social.apps,
+    outbound,
+    clock,
+    sandboxEnabled: config.social.sandboxEnabled,
+    apps: config.social.apps,
     ...(sandboxUrl !== undefined && { servers: { sandbox: sandboxUrl } }),
   });
   const identity = openIdentity({ sql, registrationDisabled: config.registration.disabled });
   const auth = opened.use(
-    openAuth({ sql, clock, identity, jwtSecret: config.secrets.jwt, disallowPlus: config.registration.disallowPlus, failed: (error) => logs.of('auth').warn({ err: error }, 'a note of last use was not written') }),
+    openAuth({
+      sql,
+      clock,
+      identity,
+      jwtSecret: config.secrets.jwt,
+      disallowPlus: config.registration.disallowPlus,
+      failed: (error) => logs.of('auth').warn({ err: error }, 'a note of last use was not written'),
+    }),
   );
-  const media = await openMedia({ sql, clock, outbound, folder: config.uploads.folder, backendUrl: config.http.backendUrl, maxBytes: config.uploads.maxBytes, restrictDomains: config.uploads.restrictDomains });
-  const channels = openChannels({ sql, clock, vault, providers, outbound, frontendUrl: config.http.frontendUrl, returnUrlAllowlist: config.social.returnUrlAllowlist, events });
+  const media = await openMedia({
+    sql,
+    clock,
+    outbound,
+    folder: config.uploads.folder,
+    backendUrl: config.http.backendUrl,
+    maxBytes: config.uploads.maxBytes,
+    restrictDomains: config.uploads.restrictDomains,
+  });
+  const channels = openChannels({
+    sql,
+    clock,
+    vault,
+    providers,
+    outbound,
+    frontendUrl: config.http.frontendUrl,
+    returnUrlAllowlist: config.social.returnUrlAllowlist,
+    events,
+  });
   const webhooks = openWebhooks({
-    sql, clock, vault, outbound, incarnation, signingKey: config.secrets.webhookSigning, timeoutMs: config.outbound.webhookTimeoutMs, log: logs.of('webhooks'), events,
+    sql,
+    clock,
+    vault,
+    outbound,
+    incarnation,
+    signingKey: config.secrets.webhookSigning,
+    timeoutMs: config.outbound.webhookTimeoutMs,
+    log: logs.of('webhooks'),
+    events,
   });
   const nudges: Nudges = {
     within: (transaction, due) =>
-      engine.remindWithin(transaction, due.map(({ orgId, channelId, dueAt }) => ({ type: channelType, id: tenantKey(orgId, channelId), name: 'due', due: dueAt, owner: orgId }))),
+      engine.remindWithin(
+        transaction,
+        due.map(({ orgId, channelId, dueAt }) => ({ type: channelType, id: tenantKey(orgId, channelId), name: 'due', due: dueAt, owner: orgId })),
+      ),
   };
   const posts = opened.use(
     openPosts({
-      sql, clock, nudges, channels, media, incarnation, beat: engine, log: logs.of('posts'), events,
+      sql,
+      clock,
+      nudges,
+      channels,
+      media,
+      incarnation,
+      beat: engine,
+      log: logs.of('posts'),
+      events,
       options: { horizonMs: config.actors.reminderHorizonHours * HOUR_MS, inFlight: config.actors.inFlight, lateMs: config.posts.lateSeconds * 1_000 },
     }),
   );
@@ -102,13 +151,39 @@ export async function openContext(config: Config, { logs, actorTypes, channelTyp
 
   const end = opened.move();
   return {
-    config, clock, vault, sql, engine, bus, auth, cache, channels, identity, media, outbound, posts, providers, webhooks, events, health, logs, metrics, incarnation,
+    config,
+    clock,
+    vault,
+    sql,
+    engine,
+    bus,
+    auth,
+    cache,
+    channels,
+    identity,
+    media,
+    outbound,
+    posts,
+    providers,
+    webhooks,
+    events,
+    health,
+    logs,
+    metrics,
+    incarnation,
     actors: actorsOf(engine),
     [Symbol.asyncDispose]: () => end.disposeAsync(),
   };
 }
 
-interface HealthNeeds { sql: Database; clock: Clock; engine: Engine; posts: Posts; webhooks: Webhooks; wired: readonly string[] }
+interface HealthNeeds {
+  sql: Database;
+  clock: Clock;
+  engine: Engine;
+  posts: Posts;
+  webhooks: Webhooks;
+  wired: readonly string[];
+}
 
 /** What the health routes and operators ask of this process. The summary is made at most once in five seconds: nobody has to log in to ask for it. */
 function openHealth({ sql, clock, engine, posts, webhooks, wired }: HealthNeeds): Health {
@@ -122,7 +197,11 @@ function openHealth({ sql, clock, engine, posts, webhooks, wired }: HealthNeeds)
   }
   async function report(): ReturnType<Health['report']> {
     const [{ pending }, { p50Ms, p99Ms }, crons] = await Promise.all([reminders(), posts.lateness(), listRuns(sql)]);
-    return { jobs: { engine: engine.name, wired, pending }, crons: crons.map(({ name, lastRunAt, lastStatus, lastDurationMs }) => ({ name, lastRunAt, lastStatus, lastDurationMs })), lateness: { p50Ms, p99Ms } };
+    return {
+      jobs: { engine: engine.name, wired, pending },
+      crons: crons.map(({ name, lastRunAt, lastStatus, lastDurationMs }) => ({ name, lastRunAt, lastStatus, lastDurationMs })),
+      lateness: { p50Ms, p99Ms },
+    };
   }
   return {
     draining: false,
@@ -145,17 +224,31 @@ function measureRooms(metrics: Metrics, { sql, posts, cache }: Pick<Context, 'sq
     const [row] = await sql<{ n: number }[]>`select count(*)::int as n from (select from outbox /* all orgs */ where refused is null limit 10000) waiting`;
     return row!.n;
   });
-  metrics.gauge('database_connections', 'Connections of all processes of this service, by what they do.', async () => {
-    const rows = await sql<{ state: string; n: number }[]>`
+  metrics.gauge(
+    'database_connections',
+    'Connections of all processes of this service, by what they do.',
+    async () => {
+      const rows = await sql<{ state: string; n: number }[]>`
       select coalesce(state, 'unknown') as state, count(*)::int as n from pg_stat_activity where datname = current_database() and application_name = 'rookery' group by 1`;
-    return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
-  }, 'state');
+      return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
+    },
+    'state',
+  );
 }
 
-interface EngineNeeds { sql: Database; clock: Clock; log: ReturnType<Logs['of']>; incarnation: string; actorTypes: readonly string[] }
+interface EngineNeeds {
+  sql: Database;
+  clock: Clock;
+  log: ReturnType<Logs['of']>;
+  incarnation: string;
+  actorTypes: readonly string[];
+}
 
 /** The engine of the configuration with its bus. The other one's code is not even loaded. */
-async function openEngine({ actors, http }: Config, { sql, clock, log, incarnation, actorTypes }: EngineNeeds): Promise<{ engine: Engine; bus: Bus } & AsyncDisposable> {
+async function openEngine(
+  { actors, http }: Config,
+  { sql, clock, log, incarnation, actorTypes }: EngineNeeds,
+): Promise<{ engine: Engine; bus: Bus } & AsyncDisposable> {
   if (actors.engine === 'dapr') {
     const { openDaprEngine } = await import('./actor-runtime/dapr/index.ts');
     const engine = await openDaprEngine({ ...actors.dapr, types: actorTypes, sql, clock, log, incarnation });

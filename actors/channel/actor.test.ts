@@ -29,7 +29,10 @@ function channelOf(nexts: Next[], outcome: Outcome = { kind: 'published', releas
 }
 
 test('a due post is taken in the turn, sent and settled beside it, and the next one is taken after', async () => {
-  const { turn, log, did, besides } = channelOf([{ kind: 'taken', taken }, { kind: 'taken', taken }]);
+  const { turn, log, did, besides } = channelOf([
+    { kind: 'taken', taken },
+    { kind: 'taken', taken },
+  ]);
   await channel.spec.reminders.due(turn, undefined);
   expect(did).toEqual(['take']);
   await besides();
@@ -45,7 +48,10 @@ test('a nudge that finds nothing to take does nothing', async () => {
 });
 
 test('what is not due yet is slept through when it is near, else waits for its reminder', async () => {
-  const near = channelOf([{ kind: 'early', missingMs: 400, remind: true }, { kind: 'taken', taken }]);
+  const near = channelOf([
+    { kind: 'early', missingMs: 400, remind: true },
+    { kind: 'taken', taken },
+  ]);
   await channel.spec.methods.wake({}, near.turn);
   await near.besides();
   expect(near.did).toEqual(['take', 'sleep 400', 'take', 'send', 'settle published', 'take']);
@@ -79,7 +85,13 @@ test('a refused login stops the channel before its slot is free', async () => {
 });
 
 test('a host that cannot send takes nothing more', async () => {
-  const { turn, did, besides } = channelOf([{ kind: 'taken', taken }, { kind: 'taken', taken }], { kind: 'handed-back' });
+  const { turn, did, besides } = channelOf(
+    [
+      { kind: 'taken', taken },
+      { kind: 'taken', taken },
+    ],
+    { kind: 'handed-back' },
+  );
   await channel.spec.methods.wake({}, turn);
   await besides();
   expect(did).toEqual(['take', 'send', 'settle handed-back']);

@@ -8,7 +8,9 @@ import { organizationActor } from './contract.ts';
 test('creates that met here travel together, and each gets its own ids or its own error', async () => {
   const asked: unknown[] = [];
   const refused = new AppError('invalid_request', 'Integration not found');
-  const needs = { posts: { admit: async (orgId: string, creates: readonly Create[]) => (asked.push([orgId, creates.length]), [undefined, refused]) } } as unknown as OrganizationNeeds;
+  const needs = {
+    posts: { admit: async (orgId: string, creates: readonly Create[]) => (asked.push([orgId, creates.length]), [undefined, refused]) },
+  } as unknown as OrganizationNeeds;
   const { turn } = turnOf(organizationActor, 'o', needs);
   const create = (id: string) => ({ posts: [{ id }], createdBy: 'u' }) as unknown as Create;
   expect(await organization.spec.methods.admit([create('a'), create('b')], turn)).toEqual([{ postIds: ['a'] }, refused]);

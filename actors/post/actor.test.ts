@@ -56,6 +56,13 @@ test('what people do is one change each, of this post in this organization', asy
   await post.spec.methods.retry({ confirm: true }, turn);
   await post.spec.methods.setRelease({ releaseId: 'r' }, turn);
   const date = NOW.toISOString();
-  expect(did).toEqual([`edit ["o","p",{"publishDate":"${date}","status":"schedule"}]`, `edit ["o","p",{"publishDate":"${date}"}]`, 'edit ["o","p",{"status":"draft"}]', 'remove o p', 'retry o p true', 'release o p r']);
+  expect(did).toEqual([
+    `edit ["o","p",{"publishDate":"${date}","status":"schedule"}]`,
+    `edit ["o","p",{"publishDate":"${date}"}]`,
+    'edit ["o","p",{"status":"draft"}]',
+    'remove o p',
+    'retry o p true',
+    'release o p r',
+  ]);
   expect(log).toEqual(['Channel/o:c.wake {}']);
 });

@@ -5,7 +5,9 @@ import type { Posts } from '../../src/posts/index.ts';
 import { channelActor } from '../channel/contract.ts';
 import { postActor } from './contract.ts';
 
-export interface PostNeeds { posts: Pick<Posts, 'edit' | 'remove' | 'retry' | 'setRelease' | 'unsettled' | 'ask' | 'settle'> }
+export interface PostNeeds {
+  posts: Pick<Posts, 'edit' | 'remove' | 'retry' | 'setRelease' | 'unsettled' | 'ask' | 'settle'>;
+}
 type Here = Turn<typeof postActor.methods, unknown, undefined, PostNeeds>;
 
 export default implementFor<PostNeeds>()(postActor, {

@@ -3,7 +3,9 @@ import { implementFor, nudge, type Turn } from '../../src/actor-runtime/index.ts
 import type { Webhooks } from '../../src/webhooks/index.ts';
 import { webhookActor } from './contract.ts';
 
-interface Needs { webhooks: Pick<Webhooks, 'deliver'> }
+interface Needs {
+  webhooks: Pick<Webhooks, 'deliver'>;
+}
 type Here = Turn<typeof webhookActor.methods, unknown, undefined, Needs>;
 
 /** Sends what waits, beside the turn. The room keeps one round for each webhook: a second call only tells it to look again. */

@@ -10,5 +10,11 @@ export const wakeWebhooks = ({ bus, actors, log }: { bus: Bus; actors: Actors; l
   bus.subscribe(WEBHOOKS_TOPIC, async (message) => {
     const wake = Wake.safeParse(message);
     if (!wake.success) return log.warn({ topic: WEBHOOKS_TOPIC }, 'A wake-up that cannot be read was dropped');
-    await Promise.all(wake.data.keys.map((key) => actors(webhookActor, key).deliver({}).catch((error: unknown) => log.warn({ key, err: error }, 'A webhook could not be woken'))));
+    await Promise.all(
+      wake.data.keys.map((key) =>
+        actors(webhookActor, key)
+          .deliver({})
+          .catch((error: unknown) => log.warn({ key, err: error }, 'A webhook could not be woken')),
+      ),
+    );
   });

@@ -24,7 +24,8 @@ export function sendJson(exchange: Exchange, status: number, text: string): void
 export async function sendRaw(exchange: Exchange, status: number, body: string | Uint8Array | Readable): Promise<void> {
   const { response } = exchange;
   begin(exchange, status);
-  if (!response.hasHeader('Content-Type')) response.setHeader('Content-Type', typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/octet-stream');
+  if (!response.hasHeader('Content-Type'))
+    response.setHeader('Content-Type', typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/octet-stream');
   if (typeof body === 'string' || body instanceof Uint8Array) return void response.end(body);
   if (exchange.request.method === 'HEAD') {
     body.destroy();

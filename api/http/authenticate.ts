@@ -11,7 +11,12 @@ import { failedAuthentication } from './throttle.ts';
 const noKey = () => new AppError('unauthenticated', 'No API Key found');
 const bare = (header: string): string => header.replace(/^bearer +/i, '').trim();
 const principal = (kind: Principal['kind'], { userId, orgId, roleKey, isSuperAdmin }: Holder, more: Partial<Principal>): Principal => ({
-  kind, userId, orgId, isSuperAdmin, permissions: permissionsOf(roleKey, isSuperAdmin), ...more,
+  kind,
+  userId,
+  orgId,
+  isSuperAdmin,
+  permissions: permissionsOf(roleKey, isSuperAdmin),
+  ...more,
 });
 
 /** Who asks: an API key in `Authorization`, a session in the header `auth`, a session in the cookie, in this order; a header that fails is never saved by a cookie (S13, S14). */

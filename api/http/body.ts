@@ -2,7 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { AppError, type FieldError, validationFailed } from '../../src/kernel/index.ts';
 
 /** A parsed body; `bytes` are what was sent, for the hash of an idempotent request. */
-export interface JsonBody { value: unknown; bytes: Buffer }
+export interface JsonBody {
+  value: unknown;
+  bytes: Buffer;
+}
 
 const LIMIT = 2_000_000;
 const DEPTH = 64;
@@ -44,13 +47,15 @@ function oddities(value: unknown): FieldError[] {
   for (let next = stack.pop(); next; next = stack.pop()) {
     const { value: here, path, depth } = next;
     if (typeof here === 'string') {
-      if (here.includes('\0') || !here.isWellFormed()) found.push({ field: path, message: `${path || 'body'}: contains characters that cannot be stored`, rule: 'invalid_characters' });
+      if (here.includes('\0') || !here.isWellFormed())
+        found.push({ field: path, message: `${path || 'body'}: contains characters that cannot be stored`, rule: 'invalid_characters' });
     } else if (typeof here === 'object' && here !== null) {
       if (depth > DEPTH) return [{ field: path, message: `${path}: nested too deeply`, rule: 'too_deep' }];
       for (const key of Object.keys(here)) {
         const at = path ? `${path}.${key}` : key;
         if (FORBIDDEN_KEYS.has(key)) found.push({ field: at, message: `property ${key} should not exist`, rule: 'unknown' });
-        else if (key.includes('\0') || !key.isWellFormed()) found.push({ field: path, message: `${path || 'body'}: a key contains characters that cannot be stored`, rule: 'invalid_characters' });
+        else if (key.includes('\0') || !key.isWellFormed())
+          found.push({ field: path, message: `${path || 'body'}: a key contains characters that cannot be stored`, rule: 'invalid_characters' });
         else stack.push({ value: (here as Record<string, unknown>)[key], path: at, depth: depth + 1 });
       }
     }
@@ -67,7 +72,10 @@ export async function readJson(stream: IncomingMessage, limit = LIMIT): Promise<
   if (encoding !== undefined && encoding !== 'identity') throw unsupported('Send the body without a content encoding');
   const bytes = await collect(stream, limit);
   if (bytes.length === 0) return { value: {}, bytes };
-  const [media = '', ...parameters] = (type ?? '').toLowerCase().split(';').map((part) => part.trim());
+  const [media = '', ...parameters] = (type ?? '')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
   if (media !== 'application/json') throw unsupported('Send JSON with `Content-Type: application/json`');
   if (parameters.some((parameter) => parameter.startsWith('charset=') && !/^charset="?utf-?8"?$/.test(parameter))) throw unsupported('Send JSON as UTF-8');
   let value: unknown;

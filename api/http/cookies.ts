@@ -24,7 +24,10 @@ export function commonDomain(frontendUrl: string, backendUrl: string): string | 
   return shared >= 2 ? a.slice(0, shared).toReversed().join('.') : undefined;
 }
 
-export interface CookieOptions { maxAgeSeconds?: number; httpOnly?: boolean }
+export interface CookieOptions {
+  maxAgeSeconds?: number;
+  httpOnly?: boolean;
+}
 
 /** Writes `Set-Cookie` values with the flags of this deployment (S26, S27, S229); `null` deletes the cookie. */
 export function cookieWriter({ production, notSecured, http }: Pick<Config, 'production' | 'notSecured' | 'http'>) {

@@ -8,7 +8,8 @@ const EXPOSED =
 const PUBLIC = /^\/(public\/v1|mcp|media-mcp|sse|oauth\/(token|register|revoke)|\.well-known)(\/|$)/;
 
 /** The origins that may use the console's cookies (S20). */
-export const consoleOrigins = ({ frontendUrl, mainUrl }: Config['http']): ReadonlySet<string> => new Set([frontendUrl, mainUrl].map((url) => new URL(url).origin));
+export const consoleOrigins = ({ frontendUrl, mainUrl }: Config['http']): ReadonlySet<string> =>
+  new Set([frontendUrl, mainUrl].map((url) => new URL(url).origin));
 
 /** Console routes answer to the console's origins, with credentials; public ones to everybody, without. */
 export function setCorsHeaders(request: IncomingMessage, response: ServerResponse, path: string, origins: ReadonlySet<string>): void {

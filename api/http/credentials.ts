@@ -9,7 +9,11 @@ export const device = ({ ip, userAgent }: Request) => ({ ip, userAgent });
 export const ReturnedTokens = z.object({ accessToken: z.string(), refreshToken: z.string(), expiresIn: z.int(), csrfToken: z.string() }).partial();
 
 /** Sets the cookies of a login; with `returnToken` answers what a client without cookies needs. */
-export function logIn(reply: Reply, { accessToken, refreshToken }: Credentials, { returnToken, notSecured }: { returnToken: boolean; notSecured: boolean }): z.input<typeof ReturnedTokens> {
+export function logIn(
+  reply: Reply,
+  { accessToken, refreshToken }: Credentials,
+  { returnToken, notSecured }: { returnToken: boolean; notSecured: boolean },
+): z.input<typeof ReturnedTokens> {
   const csrfToken = randomHex(32);
   reply.cookie('auth', accessToken);
   reply.cookie('refresh', refreshToken);

@@ -7,7 +7,10 @@ import type { AnyRoute, IdempotencyClaim } from './route.ts';
 const NAME = 'idempotency-key';
 const KEPT_FAILURES = new Set([400, 404, 409, 410]);
 
-export interface Stored { status: number; reply: string }
+export interface Stored {
+  status: number;
+  reply: string;
+}
 
 /** The claim of a request that carries a key, or the stored answer of the request that used the key before (S18). */
 export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }: Context): Promise<{ claim?: IdempotencyClaim; stored?: Stored }> {
@@ -21,7 +24,8 @@ export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }:
   const found = await claimKey(sql, mine, sha256(bytes));
   if (found.kind === 'claimed') return { claim: mine };
   if (found.kind === 'mismatch') throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another body');
-  if (found.kind === 'running') throw new AppError('idempotency_in_flight', 'The first request with this Idempotency-Key is still running', { retryAfterMs: 1_000 });
+  if (found.kind === 'running')
+    throw new AppError('idempotency_in_flight', 'The first request with this Idempotency-Key is still running', { retryAfterMs: 1_000 });
   const { status, reply } = found;
   return { stored: { status, reply: reply.startsWith('v2:') ? vault.open(reply) : reply } }; // a reply that shows a secret is kept sealed
 }

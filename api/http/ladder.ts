@@ -59,7 +59,13 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
   }
 }
 
-async function perform(exchange: Exchange, route: AnyRoute, tools: Tools, input: ReturnType<typeof validate>, mine: IdempotencyClaim | undefined): Promise<void> {
+async function perform(
+  exchange: Exchange,
+  route: AnyRoute,
+  tools: Tools,
+  input: ReturnType<typeof validate>,
+  mine: IdempotencyClaim | undefined,
+): Promise<void> {
   const { context } = tools;
   const result: unknown = await route.handle({
     ctx: context,

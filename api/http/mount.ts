@@ -39,7 +39,8 @@ export function mountOnExpress(routes: readonly AnyRoute[], open: Open, serve: S
   const router = express.Router({ caseSensitive: true });
   const ordered = routes.toSorted(bySpecificity);
 
-  for (const route of ordered) router[route.method](route.path, (request, response) => void serve(open(request, response, request.params as Record<string, string>), route));
+  for (const route of ordered)
+    router[route.method](route.path, (request, response) => void serve(open(request, response, request.params as Record<string, string>), route));
   for (const path of new Set(ordered.map((route) => route.path)))
     router.all(path, (request, response) => {
       const shape = path.replace(/:\w+/g, ':');
@@ -57,7 +58,11 @@ export function mountOnExpress(routes: readonly AnyRoute[], open: Open, serve: S
   return app;
 }
 
-interface Branch { fixed: Map<string, Branch>; parameter?: Branch; route?: AnyRoute }
+interface Branch {
+  fixed: Map<string, Branch>;
+  parameter?: Branch;
+  route?: AnyRoute;
+}
 const branch = (): Branch => ({ fixed: new Map() });
 
 /** The small table in front of Express: the route of a request when that route is hot. All routes are in it, so that a hot parameter never swallows a fixed segment. */

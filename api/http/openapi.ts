@@ -29,7 +29,12 @@ const isRequired = (schema: Json, name: string): boolean => Array.isArray(schema
 function parameters({ path, query, idempotent }: AnyRoute): Json[] {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
   const asked = query ? schemaOf(query, 'input') : {};
-  const inQuery = Object.entries((asked['properties'] ?? {}) as Json).map(([name, schema]) => ({ name, in: 'query', required: isRequired(asked, name), schema }));
+  const inQuery = Object.entries((asked['properties'] ?? {}) as Json).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: isRequired(asked, name),
+    schema,
+  }));
   const key = idempotent ? [{ name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', minLength: 1, maxLength: 255 } }] : [];
   return [...inPath, ...inQuery, ...key];
 }
@@ -38,7 +43,9 @@ function parameters({ path, query, idempotent }: AnyRoute): Json[] {
 function refusals(route: AnyRoute): number[] {
   const open = route.auth.includes('none');
   return [
-    400, 429, 500,
+    400,
+    429,
+    500,
     ...(open ? [] : [401]),
     ...(route.gate ? [402] : []),
     ...(route.permission || route.auth.includes('super-admin') || (route.auth.includes('session') && route.method !== 'get') ? [403] : []),
@@ -49,7 +56,11 @@ function refusals(route: AnyRoute): number[] {
 }
 
 function requestBody(route: AnyRoute): Json | undefined {
-  if (route.input === 'stream') return { required: true, content: { 'multipart/form-data': { schema: { type: 'object', properties: { file: { type: 'string', contentEncoding: 'binary' } } } } } };
+  if (route.input === 'stream')
+    return {
+      required: true,
+      content: { 'multipart/form-data': { schema: { type: 'object', properties: { file: { type: 'string', contentEncoding: 'binary' } } } } },
+    };
   if (!route.body) return undefined;
   return { required: true, content: { 'application/json': { schema: schemaOf(route.body, 'input') } } };
 }
@@ -83,7 +94,14 @@ const ErrorSchema = {
     message: { type: 'string' },
     msg: { type: 'string' },
     code: { type: 'string', enum: Object.keys(STATUS) },
-    errors: { type: 'array', items: { type: 'object', required: ['field', 'message', 'rule'], properties: { field: { type: 'string' }, message: { type: 'string' }, rule: { type: 'string' } } } },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['field', 'message', 'rule'],
+        properties: { field: { type: 'string' }, message: { type: 'string' }, rule: { type: 'string' } },
+      },
+    },
     url: { type: 'string' },
     limit: { type: 'string' },
     max: { type: 'integer' },
@@ -105,9 +123,16 @@ export function openApi(routes: readonly AnyRoute[], { prefix = '/', version = '
     paths,
     components: {
       schemas: { Error: ErrorSchema },
-      responses: Object.fromEntries(codes.map((code) => [code, { description: STATUS_CODES[code], content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }])),
+      responses: Object.fromEntries(
+        codes.map((code) => [code, { description: STATUS_CODES[code], content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }]),
+      ),
       securitySchemes: {
-        sessionCookie: { type: 'apiKey', in: 'cookie', name: 'auth', description: 'With the header `x-csrf-token` equal to the cookie `csrf_token` on POST, PUT, PATCH and DELETE.' },
+        sessionCookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'auth',
+          description: 'With the header `x-csrf-token` equal to the cookie `csrf_token` on POST, PUT, PATCH and DELETE.',
+        },
         sessionHeader: { type: 'apiKey', in: 'header', name: 'auth' },
         apiKey: { type: 'apiKey', in: 'header', name: 'Authorization', description: '`pm_live_…`, raw or after `Bearer`.' },
         accessToken: { type: 'http', scheme: 'bearer' },

@@ -19,7 +19,12 @@ export interface Principal {
 }
 
 /** What the ladder hands to the effect of a creating request, to be written in the same commit (S18). */
-export interface IdempotencyClaim { orgId: string; scope: string; key: string; claim: string }
+export interface IdempotencyClaim {
+  orgId: string;
+  scope: string;
+  key: string;
+  claim: string;
+}
 
 export interface Request {
   id: string;
@@ -100,6 +105,12 @@ export type AnyRoute = Route<any, any, any, any, any>;
 
 type Params = z.ZodType<Readonly<Record<string, string>>>;
 /** Declares a route; the types of body, query, parameters and answer are inferred. */
-export const route = <Answer extends z.ZodType, Result, B extends z.ZodType = z.ZodUndefined, Q extends z.ZodType = z.ZodUndefined, P extends z.ZodType = Params>(
+export const route = <
+  Answer extends z.ZodType,
+  Result,
+  B extends z.ZodType = z.ZodUndefined,
+  Q extends z.ZodType = z.ZodUndefined,
+  P extends z.ZodType = Params,
+>(
   spec: Route<B, Q, P, Answer, Result>,
 ): Route<B, Q, P, Answer, Result> => spec;

@@ -21,7 +21,9 @@ export function validate(route: AnyRoute, input: { body: unknown; search: string
   const values = route.query ? queryOf(route.query, input.search) : undefined;
   const query = route.query?.safeParse(values, { reportInput: true });
   const odd = Object.entries(values ?? {}).flatMap(([field, value]) =>
-    typeof value === 'string' && value.includes('\0') ? [{ field, message: `${field}: contains characters that cannot be stored`, rule: 'invalid_characters' }] : [],
+    typeof value === 'string' && value.includes('\0')
+      ? [{ field, message: `${field}: contains characters that cannot be stored`, rule: 'invalid_characters' }]
+      : [],
   );
   const errors = [...(body?.error ? fieldErrors(body.error.issues) : []), ...(query?.error ? fieldErrors(query.error.issues) : []), ...odd];
   if (errors.length > 0) throw validationFailed(errors);

@@ -16,32 +16,78 @@ const State = z.enum(['QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT']); // four, whateve
 
 /** A post of the console (S99). */
 export const Post = z.strictObject({
-  id: z.string(), state: State, detail: Text, errorKind: Text, error: Text, publishDate: Time, organizationId: z.string(), integrationId: z.string(),
+  id: z.string(),
+  state: State,
+  detail: Text,
+  errorKind: Text,
+  error: Text,
+  publishDate: Time,
+  organizationId: z.string(),
+  integrationId: z.string(),
   integration: z.strictObject({ id: z.string(), name: z.string(), identifier: z.string(), providerIdentifier: z.string(), picture: Text }),
-  content: z.string(), image: z.array(z.strictObject({ id: Text, path: z.string(), alt: z.string(), thumbnail: Text })), delay: z.int(), group: z.string(), title: Text, description: Text,
-  parentPostId: Text, releaseId: Text, releaseURL: Text, settings: z.record(z.string(), z.unknown()), tags: Tags, creationMethod: z.string(), intervalInDays: z.int().nullable(),
-  firstComment: z.strictObject({ state: z.enum(['none', 'pending', 'posted', 'failed']), error: Text }), firstCommentPostedAt: Text, approval: z.null(), version: z.int(), latenessMs: z.number().nullable(),
-  createdAt: Time, updatedAt: Time, deletedAt: Text,
+  content: z.string(),
+  image: z.array(z.strictObject({ id: Text, path: z.string(), alt: z.string(), thumbnail: Text })),
+  delay: z.int(),
+  group: z.string(),
+  title: Text,
+  description: Text,
+  parentPostId: Text,
+  releaseId: Text,
+  releaseURL: Text,
+  settings: z.record(z.string(), z.unknown()),
+  tags: Tags,
+  creationMethod: z.string(),
+  intervalInDays: z.int().nullable(),
+  firstComment: z.strictObject({ state: z.enum(['none', 'pending', 'posted', 'failed']), error: Text }),
+  firstCommentPostedAt: Text,
+  approval: z.null(),
+  version: z.int(),
+  latenessMs: z.number().nullable(),
+  createdAt: Time,
+  updatedAt: Time,
+  deletedAt: Text,
 });
 /** A list item of the public API (3.3). */
 export const PublicPost = z.strictObject({
-  id: z.string(), content: z.string(), publishDate: Time, releaseURL: Text, releaseId: Text, state: State, detail: Text, intervalInDays: z.int().nullable(), group: z.string(), creationMethod: z.string(),
-  settings: z.string(), tags: Tags, integration: z.strictObject({ id: z.string(), providerIdentifier: z.string(), name: z.string(), picture: Text }),
+  id: z.string(),
+  content: z.string(),
+  publishDate: Time,
+  releaseURL: Text,
+  releaseId: Text,
+  state: State,
+  detail: Text,
+  intervalInDays: z.int().nullable(),
+  group: z.string(),
+  creationMethod: z.string(),
+  settings: z.string(),
+  tags: Tags,
+  integration: z.strictObject({ id: z.string(), providerIdentifier: z.string(), name: z.string(), picture: Text }),
 });
 
-const date = (name: string) => z.string().max(100).optional().transform((text, check) => {
-  const read = text === undefined || text === '' ? undefined : readDate(text);
-  if (text && !read) check.issues.push({ code: 'custom', message: `${name} is not a date of ISO 8601`, input: text });
-  return read;
-});
+const date = (name: string) =>
+  z
+    .string()
+    .max(100)
+    .optional()
+    .transform((text, check) => {
+      const read = text === undefined || text === '' ? undefined : readDate(text);
+      if (text && !read) check.issues.push({ code: 'custom', message: `${name} is not a date of ISO 8601`, input: text });
+      return read;
+    });
 const DAY = 86_400_000;
 /** The range of a calendar; without dates 30 days back and ahead (S111). */
-export const Range = z.object({ startDate: date('startDate'), endDate: date('endDate'), customer: z.string().max(255).optional(), state: z.string().max(50).optional() });
+export const Range = z.object({
+  startDate: date('startDate'),
+  endDate: date('endDate'),
+  customer: z.string().max(255).optional(),
+  state: z.string().max(50).optional(),
+});
 export function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>, now: Date) {
   const from = startDate ?? new Date((endDate ?? now).getTime() - 30 * DAY);
   const to = endDate ?? new Date((startDate ?? now).getTime() + 30 * DAY);
   if (to.getTime() - from.getTime() > 400 * DAY) throw invalidField('endDate', 'endDate: at most 400 days after startDate', 'too_long');
-  if (state !== undefined && state !== '' && !State.safeParse(state).success) throw invalidField('state', 'state: one of QUEUE, PUBLISHED, ERROR, DRAFT', 'invalid_value');
+  if (state !== undefined && state !== '' && !State.safeParse(state).success)
+    throw invalidField('state', 'state: one of QUEUE, PUBLISHED, ERROR, DRAFT', 'invalid_value');
   return { from, to, ...(customer && { customerId: customer }), ...(state && { state }) };
 }
 
@@ -49,14 +95,24 @@ const postOf = (actors: Actors, orgId: string, postId: string) => actors(postAct
 type Call<B, Q = undefined> = CallOf<B, Q, Readonly<Record<string, string>>>;
 
 /** Judges the body, makes the changes that it asks of posts it names, and has the rest admitted in one commit. */
-async function createPosts({ ctx, actors, principal: { orgId, userId, permissions }, body, idempotency }: Call<CreateBody>): Promise<{ postId: string; integration: string }[]> {
+async function createPosts({
+  ctx,
+  actors,
+  principal: { orgId, userId, permissions },
+  body,
+  idempotency,
+}: Call<CreateBody>): Promise<{ postId: string; integration: string }[]> {
   const { posts, edits, reply } = await ctx.posts.prepare(orgId, body);
   if (edits.length > 0 && !permissions.has('posts:update')) throw new AppError('forbidden', 'Your role lacks the permission posts:update');
   for (const { postId, change } of edits) await postOf(actors, orgId, postId).edit(change);
   if (posts.length > 0)
     await actors(organizationActor, orgId).admit({
-      posts, createdBy: userId,
-      ...(idempotency && edits.length === 0 && { idempotency: { scope: idempotency.scope, key: idempotency.key, claim: idempotency.claim, status: 201, reply: JSON.stringify(reply) } }),
+      posts,
+      createdBy: userId,
+      ...(idempotency &&
+        edits.length === 0 && {
+          idempotency: { scope: idempotency.scope, key: idempotency.key, claim: idempotency.claim, status: 201, reply: JSON.stringify(reply) },
+        }),
     });
   return reply;
 }
@@ -141,10 +197,15 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     params: z.object({ id: z.string().min(1).max(255) }),
     answer: z.strictObject({ id: z.string() }),
     async handle({ ctx, actors, principal: { orgId }, params: { id } }) {
-      const known = isId(id) && (await ctx.posts.get(orgId, id).then(() => true, (error: unknown) => {
-        if (error instanceof AppError && error.code === 'not_found') return false;
-        throw error;
-      }));
+      const known =
+        isId(id) &&
+        (await ctx.posts.get(orgId, id).then(
+          () => true,
+          (error: unknown) => {
+            if (error instanceof AppError && error.code === 'not_found') return false;
+            throw error;
+          },
+        ));
       if (known) await postOf(actors, orgId, id).cancel({});
       else await actors(organizationActor, orgId).removeGroup({ group: id });
       return { id };
@@ -187,7 +248,12 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     body: z.strictObject({ settings: z.record(z.string(), z.unknown()) }),
     answer: z.strictObject({ postId: z.string(), publishDate: Time }),
     async handle(call) {
-      const { ctx, actors, principal: { orgId }, body } = call;
+      const {
+        ctx,
+        actors,
+        principal: { orgId },
+        body,
+      } = call;
       const { publishDate } = await postOf(actors, orgId, idOf(call)).edit(await ctx.posts.prepareEdit(orgId, idOf(call), body, { merge: true }));
       return { postId: idOf(call), publishDate };
     },
@@ -212,7 +278,12 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     body: z.strictObject({ confirm: z.boolean().optional() }),
     answer: one,
     async handle(call) {
-      const { ctx, actors, principal: { orgId }, body } = call;
+      const {
+        ctx,
+        actors,
+        principal: { orgId },
+        body,
+      } = call;
       await postOf(actors, orgId, idOf(call)).retry({ confirm: body.confirm ?? false });
       return readPost(ctx, orgId, idOf(call));
     },

@@ -14,23 +14,47 @@ export const Webhook = z.strictObject({
   createdAt: instant,
   updatedAt: instant,
   stats: z.strictObject({
-    total: z.int(), succeeded: z.int(), failed: z.int(), lastStatus: z.int().nullable(), lastDeliveredAt: instant.nullable(), lastError: z.string().nullable(), consecutiveFailures: z.int(),
+    total: z.int(),
+    succeeded: z.int(),
+    failed: z.int(),
+    lastStatus: z.int().nullable(),
+    lastDeliveredAt: instant.nullable(),
+    lastError: z.string().nullable(),
+    consecutiveFailures: z.int(),
   }),
 });
 const WithSecret = Webhook.extend({ secret: z.string().optional() });
-export const Sent = z.union([z.strictObject({ success: z.literal(true), status: z.int() }), z.strictObject({ success: z.literal(false), status: z.literal(0), error: z.string() })]);
-const Attempt = z.strictObject({ id: z.string(), event: z.string(), attempt: z.int(), status: z.int(), error: z.string().nullable(), durationMs: z.int(), at: instant });
+export const Sent = z.union([
+  z.strictObject({ success: z.literal(true), status: z.int() }),
+  z.strictObject({ success: z.literal(false), status: z.literal(0), error: z.string() }),
+]);
+const Attempt = z.strictObject({
+  id: z.string(),
+  event: z.string(),
+  attempt: z.int(),
+  status: z.int(),
+  error: z.string().nullable(),
+  durationMs: z.int(),
+  at: instant,
+});
 const Event = z.strictObject({ seq: z.int(), id: z.string(), event: z.string(), body: z.string(), at: instant });
 
 type Update = z.output<typeof WebhookUpdate>;
 /** Judges, lets the Organization store, and answers the webhook as it then is; a new secret is shown this once. */
-export async function changeWebhook({ ctx, actors, principal: { orgId } }: Pick<CallOf<unknown, unknown, unknown>, 'ctx' | 'actors' | 'principal'>, id: string, body: Update): Promise<WebhookView & { secret?: string }> {
+export async function changeWebhook(
+  { ctx, actors, principal: { orgId } }: Pick<CallOf<unknown, unknown, unknown>, 'ctx' | 'actors' | 'principal'>,
+  id: string,
+  body: Update,
+): Promise<WebhookView & { secret?: string }> {
   const { change, secret } = await ctx.webhooks.prepareChange(orgId, id, body);
   await actors(organizationActor, orgId).changeWebhook(change);
   return { ...presentWebhook(await ctx.webhooks.get(orgId, id)), ...(secret && { secret }) };
 }
 
-interface Family { prefix: '' | '/public/v1'; auth: readonly [AuthKind, ...AuthKind[]] }
+interface Family {
+  prefix: '' | '/public/v1';
+  auth: readonly [AuthKind, ...AuthKind[]];
+}
 /** What the console and the public interface have in common. */
 export const webhookRoutes = ({ prefix, auth }: Family) => [
   route({
@@ -58,7 +82,13 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
       const { webhook, row, secret } = await ctx.webhooks.prepare(orgId, body);
       const view = { ...presentWebhook(row), ...(secret && { secret }) };
       const reply = JSON.stringify(view);
-      const key = idempotency && { scope: idempotency.scope, key: idempotency.key, claim: idempotency.claim, status: 201, reply: secret ? ctx.vault.seal(reply) : reply };
+      const key = idempotency && {
+        scope: idempotency.scope,
+        key: idempotency.key,
+        claim: idempotency.claim,
+        status: 201,
+        reply: secret ? ctx.vault.seal(reply) : reply,
+      };
       await actors(organizationActor, orgId).addWebhook({ ...webhook, ...(key && { idempotency: key }) });
       return view;
     },
@@ -107,5 +137,8 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
 export const attemptsPage = {
   query: z.object({ limit: z.coerce.number().int().min(1).max(100).default(50), cursor: z.string().optional() }),
   answer: z.strictObject({ items: z.array(Attempt), nextCursor: z.string().nullable() }),
-  present: ({ items, nextCursor }: { items: readonly Parameters<typeof presentAttempt>[0][]; nextCursor: string | null }) => ({ items: items.map(presentAttempt), nextCursor }),
+  present: ({ items, nextCursor }: { items: readonly Parameters<typeof presentAttempt>[0][]; nextCursor: string | null }) => ({
+    items: items.map(presentAttempt),
+    nextCursor,
+  }),
 };

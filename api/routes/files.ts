@@ -3,7 +3,11 @@ import { FileShape } from '../../src/media/index.ts';
 import { route } from '../http/route.ts';
 
 const KINDS = ['image', 'video', 'audio', 'document'] as const;
-const line = (max: number) => z.string().max(max).transform((text) => text.normalize('NFC').trim());
+const line = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .transform((text) => text.normalize('NFC').trim());
 /** A page of the library (S150). */
 export const LibraryQuery = z.object({
   page: z.coerce.number().int().min(1).max(100_000).default(1),
@@ -58,7 +62,8 @@ const routesBelow = (prefix: '/files' | '/media') => [
     permission: 'media:read',
     query: LibraryQuery,
     answer: Library,
-    handle: ({ ctx, principal, query: { page, search, type, folder } }) => ctx.media.list(principal.orgId, page, { search: search || undefined, kind: type, folder: folder || undefined }),
+    handle: ({ ctx, principal, query: { page, search, type, folder } }) =>
+      ctx.media.list(principal.orgId, page, { search: search || undefined, kind: type, folder: folder || undefined }),
     present: (page) => page,
   }),
   route({

@@ -5,7 +5,11 @@ import { ChannelShape, NetworkShape } from '../../src/channels/index.ts';
 import { AppError, tenantKey } from '../../src/kernel/index.ts';
 import { route } from '../http/route.ts';
 
-const line = (max: number) => z.string().max(max).transform((text) => text.normalize('NFC').trim());
+const line = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .transform((text) => text.normalize('NFC').trim());
 const named = (max: number) => line(max).pipe(z.string().min(1));
 const ById = z.strictObject({ id: z.string().min(1) });
 const Moved = z.strictObject({ id: z.string(), disabled: z.boolean() });
@@ -82,11 +86,20 @@ export default [
     auth: ['session'],
     permission: 'channels:create',
     query: z.object({
-      refresh: text(255), externalUrl: text(2_048), onboarding: text(255), returnUrl: text(2_048), allowPreview: z.enum(['true', 'false']).optional(),
+      refresh: text(255),
+      externalUrl: text(2_048),
+      onboarding: text(255),
+      returnUrl: text(2_048),
+      allowPreview: z.enum(['true', 'false']).optional(),
     }),
     answer: z.strictObject({ url: z.string() }),
     handle: ({ ctx, principal, params, query: { refresh, externalUrl, returnUrl, allowPreview } }) =>
-      ctx.channels.begin(principal, params['provider']!, { refresh: refresh || undefined, externalUrl, returnUrl: returnUrl || undefined, allowPreview: allowPreview === 'true' }),
+      ctx.channels.begin(principal, params['provider']!, {
+        refresh: refresh || undefined,
+        externalUrl,
+        returnUrl: returnUrl || undefined,
+        allowPreview: allowPreview === 'true',
+      }),
     present: (begun) => begun,
   }),
   route({
@@ -108,9 +121,18 @@ export default [
     }),
     answer: ChannelShape.extend({ returnUrl: z.string().optional() }),
     async handle({ ctx, actors, principal, params, body: { code, state, fields, refresh, allowPreview } }) {
-      const { id, created, returnUrl } = await ctx.channels.complete(principal, params['provider']!, { code, state, fields, refresh: refresh || undefined, allowPreview });
+      const { id, created, returnUrl } = await ctx.channels.complete(principal, params['provider']!, {
+        code,
+        state,
+        fields,
+        refresh: refresh || undefined,
+        allowPreview,
+      });
       // The rows carry the guarantee; this only saves the time until the reconciler looks.
-      if (!created) await channelOf(actors, principal.orgId, id).wake({}).catch(() => undefined);
+      if (!created)
+        await channelOf(actors, principal.orgId, id)
+          .wake({})
+          .catch(() => undefined);
       return { channel: await ctx.channels.get(principal.orgId, id), returnUrl };
     },
     present: ({ channel, returnUrl }) => ({ ...channel, ...(returnUrl !== null && { returnUrl }) }),
@@ -128,7 +150,8 @@ export default [
       answer: z.strictObject({ id: z.string() }),
       async handle({ ctx, actors, principal, params, body }) {
         const id = params['id'] ?? body.id;
-        if (id === undefined || (body.id !== undefined && body.id !== id)) throw new AppError('validation_failed', 'id: is needed', { errors: [{ field: 'id', message: 'id: is needed', rule: 'required' }] });
+        if (id === undefined || (body.id !== undefined && body.id !== id))
+          throw new AppError('validation_failed', 'id: is needed', { errors: [{ field: 'id', message: 'id: is needed', rule: 'required' }] });
         await ctx.channels.get(principal.orgId, id);
         await channelOf(actors, principal.orgId, id).remove({});
         return { id };
@@ -145,7 +168,11 @@ export default [
     body: z.strictObject({ time: z.array(z.strictObject({ time: z.int().min(0).max(1_439) })).max(1_440) }),
     answer: z.strictObject({ id: z.string(), postingTimes: z.array(z.strictObject({ time: z.int() })) }),
     async handle({ ctx, principal, params, body }) {
-      await ctx.channels.setTimes(principal.orgId, params['id']!, body.time.map(({ time }) => time));
+      await ctx.channels.setTimes(
+        principal.orgId,
+        params['id']!,
+        body.time.map(({ time }) => time),
+      );
       return ctx.channels.get(principal.orgId, params['id']!);
     },
     present: ({ id, postingTimes }) => ({ id, postingTimes }),
@@ -189,7 +216,14 @@ export default [
     summary: 'Name and picture of the channel, as people here see them',
     auth: ['session'],
     permission: 'channels:update',
-    body: z.strictObject({ name: named(255), picture: z.url({ protocol: /^https?$/ }).max(2_048).nullable().optional() }),
+    body: z.strictObject({
+      name: named(255),
+      picture: z
+        .url({ protocol: /^https?$/ })
+        .max(2_048)
+        .nullable()
+        .optional(),
+    }),
     answer: Success,
     handle: ({ ctx, principal, params, body: { name, picture } }) => ctx.channels.setShown(principal.orgId, params['id']!, { name, picture: picture ?? null }),
     present: success,

@@ -6,14 +6,16 @@ const LOOPBACK = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
 /** What a proxy on this machine adds: the caller behind it is somebody else. */
 const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'];
 
-const isOwnMachine = ({ stream, headers }: Request): boolean => LOOPBACK.test(stream.socket.remoteAddress ?? '') && FORWARDED.every((name) => headers[name] === undefined);
+const isOwnMachine = ({ stream, headers }: Request): boolean =>
+  LOOPBACK.test(stream.socket.remoteAddress ?? '') && FORWARDED.every((name) => headers[name] === undefined);
 const bears = ({ headers }: Request, token: string): boolean => equalSecrets(/^bearer +(.+)$/i.exec(headers['authorization'] ?? '')?.[1] ?? '', token);
 
 export default [
   route({
     method: 'get',
     path: '/metrics',
-    summary: 'The numbers of this process in Prometheus form, for callers on this machine or with the token of METRICS_TOKEN; for others there is nothing here.',
+    summary:
+      'The numbers of this process in Prometheus form, for callers on this machine or with the token of METRICS_TOKEN; for others there is nothing here.',
     auth: ['none'],
     limit: '120/minute',
     limitBy: 'ip',

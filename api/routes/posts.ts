@@ -37,10 +37,20 @@ export default [
     summary: 'Posts page by page, from page 0, the latest date first',
     auth: ['session'],
     permission: 'posts:read',
-    query: z.object({ page: number(0, 1_000_000), limit: number(50, 100), customer: z.string().max(255).optional(), state: z.enum(['all', 'scheduled', 'draft', 'published', 'error']).default('all') }),
+    query: z.object({
+      page: number(0, 1_000_000),
+      limit: number(50, 100),
+      customer: z.string().max(255).optional(),
+      state: z.enum(['all', 'scheduled', 'draft', 'published', 'error']).default('all'),
+    }),
     answer: z.strictObject({ posts: z.array(Post), total: z.int(), page: z.int(), limit: z.int(), hasMore: z.boolean() }),
     async handle({ ctx, principal, query: { page, limit, customer, state } }) {
-      const found = await ctx.posts.page(principal.orgId, { page, limit: Math.max(limit, 1), ...(customer && { customerId: customer }), ...(state !== 'all' && { state: STATES[state] }) });
+      const found = await ctx.posts.page(principal.orgId, {
+        page,
+        limit: Math.max(limit, 1),
+        ...(customer && { customerId: customer }),
+        ...(state !== 'all' && { state: STATES[state] }),
+      });
       return { ...found, page, limit: Math.max(limit, 1) };
     },
     present: ({ posts, total, page, limit }) => ({ posts: posts.map(presentPost), total, page, limit, hasMore: (page + 1) * limit < total }),

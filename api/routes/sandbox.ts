@@ -22,12 +22,16 @@ export default [
     permission: 'channels:read',
     query: z.object({
       integrationId: z.string(),
-      after: z.string().regex(/^\d{1,18}$/).default('0'),
+      after: z
+        .string()
+        .regex(/^\d{1,18}$/)
+        .default('0'),
       limit: z.coerce.number().int().min(1).max(1_000).default(100),
     }),
     answer: z.object({ items: z.array(Item), nextCursor: z.string().nullable() }),
     async handle({ ctx, principal, query: { integrationId, after, limit } }) {
-      const rows = isId(integrationId) && ctx.config.social.sandboxEnabled ? await sandboxLedger(ctx.sql, principal.orgId, integrationId, after, limit) : undefined;
+      const rows =
+        isId(integrationId) && ctx.config.social.sandboxEnabled ? await sandboxLedger(ctx.sql, principal.orgId, integrationId, after, limit) : undefined;
       if (!rows) throw notFound();
       return { rows, limit };
     },

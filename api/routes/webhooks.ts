@@ -34,7 +34,8 @@ export default [
   route({
     method: 'post',
     path: '/webhooks/send',
-    summary: 'Sends one signed `ping` to a URL and says what came of it. Event and body are not the caller\'s to choose: the signature is that of the deployment.',
+    summary:
+      "Sends one signed `ping` to a URL and says what came of it. Event and body are not the caller's to choose: the signature is that of the deployment.",
     auth: ['session'],
     permission: 'webhooks:create',
     limit: '30/hour',

@@ -17,7 +17,11 @@ const PARTS = ['go.mod', 'go.sum', 'charts', 'cmd', 'pkg', 'utils'];
 const NAME_THE_BACKEND = ['pkg/runtime/compstore/compstore.go', 'pkg/runtime/processor/manager.go'];
 const REGISTRAR = 'pkg/runtime/wfengine/wfregistrar/registrar.go';
 
-export interface BuildOptions { environment: Environment; say: Say; signal?: AbortSignal | undefined }
+export interface BuildOptions {
+  environment: Environment;
+  say: Say;
+  signal?: AbortSignal | undefined;
+}
 
 async function* goFiles(folder: string): AsyncGenerator<string> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
@@ -87,7 +91,10 @@ export async function buildFromSource(folder: string, work: string, { environmen
     const tick = setInterval(() => say(`still building ${program}`), TICK_MS);
     const file = join(folder, program + (process.platform === 'win32' ? '.exe' : ''));
     try {
-      await run('go', ['build', '-mod=readonly', '-buildvcs=false', '-trimpath', '-ldflags', stamps, '-o', file, `./cmd/${program}`], { ...options, cwd: source });
+      await run('go', ['build', '-mod=readonly', '-buildvcs=false', '-trimpath', '-ldflags', stamps, '-o', file, `./cmd/${program}`], {
+        ...options,
+        cwd: source,
+      });
     } finally {
       clearInterval(tick);
     }

@@ -20,7 +20,11 @@ export const cacheFolder = (environment: Environment): string =>
   join(environment['XDG_CACHE_HOME'] || join(environment['HOME'] || homedir(), '.cache'), 'rookery', 'dapr');
 
 const pathIn = (folder: string, program: Program) => join(folder, program + SUFFIX);
-const runs = (file: string) => access(file, constants.X_OK).then(() => true, () => false);
+const runs = (file: string) =>
+  access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 
 async function firstOf(folders: readonly string[], program: Program): Promise<string | undefined> {
   for (const folder of folders) if (folder && (await runs(pathIn(folder, program)))) return pathIn(folder, program);
@@ -54,7 +58,8 @@ export async function locate(environment: Environment, say: Say = () => {}): Pro
   const named = environment['DAPR_BIN_DIR'];
   if (named) {
     const programs = await programsIn([named]);
-    if (typeof programs === 'string') throw new Error(`DAPR_BIN_DIR is ${named}, but it does not hold daprd, placement and scheduler ${DAPR_VERSION} (${programs}). Correct it or unset it.`);
+    if (typeof programs === 'string')
+      throw new Error(`DAPR_BIN_DIR is ${named}, but it does not hold daprd, placement and scheduler ${DAPR_VERSION} (${programs}). Correct it or unset it.`);
     return { from: `DAPR_BIN_DIR (${named})`, programs };
   }
   const places: readonly (readonly [string, readonly string[]])[] = [

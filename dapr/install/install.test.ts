@@ -42,7 +42,14 @@ async function releasePage(home: string, { spoil = '' } = {}): Promise<{ url: st
     spawnSync('tar', ['-czf', join(home, name), '-C', bin, program]);
     const bytes = readFileSync(join(home, name));
     files.set(`/${name}`, bytes);
-    files.set(`/${name}.sha256`, Buffer.from(`${createHash('sha256').update(program === spoil ? 'something else' : bytes).digest('hex')} *${name}\n`));
+    files.set(
+      `/${name}.sha256`,
+      Buffer.from(
+        `${createHash('sha256')
+          .update(program === spoil ? 'something else' : bytes)
+          .digest('hex')} *${name}\n`,
+      ),
+    );
   }
   const asked: string[] = [];
   const server: Server = createServer((request, response) => {
@@ -134,7 +141,9 @@ describe('making the programs', () => {
 
   test('goes on at once when there is no release page', async () => {
     const { environment, lines, say } = machine();
-    await expect(installDapr({ environment: environment({ PATH: '' }), say, releases: 'http://127.0.0.1:1' })).rejects.toThrow(/Dapr 1\.18\.3 is not on this machine/);
+    await expect(installDapr({ environment: environment({ PATH: '' }), say, releases: 'http://127.0.0.1:1' })).rejects.toThrow(
+      /Dapr 1\.18\.3 is not on this machine/,
+    );
     expect(lines[1]).toMatch(/^release: .*ECONNREFUSED/);
   });
 
@@ -142,7 +151,12 @@ describe('making the programs', () => {
     const { home, environment, say, cache } = machine();
     const page = await releasePage(home);
     const stop = new AbortController();
-    const made = installDapr({ environment: environment(), releases: page.url, signal: stop.signal, say: (line) => (say(line), line.includes('placement') && stop.abort(new Error('interrupted'))) });
+    const made = installDapr({
+      environment: environment(),
+      releases: page.url,
+      signal: stop.signal,
+      say: (line) => (say(line), line.includes('placement') && stop.abort(new Error('interrupted'))),
+    });
     await expect(made).rejects.toThrow('interrupted');
     expect(readdirSync(cache)).toEqual([]);
   });

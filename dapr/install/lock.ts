@@ -15,7 +15,7 @@ const silentFor = async (file: string) => new Date().getTime() - (await stat(fil
  */
 export async function holdLock(file: string, waiting: () => void): Promise<AsyncDisposable> {
   await mkdir(dirname(file), { recursive: true });
-  for (let told = false; ; ) {
+  for (let told = false; ;) {
     try {
       await writeFile(file, String(process.pid), { flag: 'wx' });
       break;

@@ -8,7 +8,9 @@ const started = performance.now();
 const say = (line: string) => void process.stdout.write(`[${String(Math.round((performance.now() - started) / 1000)).padStart(4)}s] ${line}\n`);
 try {
   const { from, programs } = await installDapr({
-    environment: environment(), say, signal: stop.signal,
+    environment: environment(),
+    say,
+    signal: stop.signal,
     ...(process.argv.includes('--build') && { ways: ['build'] as const }), // leaves the release archives out
   });
   say(`Dapr ${DAPR_VERSION} from ${from}`);

@@ -46,10 +46,16 @@ function download(url: string, file: string, signal: AbortSignal | undefined, ho
   });
 }
 
-const sha256 = async (file: string) => createHash('sha256').update(await readFile(file)).digest('hex');
+const sha256 = async (file: string) =>
+  createHash('sha256')
+    .update(await readFile(file))
+    .digest('hex');
 
 /** Puts the released programs into `folder`, each checked against the sha256 published beside it. Rejects when one cannot be had. */
-export async function downloadRelease(folder: string, { releases = RELEASES, environment, say, signal }: { releases?: string; environment: Environment; say: Say; signal?: AbortSignal | undefined }): Promise<void> {
+export async function downloadRelease(
+  folder: string,
+  { releases = RELEASES, environment, say, signal }: { releases?: string; environment: Environment; say: Say; signal?: AbortSignal | undefined },
+): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const program of PROGRAMS) {
     const name = archiveName(program);

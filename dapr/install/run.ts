@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process';
 import type { Environment } from './version.ts';
 
-export interface RunOptions { cwd?: string; environment: Environment; signal?: AbortSignal | undefined }
+export interface RunOptions {
+  cwd?: string;
+  environment: Environment;
+  signal?: AbortSignal | undefined;
+}
 
 /** Runs a program to its end and answers what it printed; rejects with the last lines of its complaint. */
 export function run(command: string, args: readonly string[], { cwd, environment, signal }: RunOptions): Promise<string> {
@@ -14,7 +18,12 @@ export function run(command: string, args: readonly string[], { cwd, environment
     child.on('error', fail);
     child.on('close', (code) => {
       if (code === 0) done(out);
-      else fail(Object.assign(new Error(`${command} ${args[0] ?? ''} ended with ${code}: ${complaint.trim().split('\n').slice(-3).join(' | ') || 'no message'}`), { out }));
+      else
+        fail(
+          Object.assign(new Error(`${command} ${args[0] ?? ''} ended with ${code}: ${complaint.trim().split('\n').slice(-3).join(' | ') || 'no message'}`), {
+            out,
+          }),
+        );
     });
   });
 }

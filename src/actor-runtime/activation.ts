@@ -28,12 +28,18 @@ interface Options extends Pick<HostOptions, 'needs' | 'actors' | 'log'> {
 export const hasState = ({ spec }: Implementation): boolean => !(spec.state instanceof z.ZodObject) || Object.keys(spec.state.shape).length > 0;
 
 /** Builds the memory of an actor and loads its document. */
-export async function activate(to: Address, { spec }: Implementation, stateful: boolean, { needs, actors, log, ports, startBeside }: Options): Promise<Activation> {
+export async function activate(
+  to: Address,
+  { spec }: Implementation,
+  stateful: boolean,
+  { needs, actors, log, ports, startBeside }: Options,
+): Promise<Activation> {
   let state: unknown = {};
   if (stateful) {
     const loaded = await ports.loadState(to);
     const read = spec.state.safeParse(loaded ?? {});
-    if (!read.success && loaded !== undefined) log.warn({ type: to.type, id: to.id, issues: read.error.issues }, 'A stored state document does not fit its schema: the actor starts anew');
+    if (!read.success && loaded !== undefined)
+      log.warn({ type: to.type, id: to.id, issues: read.error.issues }, 'A stored state document does not fit its schema: the actor starts anew');
     state = read.success ? read.data : parse(spec.state, {}); // never the only copy of a fact
   }
   let written = stateful ? JSON.stringify(state) : '';

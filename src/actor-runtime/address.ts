@@ -1,8 +1,16 @@
 import { invalidField } from '../kernel/index.ts';
 
-export interface Address { type: string; id: string }
+export interface Address {
+  type: string;
+  id: string;
+}
 /** `owner` (the org): reminders due at one instant are dealt round robin over owners. `data` is JSON, small, a hint only. */
-export interface Reminder extends Address { name: string; due: Date; owner?: string; data?: unknown }
+export interface Reminder extends Address {
+  name: string;
+  due: Date;
+  owner?: string;
+  data?: unknown;
+}
 
 /** Bytes of UTF-8; three of them must fit into one entry of an index. */
 const MAX_BYTES = 800;

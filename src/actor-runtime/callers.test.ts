@@ -11,7 +11,8 @@ const contract = actorContract('Thing', {
 function echo(batchBytes?: number) {
   const sent: number[] = [];
   const engine = {
-    name: 'embedded', batchBytes,
+    name: 'embedded',
+    batchBytes,
     async invoke(_to, name, input) {
       if (name === 'when') return '2026-01-02T03:04:05.678Z';
       sent.push((input as unknown[]).length);

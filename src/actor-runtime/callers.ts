@@ -4,7 +4,12 @@ import { type ActorContract, type Actors, type Method, nothing } from './contrac
 import type { Address, Engine, Settled } from './engine.ts';
 import { Fifo } from './queues.ts';
 
-interface Waiting { input: unknown; bytes: number; resolve(answer: unknown): void; reject(error: unknown): void }
+interface Waiting {
+  input: unknown;
+  bytes: number;
+  resolve(answer: unknown): void;
+  reject(error: unknown): void;
+}
 
 /** An answer that breaks the contract is our own fault, never the caller's. */
 function read(method: Method, answer: unknown): unknown {
@@ -41,7 +46,11 @@ export function actorsOf(engine: Engine): Actors {
 
   async function send(to: Address, name: string, method: Method, batch: readonly Waiting[]): Promise<void> {
     try {
-      const answers = (await engine.invoke(to, name, batch.map(({ input }) => input))) as readonly Settled[];
+      const answers = (await engine.invoke(
+        to,
+        name,
+        batch.map(({ input }) => input),
+      )) as readonly Settled[];
       batch.forEach((caller, n) => {
         const answer = answers[n];
         try {

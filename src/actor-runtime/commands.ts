@@ -3,7 +3,10 @@ import { AppError, type Clock } from '../kernel/index.ts';
 /** Errors that say: nothing ran. A repeat of such a command must be tried, not remembered. */
 const NEVER_RAN = new Set<string>(['draining', 'busy', 'unavailable']);
 
-interface Known { answer: Promise<unknown>; endedAt: number | undefined }
+interface Known {
+  answer: Promise<unknown>;
+  endedAt: number | undefined;
+}
 
 /** Remembers the answers of recent commands, at most `max` of them and `ms` long: a command that the engine repeats runs once. */
 export function rememberCommands({ max, ms, clock }: { max: number; ms: number; clock: Clock }) {

@@ -2,23 +2,41 @@ import { describe, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { AppError, busy, systemClock } from '../kernel/index.ts';
-import { actorContract, type Actors, actorsOf, createHost, type Engine, Fenced, type HostLimits, type HostPorts, implementFor, method, nudge, type Turn } from './index.ts';
+import {
+  actorContract,
+  type Actors,
+  actorsOf,
+  createHost,
+  type Engine,
+  Fenced,
+  type HostLimits,
+  type HostPorts,
+  implementFor,
+  method,
+  nudge,
+  type Turn,
+} from './index.ts';
 
 const contract = actorContract('Thing', {
   run: method({ input: z.strictObject({ step: z.string() }), output: z.unknown() }),
   many: method({ input: z.strictObject({ n: z.number() }), output: z.number(), batched: { max: 3 } }),
 });
 type Here = Turn<typeof contract.methods, { n: number }, { built: number }, Needs>;
-interface Needs { steps: Record<string, (turn: Here, data?: unknown) => unknown> }
+interface Needs {
+  steps: Record<string, (turn: Here, data?: unknown) => unknown>;
+}
 let built = 0;
 const thing = implementFor<Needs, { built: number }>()(contract, {
   state: z.object({ n: z.number().default(0) }),
   memory: async () => ({ built: ++built }),
   methods: {
     run: async ({ step }, turn) => turn.ctx.steps[step]?.(turn),
-    many: async (inputs, turn) => (await turn.ctx.steps['many']?.(turn, inputs)) as never ?? inputs.map(({ n }) => n * 2),
+    many: async (inputs, turn) => ((await turn.ctx.steps['many']?.(turn, inputs)) as never) ?? inputs.map(({ n }) => n * 2),
   },
-  reminders: { ring: async (turn, data) => void (await turn.ctx.steps['ring']?.(turn, data)), poke: nudge(async (turn, data) => void (await turn.ctx.steps['poke']?.(turn, data))) },
+  reminders: {
+    ring: async (turn, data) => void (await turn.ctx.steps['ring']?.(turn, data)),
+    poke: nudge(async (turn, data) => void (await turn.ctx.steps['poke']?.(turn, data))),
+  },
 });
 
 /** A host whose engine is a Map. */
@@ -28,33 +46,60 @@ function hosting(steps: Needs['steps'], limits: Partial<HostLimits> = {}, more: 
   const note = (_detail: object, message: string) => void logged.push(message);
   const engine = { name: 'embedded', invoke: (to, name, input) => host.call(to, name, input) } as Engine;
   const actors: Actors = actorsOf(engine);
-  const host = createHost({ implementations: [thing], needs: { steps }, actors, clock: systemClock, log: { debug() {}, info: note, warn: note, error: note }, limits });
-  host.attach({ remind: async () => {}, forget: async () => {}, loadState: async ({ id }) => docs.get(id), saveState: async ({ id }, doc) => void docs.set(id, doc), ...more });
+  const host = createHost({
+    implementations: [thing],
+    needs: { steps },
+    actors,
+    clock: systemClock,
+    log: { debug() {}, info: note, warn: note, error: note },
+    limits,
+  });
+  host.attach({
+    remind: async () => {},
+    forget: async () => {},
+    loadState: async ({ id }) => docs.get(id),
+    saveState: async ({ id }, doc) => void docs.set(id, doc),
+    ...more,
+  });
   return { host, actors, docs, logged, call: (step: string, id = 'a') => actors(contract, id).run({ step }) };
 }
 const at = (id: string) => ({ type: 'Thing', id });
 
 describe('createHost', () => {
   test('answers `unavailable` before an engine attached itself', async () => {
-    const host = createHost({ implementations: [thing], needs: {}, actors: (() => ({})) as unknown as Actors, clock: systemClock, log: { debug() {}, info() {}, warn() {}, error() {} } });
+    const host = createHost({
+      implementations: [thing],
+      needs: {},
+      actors: (() => ({})) as unknown as Actors,
+      clock: systemClock,
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+    });
     await expect(host.call(at('a'), 'run', { step: 'x' })).rejects.toMatchObject({ code: 'unavailable' });
   });
 
   test('a turn that lost the database fails with `unavailable`, alone and in a batch; any other fault is `internal` without its cause', async () => {
-    const lost = (code: string) => () => { throw Object.assign(new Error('secret'), { code }); };
+    const lost = (code: string) => () => {
+      throw Object.assign(new Error('secret'), { code });
+    };
     const { call, host } = hosting({ away: lost('57P01'), broken: lost('42P01'), many: lost('ECONNREFUSED') });
     await expect(call('away')).rejects.toMatchObject({ code: 'unavailable', extra: { retryAfterMs: 2_000 } });
     await expect(call('broken')).rejects.toMatchObject({ code: 'internal' });
-    await expect(host.call(at('a'), 'many', [{ n: 1 }, { n: 2 }])).resolves.toEqual(Array.from({ length: 2 }, () => ({ ok: false, error: expect.objectContaining({ code: 'unavailable', message: expect.not.stringContaining('secret') }) })));
+    await expect(host.call(at('a'), 'many', [{ n: 1 }, { n: 2 }])).resolves.toEqual(
+      Array.from({ length: 2 }, () => ({ ok: false, error: expect.objectContaining({ code: 'unavailable', message: expect.not.stringContaining('secret') }) })),
+    );
   });
 
   test('a fenced turn fails with `draining`, and the actor is built anew', async () => {
     let fenced = true;
-    const { call, host } = hosting({ write: (turn) => void (turn.state.n += 1), built: ({ memory }) => memory.built }, {}, {
-      saveState: async () => {
-        if (fenced) throw new Fenced('another host holds it');
+    const { call, host } = hosting(
+      { write: (turn) => void (turn.state.n += 1), built: ({ memory }) => memory.built },
+      {},
+      {
+        saveState: async () => {
+          if (fenced) throw new Fenced('another host holds it');
+        },
       },
-    });
+    );
     const first = await call('built');
     await expect(call('write')).rejects.toMatchObject({ code: 'draining' });
     expect(host.activations()).toEqual({ Thing: 0 });
@@ -72,31 +117,50 @@ describe('createHost', () => {
 
   test('an activation that fails fails its turn only', async () => {
     let broken = true;
-    const { call } = hosting({ fine: () => 'fine' }, {}, {
-      async loadState() {
-        if (broken) throw new Error('no database');
-        return undefined;
+    const { call } = hosting(
+      { fine: () => 'fine' },
+      {},
+      {
+        async loadState() {
+          if (broken) throw new Error('no database');
+          return undefined;
+        },
       },
-    });
+    );
     await expect(call('fine')).rejects.toMatchObject({ code: 'internal' });
     broken = false;
     expect(await call('fine')).toBe('fine');
   });
 
   test('a busy or draining batch fails as a whole, so that the engine can repeat it', async () => {
-    const { host } = hosting({ many: () => { throw busy(50); } });
+    const { host } = hosting({
+      many: () => {
+        throw busy(50);
+      },
+    });
     await expect(host.call(at('a'), 'many', [{ n: 1 }])).rejects.toMatchObject({ code: 'busy' });
   });
 
   test('an answer for an input may be an unknown error: `internal` for its caller alone', async () => {
     const { host, logged } = hosting({ many: () => [new Error('secret'), 4] });
-    expect(await host.call(at('a'), 'many', [{ n: 1 }, { n: 2 }])).toEqual([{ ok: false, error: { code: 'internal', message: expect.not.stringContaining('secret') } }, { ok: true, value: 4 }]);
+    expect(await host.call(at('a'), 'many', [{ n: 1 }, { n: 2 }])).toEqual([
+      { ok: false, error: { code: 'internal', message: expect.not.stringContaining('secret') } },
+      { ok: true, value: 4 },
+    ]);
     expect(logged).toEqual(['An input of a batch failed']);
   });
 
   test('nudges that wait are dealt round robin over owners, each actor once', async () => {
     const order: string[] = [];
-    const { host } = hosting({ poke: async (turn, data) => { order.push(`${turn.id} ${String(data)}`); await sleep(1); } }, { nudgesAtWork: 1 });
+    const { host } = hosting(
+      {
+        poke: async (turn, data) => {
+          order.push(`${turn.id} ${String(data)}`);
+          await sleep(1);
+        },
+      },
+      { nudgesAtWork: 1 },
+    );
     const poke = (id: string, owner: string, data: string) => host.fire(at(id), 'poke', data, owner);
     await poke('begins', 'flood', '');
     for (const id of ['f1', 'f2', 'f3']) await poke(id, 'flood', 'old');
@@ -111,7 +175,10 @@ describe('createHost', () => {
     const { host } = hosting({ poke: () => sleep(20) }, { nudgesAtWork: 1, nudgesWaiting: 2 });
     for (const id of ['a', 'b', 'c']) await host.fire(at(id), 'poke', id, 'o');
     await expect(host.fire(at('d'), 'poke', undefined)).rejects.toMatchObject({ code: 'busy' });
-    expect(host.refuse()).toEqual([{ to: at('b'), name: 'poke', data: 'b', owner: 'o' }, { to: at('c'), name: 'poke', data: 'c', owner: 'o' }]);
+    expect(host.refuse()).toEqual([
+      { to: at('b'), name: 'poke', data: 'b', owner: 'o' },
+      { to: at('c'), name: 'poke', data: 'c', owner: 'o' },
+    ]);
     expect(await host.settle()).toEqual({ turns: 0, background: 0 });
   });
 
@@ -124,7 +191,10 @@ describe('createHost', () => {
   });
 
   test('a drain refuses calls that wait, and gives up on what never ends', async () => {
-    const { host, call } = hosting({ hang: () => new Promise(() => {}), leave: (turn) => turn.beside(() => new Promise(() => {})) }, { turnMs: 20, backgroundMs: 40 });
+    const { host, call } = hosting(
+      { hang: () => new Promise(() => {}), leave: (turn) => turn.beside(() => new Promise(() => {})) },
+      { turnMs: 20, backgroundMs: 40 },
+    );
     void call('hang');
     await call('leave', 'b');
     const waiting = call('later');
@@ -142,7 +212,19 @@ describe('createHost', () => {
 
   test('a repeated command waits for the first; one that never ran is tried again; old ones are forgotten', async () => {
     let runs = 0;
-    const { host } = hosting({ once: async () => { await sleep(5); return ++runs; }, busy: () => { runs += 1; throw new AppError('busy', 'later'); } }, { commandMs: 40 });
+    const { host } = hosting(
+      {
+        once: async () => {
+          await sleep(5);
+          return ++runs;
+        },
+        busy: () => {
+          runs += 1;
+          throw new AppError('busy', 'later');
+        },
+      },
+      { commandMs: 40 },
+    );
     const send = (step: string, command: string) => host.call(at('a'), 'run', { step }, command);
     expect(await Promise.all([send('once', '1'), send('once', '1')])).toEqual([1, 1]);
     expect(host.counters.repeatedCommands).toBe(1);

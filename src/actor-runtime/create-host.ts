@@ -11,12 +11,23 @@ import { noteNudges } from './nudges.ts';
 import { Fifo } from './queues.ts';
 
 const LIMITS: HostLimits = {
-  mailbox: 1_000, nudgesAtWork: 256, nudgesWaiting: 20_000, turnMs: 2_000, backgroundMs: 8_000, idleMs: 600_000, commands: 10_000, commandMs: 60_000,
+  mailbox: 1_000,
+  nudgesAtWork: 256,
+  nudgesWaiting: 20_000,
+  turnMs: 2_000,
+  backgroundMs: 8_000,
+  idleMs: 600_000,
+  commands: 10_000,
+  commandMs: 60_000,
 };
 const RETRY_BUSY_MS = 1_000;
 const INTERNAL = asAppError(undefined).message;
 
-interface Hosted { readonly implementation: Implementation; readonly stateful: boolean; active: number }
+interface Hosted {
+  readonly implementation: Implementation;
+  readonly stateful: boolean;
+  active: number;
+}
 type Handler = (input: unknown, turn: unknown) => Promise<unknown>;
 interface Job {
   readonly what: string;
@@ -25,7 +36,16 @@ interface Job {
   resolve(answer: unknown): void;
   reject(error: unknown): void;
 }
-interface Mailbox { readonly to: Address; readonly key: string; readonly hosted: Hosted; readonly queue: Fifo<Job>; job: Job | undefined; since: number; slow: boolean; activation: Activation | undefined }
+interface Mailbox {
+  readonly to: Address;
+  readonly key: string;
+  readonly hosted: Hosted;
+  readonly queue: Fifo<Job>;
+  job: Job | undefined;
+  since: number;
+  slow: boolean;
+  activation: Activation | undefined;
+}
 
 /** What a caller sees of a thrown value: business errors as they are, a database that is away as `unavailable`, anything else as `internal` without its cause. */
 function travelling(thrown: unknown): AppError {
@@ -39,11 +59,24 @@ const failed = (error: AppError): Settled => ({ ok: false, error: error.toJSON()
 /** Makes the host of one process. It starts no turn before an engine attached itself. */
 export function createHost({ implementations, needs, actors, clock, log, limits: given = {} }: HostOptions): Host {
   const limits: HostLimits = { ...LIMITS, ...given };
-  const types = new Map<string, Hosted>(implementations.map((implementation) => [implementation.contract.type, { implementation, stateful: hasState(implementation), active: 0 }]));
+  const types = new Map<string, Hosted>(
+    implementations.map((implementation) => [implementation.contract.type, { implementation, stateful: hasState(implementation), active: 0 }]),
+  );
   const mailboxes = new Map<string, Mailbox>();
   const atWork = new Set<Mailbox>();
   const background = new Set<Promise<void>>();
-  const counters: HostCounters = { turns: 0, failedTurns: 0, calls: 0, batches: 0, batchedInputs: 0, reminders: 0, nudges: 0, stateWrites: 0, refusedBusy: 0, repeatedCommands: 0 };
+  const counters: HostCounters = {
+    turns: 0,
+    failedTurns: 0,
+    calls: 0,
+    batches: 0,
+    batchedInputs: 0,
+    reminders: 0,
+    nudges: 0,
+    stateWrites: 0,
+    refusedBusy: 0,
+    repeatedCommands: 0,
+  };
   const commands = rememberCommands({ max: limits.commands, ms: limits.commandMs, clock });
   let ports: HostPorts | undefined;
   let refusing = false;
@@ -59,7 +92,11 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
   function mailboxOf(to: Address, hosted: Hosted): Mailbox {
     const key = addressKey(to.type, to.id);
     let box = mailboxes.get(key);
-    if (!box) mailboxes.set(key, (box = { to: { type: to.type, id: to.id }, key, hosted, queue: new Fifo(), job: undefined, since: 0, slow: false, activation: undefined }));
+    if (!box)
+      mailboxes.set(
+        key,
+        (box = { to: { type: to.type, id: to.id }, key, hosted, queue: new Fifo(), job: undefined, since: 0, slow: false, activation: undefined }),
+      );
     return box;
   }
 
@@ -93,7 +130,13 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     box.job = job;
     try {
       if (!box.activation) {
-        box.activation = await activate(to, hosted.implementation, hosted.stateful, { needs, actors, log, ports: ports!, startBeside: (work) => startBeside(box, work) });
+        box.activation = await activate(to, hosted.implementation, hosted.stateful, {
+          needs,
+          actors,
+          log,
+          ports: ports!,
+          startBeside: (work) => startBeside(box, work),
+        });
         hosted.active += 1;
       }
       const { activation } = box;
@@ -108,7 +151,8 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
       drop(box);
       counters.turns += 1;
       counters.failedTurns += 1;
-      if (!(thrown instanceof AppError) || thrown.code === 'internal') log[isUnavailable(thrown) ? 'warn' : 'error']({ err: thrown, type: to.type, id: to.id, turn: job.what }, 'A turn failed');
+      if (!(thrown instanceof AppError) || thrown.code === 'internal')
+        log[isUnavailable(thrown) ? 'warn' : 'error']({ err: thrown, type: to.type, id: to.id, turn: job.what }, 'A turn failed');
       job.reject(travelling(thrown));
     }
     box.job = undefined;
@@ -190,7 +234,8 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
       return settled;
     }
     const list: unknown[] = Array.isArray(answers) ? answers : [];
-    if (list.length !== inputs.length) log.error({ type: to.type, id: to.id, turn: name, inputs: inputs.length, answers: list.length }, 'A batched method did not answer every input');
+    if (list.length !== inputs.length)
+      log.error({ type: to.type, id: to.id, turn: name, inputs: inputs.length, answers: list.length }, 'A batched method did not answer every input');
     places.forEach((place, n) => {
       const answer = list[n];
       if (n >= list.length) settled[place] = failed(new AppError('internal', INTERNAL));
@@ -235,7 +280,8 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
         await runReminder(nudge, begun);
       } catch (thrown) {
         // Logged by its turn; its row and the scan of the reconciler bring it back.
-        if (thrown instanceof AppError && thrown.code === 'busy') log.warn({ type: nudge.to.type, id: nudge.to.id, reminder: nudge.name }, 'A nudge found the mailbox full');
+        if (thrown instanceof AppError && thrown.code === 'busy')
+          log.warn({ type: nudge.to.type, id: nudge.to.id, reminder: nudge.name }, 'A nudge found the mailbox full');
       }
     },
   });
@@ -266,7 +312,11 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     call(to, method, input, commandId) {
       try {
         if (commandId === undefined) return callNow(to, method, input);
-        return commands.once(`${addressKey(to.type, to.id)} ${method} ${commandId}`, async () => callNow(to, method, input), () => void (counters.repeatedCommands += 1));
+        return commands.once(
+          `${addressKey(to.type, to.id)} ${method} ${commandId}`,
+          async () => callNow(to, method, input),
+          () => void (counters.repeatedCommands += 1),
+        );
       } catch (error) {
         return Promise.reject(error);
       }

@@ -4,7 +4,6 @@ import type { Host } from './host.ts';
 
 export type { Address, Reminder } from './address.ts';
 
-
 /** A host as it last said of itself. `actors`: active count by type. */
 export interface Placement {
   incarnation: string;
@@ -19,7 +18,10 @@ export interface Placement {
   silent: boolean;
 }
 
-export interface ReminderCounts { pending: number; overdue: number }
+export interface ReminderCounts {
+  pending: number;
+  overdue: number;
+}
 
 /**
  * What `embedded/` and `dapr/` implement; both pass one conformance suite (`test/integration/actor-runtime.conformance.test.ts`).

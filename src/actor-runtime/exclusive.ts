@@ -46,9 +46,10 @@ export async function holdDatabase({ sql, mode, clock, log, onChange }: Options)
     onChange?.(next);
   };
   const take = async () => {
-    const rows = mode === 'exclusive'
-      ? await session<{ held: boolean }[]>`select pg_try_advisory_lock(${LOCK}::bigint) as held`
-      : await session<{ held: boolean }[]>`select pg_try_advisory_lock_shared(${LOCK}::bigint) as held`;
+    const rows =
+      mode === 'exclusive'
+        ? await session<{ held: boolean }[]>`select pg_try_advisory_lock(${LOCK}::bigint) as held`
+        : await session<{ held: boolean }[]>`select pg_try_advisory_lock_shared(${LOCK}::bigint) as held`;
     return rows[0]!.held;
   };
 
@@ -79,7 +80,9 @@ export async function holdDatabase({ sql, mode, clock, log, onChange }: Options)
   }
 
   async function whoElse(): Promise<string> {
-    const [other] = await session<{ engine: string; address: string }[]>`select engine, address from actor_hosts order by last_beat desc limit 1`.catch(() => []);
+    const [other] = await session<{ engine: string; address: string }[]>`select engine, address from actor_hosts order by last_beat desc limit 1`.catch(
+      () => [],
+    );
     return other ? ` (last seen: ${other.engine} at ${other.address})` : '';
   }
 

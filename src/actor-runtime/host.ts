@@ -63,7 +63,12 @@ export interface HostCounters {
 }
 
 /** A reminder as it fires. `owner`: nudges that wait are dealt round robin over owners. */
-export interface Fired { to: Address; name: string; data: unknown; owner: string | undefined }
+export interface Fired {
+  to: Address;
+  name: string;
+  data: unknown;
+  owner: string | undefined;
+}
 
 /** Turns of one process: mailboxes, validation, batches, nudges, drain. Knows no engine. */
 export interface Host {

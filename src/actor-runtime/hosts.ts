@@ -57,7 +57,9 @@ export async function startBeat({ sql, clock, log, incarnation, engine, address,
   async function leave(): Promise<void> {
     await going;
     sentAt = -Infinity;
-    await sql`delete from actor_hosts where incarnation = ${incarnation}`.catch((error: unknown) => log.warn({ err: error }, 'The row of this host stays behind'));
+    await sql`delete from actor_hosts where incarnation = ${incarnation}`.catch((error: unknown) =>
+      log.warn({ err: error }, 'The row of this host stays behind'),
+    );
   }
 
   await beat();

@@ -21,7 +21,10 @@ export interface Turn<M extends Methods, S, Memory, Needs> {
 }
 
 /** `owner`: reminders due at one instant are dealt round robin over owners. */
-export interface Hint { owner?: string; data?: unknown }
+export interface Hint {
+  owner?: string;
+  data?: unknown;
+}
 
 /** One result or one error for each input, in order. */
 export type Each<T> = readonly (T | AppError)[];
@@ -30,7 +33,10 @@ type Handler<M extends Method, T> = M extends { batched: object }
   ? (inputs: readonly Input<M>[], turn: T) => Promise<Each<Output<M>>>
   : (input: Input<M>, turn: T) => Promise<Output<M>>;
 
-export interface Remembered<T> { (turn: T, data: unknown): Promise<void>; readonly nudge?: true }
+export interface Remembered<T> {
+  (turn: T, data: unknown): Promise<void>;
+  readonly nudge?: true;
+}
 /** A reminder that is answered at once and worked off from a bounded queue; beyond the bound the policy brings it back. Only where a row and a scan of the reconciler carry the guarantee. */
 export const nudge = <T>(handler: (turn: T, data: unknown) => Promise<void>): Remembered<T> =>
   Object.assign((turn: T, data: unknown) => handler(turn, data), { nudge: true } as const);
@@ -43,7 +49,8 @@ export interface ActorSpec<M extends Methods, S extends z.ZodType, Memory, R ext
 }
 
 /** `Needs` names the few parts of the context that this actor uses, so that a test can hand them in. */
-export const implementFor = <Needs, Memory = undefined>() =>
+export const implementFor =
+  <Needs, Memory = undefined>() =>
   <M extends Methods, S extends z.ZodType, R extends string>(contract: ActorContract<M>, spec: ActorSpec<M, S, Memory, R, Needs>) => ({ contract, spec });
 
 /** An actor as a host sees it: any contract, any needs. What `implementFor` made is one of these. */

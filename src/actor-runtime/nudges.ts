@@ -3,7 +3,10 @@ import { reminderKey } from './address.ts';
 import type { Fired } from './host.ts';
 import { FairQueue } from './queues.ts';
 
-interface Noted extends Fired { key: string; begun: boolean }
+interface Noted extends Fired {
+  key: string;
+  begun: boolean;
+}
 
 interface Options {
   atWork: number;

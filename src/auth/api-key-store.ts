@@ -1,10 +1,35 @@
 import { groupCommit, type Sql } from '../db/index.ts';
 
-export interface ApiKeyRow { id: string; name: string; prefix: string; expiresAt: Date | null; revokedAt: Date | null; lastUsedAt: Date | null; createdAt: Date }
-export interface NewApiKey { id: string; name: string; prefix: string; keyHash: Buffer; expiresAt: Date | null }
+export interface ApiKeyRow {
+  id: string;
+  name: string;
+  prefix: string;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  lastUsedAt: Date | null;
+  createdAt: Date;
+}
+export interface NewApiKey {
+  id: string;
+  name: string;
+  prefix: string;
+  keyHash: Buffer;
+  expiresAt: Date | null;
+}
 /** Whom a key stands for; present only while the key, its user, the membership and the org are alive. */
-export interface KeyHolder { apiKeyId: string; userId: string; orgId: string; roleKey: string; isSuperAdmin: boolean; expiresAt: Date | null }
-export interface KeyUse { apiKeyId: string; orgId: string; at: Date }
+export interface KeyHolder {
+  apiKeyId: string;
+  userId: string;
+  orgId: string;
+  roleKey: string;
+  isSuperAdmin: boolean;
+  expiresAt: Date | null;
+}
+export interface KeyUse {
+  apiKeyId: string;
+  orgId: string;
+  at: Date;
+}
 
 /** Looks a key up by its hash (hexadecimal); look-ups that meet travel together. */
 export const holderOfKey = groupCommit<string, KeyHolder | undefined>(async (sql, hashes) => {
@@ -28,7 +53,8 @@ export const keysOf = (sql: Sql, orgId: string, userId: string) => sql<ApiKeyRow
   order by created_at desc, id desc`;
 
 /** Taken before counting, so that two creates at once cannot both be the last allowed. */
-export const lockMember = (sql: Sql, orgId: string, userId: string) => sql`select 1 from memberships where org_id = ${orgId} and user_id = ${userId} for update`;
+export const lockMember = (sql: Sql, orgId: string, userId: string) =>
+  sql`select 1 from memberships where org_id = ${orgId} and user_id = ${userId} for update`;
 
 export async function countLiveKeys(sql: Sql, orgId: string, userId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`

@@ -6,7 +6,11 @@ import { lastUsed } from './last-used.ts';
 export type { ApiKeyRow } from './api-key-store.ts';
 
 /** Shown once. */
-export interface MadeKey { plaintext: string; prefix: string; name: string }
+export interface MadeKey {
+  plaintext: string;
+  prefix: string;
+  name: string;
+}
 
 export interface ApiKeys extends AsyncDisposable {
   list(orgId: string, userId: string): Promise<readonly store.ApiKeyRow[]>;
@@ -26,7 +30,10 @@ const REMEMBERED = 20_000;
 
 const invalid = () => new AppError('invalid_api_key', 'Invalid API key');
 
-interface Known { until: number; holder: Promise<store.KeyHolder | undefined> }
+interface Known {
+  until: number;
+  holder: Promise<store.KeyHolder | undefined>;
+}
 
 export function openApiKeys({ sql, clock, failed }: { sql: Database; clock: Clock; failed: (error: unknown) => void }): ApiKeys {
   const uses = lastUsed<store.KeyUse>({ clock, failed, write: (notes) => store.noteKeys(sql, notes) });

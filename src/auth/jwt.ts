@@ -5,8 +5,15 @@ import { type Clock, isId } from '../kernel/index.ts';
 /** One audience for each kind of token: none is accepted as another (S28). */
 export type Audience = 'session' | 'extension';
 
-export interface SessionClaims { sub: string; sid: string }
-export interface ExtensionClaims { sub: string; org: string; provider: string }
+export interface SessionClaims {
+  sub: string;
+  sid: string;
+}
+export interface ExtensionClaims {
+  sub: string;
+  org: string;
+  provider: string;
+}
 
 /** Seconds that a session token lives. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
@@ -22,7 +29,9 @@ function object(part: string): Record<string, unknown> | undefined {
   const text = Buffer.from(part, 'base64url').toString('utf8');
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) && JSON.stringify(value) === text ? (value as Record<string, unknown>) : undefined;
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && JSON.stringify(value) === text
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }
@@ -59,7 +68,9 @@ export function openTokens({ secret, clock }: { secret: string; clock: Clock }) 
   return {
     /** A session token that lives 30 days from `at`; the same claims and instant give the same text. */
     signSession: ({ sub, sid }: SessionClaims, at: Date = clock.now()): Promise<string> =>
-      new SignJWT({ sub, sid, aud: 'session', iat: seconds(at), exp: seconds(at) + SESSION_SECONDS }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(key),
+      new SignJWT({ sub, sid, aud: 'session', iat: seconds(at), exp: seconds(at) + SESSION_SECONDS })
+        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .sign(key),
 
     async verifySession(token: string): Promise<SessionClaims | undefined> {
       const claims = await verify(token, 'session');

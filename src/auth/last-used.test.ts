@@ -6,7 +6,11 @@ function notes(write?: (notes: readonly string[]) => Promise<unknown>) {
   let time = 0;
   const written: (readonly string[])[] = [];
   const failures: unknown[] = [];
-  const uses = lastUsed<string>({ clock: { ...systemClock, monotonic: () => time }, write: write ?? (async (some) => written.push(some)), failed: (error) => failures.push(error) });
+  const uses = lastUsed<string>({
+    clock: { ...systemClock, monotonic: () => time },
+    write: write ?? (async (some) => written.push(some)),
+    failed: (error) => failures.push(error),
+  });
   return { uses, written, failures, pass: (ms: number) => (time += ms) };
 }
 

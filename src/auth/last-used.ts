@@ -11,7 +11,15 @@ export interface LastUsed<Note> extends AsyncDisposable {
   flush(): Promise<void>;
 }
 
-export function lastUsed<Note>({ clock, write, failed }: { clock: Clock; write: (notes: readonly Note[]) => Promise<unknown>; failed: (error: unknown) => void }): LastUsed<Note> {
+export function lastUsed<Note>({
+  clock,
+  write,
+  failed,
+}: {
+  clock: Clock;
+  write: (notes: readonly Note[]) => Promise<unknown>;
+  failed: (error: unknown) => void;
+}): LastUsed<Note> {
   const noted = new Map<string, number>();
   let waiting = new Map<string, Note>();
   let timer: NodeJS.Timeout | undefined;

@@ -6,7 +6,13 @@ import { openTokens, type Tokens } from './jwt.ts';
 import { hashPassword, NOBODY, verifyPassword } from './password.ts';
 import { type Credentials, type Device, openSessions, type Sessions } from './sessions.ts';
 
-export interface LocalRegistration { email: string; password: string; company: string; name?: string | undefined; timezone?: string | undefined }
+export interface LocalRegistration {
+  email: string;
+  password: string;
+  company: string;
+  name?: string | undefined;
+  timezone?: string | undefined;
+}
 
 /** How people and programs prove who they are. */
 export interface Auth extends AsyncDisposable {

@@ -8,9 +8,19 @@ import * as store from './store.ts';
 export type { Device, SessionRow } from './store.ts';
 
 /** What a client gets when it logs in or refreshes. */
-export interface Credentials { userId: string; sessionId: string; accessToken: string; refreshToken: string }
+export interface Credentials {
+  userId: string;
+  sessionId: string;
+  accessToken: string;
+  refreshToken: string;
+}
 /** Whom a credential stands for, and in which org. */
-export interface Holder { userId: string; orgId: string; roleKey: string; isSuperAdmin: boolean }
+export interface Holder {
+  userId: string;
+  orgId: string;
+  roleKey: string;
+  isSuperAdmin: boolean;
+}
 
 export interface Sessions extends AsyncDisposable {
   start(userId: string, device: store.Device): Promise<Credentials>;
@@ -28,7 +38,13 @@ export interface Sessions extends AsyncDisposable {
 export const unauthenticated = () => new AppError('unauthenticated', 'Log in first');
 const revoked = () => new AppError('session_revoked', 'This session has ended, log in again');
 
-interface Options { sql: Database; clock: Clock; tokens: Tokens; secret: string; failed: (error: unknown) => void }
+interface Options {
+  sql: Database;
+  clock: Clock;
+  tokens: Tokens;
+  secret: string;
+  failed: (error: unknown) => void;
+}
 
 export function openSessions({ sql, clock, tokens, secret, failed }: Options): Sessions {
   const chain = refreshTokens(secret);

@@ -1,11 +1,36 @@
 import type { Sql } from '../db/index.ts';
 
-export interface Device { ip: string; userAgent: string }
-export interface SessionRow { id: string; userAgent: string; ip: string; lastUsedAt: Date; createdAt: Date }
+export interface Device {
+  ip: string;
+  userAgent: string;
+}
+export interface SessionRow {
+  id: string;
+  userAgent: string;
+  ip: string;
+  lastUsedAt: Date;
+  createdAt: Date;
+}
 /** Whom a session stands for, in the org it acts for; `orgId` is null when the user has no live membership. */
-export interface SessionHolder { userId: string; isSuperAdmin: boolean; revoked: boolean; orgId: string | null; roleKey: string | null }
-export interface Rotation { sessionId: string; oldHash: Buffer; newHash: Buffer; device: Device }
-export interface SessionUse { sessionId: string; userId: string; orgId: string; at: Date }
+export interface SessionHolder {
+  userId: string;
+  isSuperAdmin: boolean;
+  revoked: boolean;
+  orgId: string | null;
+  roleKey: string | null;
+}
+export interface Rotation {
+  sessionId: string;
+  oldHash: Buffer;
+  newHash: Buffer;
+  device: Device;
+}
+export interface SessionUse {
+  sessionId: string;
+  userId: string;
+  orgId: string;
+  at: Date;
+}
 
 export const insertSession = (sql: Sql, session: { id: string; userId: string; tokenHash: Buffer; device: Device }) => sql`
   insert into sessions (id, user_id, token_hash, user_agent, ip, expires_at)

@@ -1,5 +1,9 @@
 /** One request counted against a bucket. `resetAt` is when the bucket starts again. */
-export interface Hit { allowed: boolean; remaining: number; resetAt: Date }
+export interface Hit {
+  allowed: boolean;
+  remaining: number;
+  resetAt: Date;
+}
 
 /**
  * What several processes share for a while: short-lived values, live messages, and the counters of the rate limits.

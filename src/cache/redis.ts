@@ -23,7 +23,11 @@ type WithHit = Redis & { hitWindow(key: string, windowMs: number): Promise<[coun
  * The cache of many processes. Starts whether or not Redis can be reached, and connects again by itself;
  * meanwhile the limits go on per process, values answer `unavailable`, and `ping` rejects.
  */
-export async function openRedisCache(url: string, clock: Clock, { prefix = 'rookery:', onChange = () => {}, onHandlerError = () => {} }: CacheOptions = {}): Promise<Cache> {
+export async function openRedisCache(
+  url: string,
+  clock: Clock,
+  { prefix = 'rookery:', onChange = () => {}, onHandlerError = () => {} }: CacheOptions = {},
+): Promise<Cache> {
   const options = {
     retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), 2_000),
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'), // its primary has changed
@@ -31,7 +35,13 @@ export async function openRedisCache(url: string, clock: Clock, { prefix = 'rook
     disconnectTimeout: 100, // its timer would keep an ending process alive
     lazyConnect: true,
   };
-  const redis = new Redis(url, { ...options, enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: ANSWER_MS, enableAutoPipelining: true }) as WithHit;
+  const redis = new Redis(url, {
+    ...options,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: ANSWER_MS,
+    enableAutoPipelining: true,
+  }) as WithHit;
   const subscriber = new Redis(url, { ...options, maxRetriesPerRequest: null });
   redis.defineCommand('hitWindow', { numberOfKeys: 1, lua: HIT });
 
@@ -69,7 +79,8 @@ export async function openRedisCache(url: string, clock: Clock, { prefix = 'rook
 
   /** Rejects at once while Redis is known to be away, and remembers when it turns out to be. */
   async function ask<T>(question: () => Promise<T>): Promise<T> {
-    if (redis.status !== 'ready' || clock.monotonic() < restUntil) throw new AppError('unavailable', 'The cache cannot be reached, try again shortly', {}, { cause: lastError });
+    if (redis.status !== 'ready' || clock.monotonic() < restUntil)
+      throw new AppError('unavailable', 'The cache cannot be reached, try again shortly', {}, { cause: lastError });
     try {
       const answer = await question();
       back();
@@ -105,13 +116,21 @@ export async function openRedisCache(url: string, clock: Clock, { prefix = 'rook
       const all = handlers.get(name) ?? new Set();
       handlers.set(name, all.add(own));
       // While Redis is away this waits in the client's queue; the caller does not.
-      if (all.size === 1) await atMost(ANSWER_MS, subscriber.subscribe(name).catch(() => undefined));
+      if (all.size === 1)
+        await atMost(
+          ANSWER_MS,
+          subscriber.subscribe(name).catch(() => undefined),
+        );
       return {
         async [Symbol.asyncDispose]() {
           all.delete(own);
           if (all.size > 0 || handlers.get(name) !== all) return;
           handlers.delete(name);
-          if (!closing) await atMost(ANSWER_MS, subscriber.unsubscribe(name).catch(() => undefined));
+          if (!closing)
+            await atMost(
+              ANSWER_MS,
+              subscriber.unsubscribe(name).catch(() => undefined),
+            );
         },
       };
     },

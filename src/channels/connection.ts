@@ -10,7 +10,12 @@ const PATIENCE_MS = 20_000;
 const LOOK_MS = 100;
 
 /** What is known of a channel without asking the database again. */
-export interface Snapshot { providerId: string; providerVersion: string; credentials: string; settings: Readonly<Record<string, unknown>> }
+export interface Snapshot {
+  providerId: string;
+  providerVersion: string;
+  credentials: string;
+  settings: Readonly<Record<string, unknown>>;
+}
 
 /** A connected channel with a fresh token. */
 export interface Connected {
@@ -22,18 +27,32 @@ export interface Connected {
   settlesWithinMs?: number | undefined;
 }
 /** What a network takes. */
-export interface NetworkRules { title: string; limits: Limits; checkSettings(settings: unknown, at: string): void }
+export interface NetworkRules {
+  title: string;
+  limits: Limits;
+  checkSettings(settings: unknown, at: string): void;
+}
 
 /** Stops a channel until a person logs in again; true when this call did it. */
 export type NeedsLogin = (orgId: string, channelId: string, reason: string, seen?: string) => Promise<boolean>;
-interface Deps { sql: Database; clock: Clock; vault: Vault; providers: Providers; needsLogin: NeedsLogin }
-interface Opened { sealed: string; credentials: Credentials }
+interface Deps {
+  sql: Database;
+  clock: Clock;
+  vault: Vault;
+  providers: Providers;
+  needsLogin: NeedsLogin;
+}
+interface Opened {
+  sealed: string;
+  credentials: Credentials;
+}
 const needsPerson = (message = 'The channel needs a new login') => new ProviderError('reauthorize', message);
 const isRefusal = (error: unknown) => error instanceof ProviderError && error.failure === 'reauthorize';
 
 /** Whether the service can log in again by itself, with the fields that a person typed. */
 export const signsIn = ({ login }: SocialAdapter): boolean => login.kind === 'credentials' && (login.signIn !== undefined || login.refresh !== undefined);
-const canRenew = (adapter: SocialAdapter, { tokens }: Credentials) => (adapter.login.kind === 'credentials' ? signsIn(adapter) : tokens?.refreshToken !== undefined);
+const canRenew = (adapter: SocialAdapter, { tokens }: Credentials) =>
+  adapter.login.kind === 'credentials' ? signsIn(adapter) : tokens?.refreshToken !== undefined;
 
 /** Opens channels for use: tokens are renewed before they expire and when they are refused, one renewal at a time. */
 export function openConnections({ sql, clock, vault, providers, needsLogin }: Deps) {
@@ -80,7 +99,10 @@ export function openConnections({ sql, clock, vault, providers, needsLogin }: De
     try {
       const credentials = { ...seen.credentials, tokens: await freshTokens(adapter, seen.credentials), grantedAt: clock.now() };
       const fresh = { sealed: sealCredentials(vault, credentials), credentials };
-      const saved = await store.saveRenewal(sql, orgId, channelId, seen.sealed, { credentials: fresh.sealed, tokenExpiresAt: loginExpiry(credentials, signsIn(adapter)) });
+      const saved = await store.saveRenewal(sql, orgId, channelId, seen.sealed, {
+        credentials: fresh.sealed,
+        tokenExpiresAt: loginExpiry(credentials, signsIn(adapter)),
+      });
       return saved ? fresh : ((await replacement(orgId, channelId, seen)) ?? fresh);
     } catch (error) {
       if (isRefusal(error)) {
@@ -146,9 +168,16 @@ export function openConnections({ sql, clock, vault, providers, needsLogin }: De
         return current.credentials.tokens;
       };
       const social = providers.connect(adapter, { values, account, tokens, renew: canRenew(adapter, current.credentials) ? renewNow : undefined });
-      const withSettings: Social = { ...social, publish: (post, settings, handle) => social.publish(post, { ...channel.settings, ...(typeof settings === 'object' ? settings : {}) }, handle) };
+      const withSettings: Social = {
+        ...social,
+        publish: (post, settings, handle) => social.publish(post, { ...channel.settings, ...(typeof settings === 'object' ? settings : {}) }, handle),
+      };
       return {
-        social: confirming(withSettings, () => forced, (reason) => needsLogin(orgId, channelId, reason, current.sealed)),
+        social: confirming(
+          withSettings,
+          () => forced,
+          (reason) => needsLogin(orgId, channelId, reason, current.sealed),
+        ),
         once: adapter.once,
         lane: [adapter.id, originOf({ ...values, ...tokens?.values })].join(' ').trim(),
         timeoutMs: adapter.timeoutMs,
@@ -174,7 +203,12 @@ function confirming(social: Social, wasRenewed: () => boolean, lost: (reason: st
       return await call();
     } catch (error) {
       if (!(error instanceof ProviderError) || error.failure !== 'reauthorize') throw error;
-      const profile = wasRenewed() ? error : await social.profile().then(() => undefined, (cause: unknown) => cause);
+      const profile = wasRenewed()
+        ? error
+        : await social.profile().then(
+            () => undefined,
+            (cause: unknown) => cause,
+          );
       if (profile === undefined) throw new ProviderError('rejected', error.message, { cause: error });
       if (!isRefusal(profile)) throw new ProviderError('unavailable', error.message, { cause: error });
       await lost(error.message);

@@ -12,14 +12,29 @@ export interface Credentials {
   /** When the tokens were given. */
   grantedAt: Date;
 }
-export interface PendingLogin { values: Readonly<Record<string, string>>; app: App; verifier?: string | undefined }
+export interface PendingLogin {
+  values: Readonly<Record<string, string>>;
+  app: App;
+  verifier?: string | undefined;
+}
 
 const Texts = z.record(z.string(), z.string());
 const StoredApp = z.object({ clientId: z.string(), clientSecret: z.string() });
 const StoredTokens = z
   .object({ accessToken: z.string(), refreshToken: z.string().optional(), expiresAt: z.coerce.date().optional(), values: Texts.optional() })
-  .transform(({ accessToken, refreshToken, expiresAt, values }): Tokens => ({ accessToken, ...(refreshToken !== undefined && { refreshToken }), ...(expiresAt && { expiresAt }), ...(values && { values }) }));
-const StoredCredentials = z.object({ account: z.string(), values: Texts, app: StoredApp.optional(), tokens: StoredTokens.optional(), grantedAt: z.coerce.date() });
+  .transform(({ accessToken, refreshToken, expiresAt, values }): Tokens => ({
+    accessToken,
+    ...(refreshToken !== undefined && { refreshToken }),
+    ...(expiresAt && { expiresAt }),
+    ...(values && { values }),
+  }));
+const StoredCredentials = z.object({
+  account: z.string(),
+  values: Texts,
+  app: StoredApp.optional(),
+  tokens: StoredTokens.optional(),
+  grantedAt: z.coerce.date(),
+});
 const StoredLogin = z.object({ values: Texts, app: StoredApp, verifier: z.string().optional() });
 
 export const sealCredentials = (vault: Vault, credentials: Credentials): string => vault.seal(JSON.stringify(credentials));

@@ -13,8 +13,16 @@ const STATE_MS = 3_600_000;
 const APP_MS = 12 * 3_600_000;
 
 /** Who connects, and for which organization. */
-export interface Person { orgId: string; userId: string }
-export interface Begin { refresh?: string | undefined; externalUrl?: string | undefined; returnUrl?: string | undefined; allowPreview?: boolean | undefined }
+export interface Person {
+  orgId: string;
+  userId: string;
+}
+export interface Begin {
+  refresh?: string | undefined;
+  externalUrl?: string | undefined;
+  returnUrl?: string | undefined;
+  allowPreview?: boolean | undefined;
+}
 export interface Complete {
   code?: string | undefined;
   state?: string | undefined;
@@ -22,7 +30,11 @@ export interface Complete {
   refresh?: string | undefined;
   allowPreview?: boolean | undefined;
 }
-export interface Completed { id: string; created: boolean; returnUrl: string | null }
+export interface Completed {
+  id: string;
+  created: boolean;
+  returnUrl: string | null;
+}
 
 interface Deps {
   sql: Database;
@@ -35,7 +47,11 @@ interface Deps {
   /** Whether the service renews the login without a person, refresh token or not. */
   signsIn: (adapter: SocialAdapter) => boolean;
 }
-interface Account { values: Readonly<Record<string, string>>; app?: App | undefined; tokens?: Tokens | undefined }
+interface Account {
+  values: Readonly<Record<string, string>>;
+  app?: App | undefined;
+  tokens?: Tokens | undefined;
+}
 
 const otherAccount = () => new AppError('conflict', 'This is another account: log in with the account of the channel, or connect a new channel');
 /** What a failed login means for the person who tries it: their input (400 with the network's name), or a fault of the line. */
@@ -64,7 +80,10 @@ export function openLogins({ sql, clock, vault, providers, outbound, frontendUrl
     const known = await registeredApp(sql, key, APP_MS);
     if (known) return { clientId: known.clientId, clientSecret: vault.open(known.clientSecret) };
     const app = await providers.registerApp(adapter, values, redirectUri);
-    if (!app) throw new AppError('invalid_request', `${adapter.title} cannot be connected here: the operator has not set its app credentials`, { provider: adapter.id });
+    if (!app)
+      throw new AppError('invalid_request', `${adapter.title} cannot be connected here: the operator has not set its app credentials`, {
+        provider: adapter.id,
+      });
     await saveApp(sql, { ...key, providerVersion: adapter.version }, { clientId: app.clientId, clientSecret: vault.seal(app.clientSecret) });
     return app;
   }
@@ -74,14 +93,27 @@ export function openLogins({ sql, clock, vault, providers, outbound, frontendUrl
     const { login } = adapter;
     if (login.kind !== 'oauth2' || !login.registerApp) return providers.fields(adapter, {});
     const field = Object.keys(adapter.credentials)[0]!;
-    if (externalUrl === undefined || externalUrl === '') throw new AppError('invalid_request', 'externalUrl: the address of the server is needed', { err: true, errors: [{ field: 'externalUrl', message: 'externalUrl: is needed', rule: 'required' }] });
+    if (externalUrl === undefined || externalUrl === '')
+      throw new AppError('invalid_request', 'externalUrl: the address of the server is needed', {
+        err: true,
+        errors: [{ field: 'externalUrl', message: 'externalUrl: is needed', rule: 'required' }],
+      });
     const address = /^[a-z][a-z0-9+.-]*:/i.test(externalUrl) ? externalUrl : `https://${externalUrl}`;
-    if (!URL.canParse(address)) throw new AppError('validation_failed', 'externalUrl: is not the address of a server', { err: true, errors: [{ field: 'externalUrl', message: 'externalUrl: is not the address of a server', rule: 'invalid_format' }] });
+    if (!URL.canParse(address))
+      throw new AppError('validation_failed', 'externalUrl: is not the address of a server', {
+        err: true,
+        errors: [{ field: 'externalUrl', message: 'externalUrl: is not the address of a server', rule: 'invalid_format' }],
+      });
     const { origin } = outbound.judge(address);
     return providers.fields(adapter, { [field]: origin });
   }
 
-  async function save(person: Person, adapter: SocialAdapter, account: Account, refresh: { internalId: string } | undefined): Promise<{ id: string; created: boolean }> {
+  async function save(
+    person: Person,
+    adapter: SocialAdapter,
+    account: Account,
+    refresh: { internalId: string } | undefined,
+  ): Promise<{ id: string; created: boolean }> {
     let profile: Profile;
     try {
       profile = await providers.connect(adapter, { values: account.values, account: '', tokens: account.tokens }).profile();
@@ -91,8 +123,15 @@ export function openLogins({ sql, clock, vault, providers, outbound, frontendUrl
     if (refresh && refresh.internalId !== profile.id) throw otherAccount();
     const credentials = { ...account, account: profile.id, grantedAt: clock.now() };
     return saveLogin(sql, person.orgId, {
-      newId: newId(), providerId: adapter.id, providerVersion: adapter.version, internalId: profile.id, name: profile.name || profile.handle || profile.id, handle: profile.handle,
-      picture: profile.picture ?? null, credentials: sealCredentials(vault, credentials), tokenExpiresAt: loginExpiry(credentials, signsIn(adapter)),
+      newId: newId(),
+      providerId: adapter.id,
+      providerVersion: adapter.version,
+      internalId: profile.id,
+      name: profile.name || profile.handle || profile.id,
+      handle: profile.handle,
+      picture: profile.picture ?? null,
+      credentials: sealCredentials(vault, credentials),
+      tokenExpiresAt: loginExpiry(credentials, signsIn(adapter)),
     });
   }
 
@@ -113,7 +152,10 @@ export function openLogins({ sql, clock, vault, providers, outbound, frontendUrl
     if (!code) throw invalidField('code', 'code: is needed; the network sends it after consent', 'required');
     if (!state) throw invalidField('state', 'state: is needed', 'required');
     const begun = await takeState(sql, person.orgId, person.userId, providerId, sha256(state));
-    if (!begun) throw new AppError('invalid_request', 'This login was used before, took longer than an hour, or was begun elsewhere: start again', { provider: providerId });
+    if (!begun)
+      throw new AppError('invalid_request', 'This login was used before, took longer than an hour, or was begun elsewhere: start again', {
+        provider: providerId,
+      });
     const adapter = providers.resolve('social', providerId, { version: begun.providerVersion, use: 'pinned' });
     const channelId = begun.refreshChannelId ?? refresh;
     if (refresh !== undefined && begun.refreshChannelId !== null && refresh !== begun.refreshChannelId) throw otherAccount();
@@ -133,7 +175,8 @@ export function openLogins({ sql, clock, vault, providers, outbound, frontendUrl
     /** The address of the consent page, with a state that is good for an hour and once (S130). */
     async begin(person: Person, providerId: string, { refresh, externalUrl, returnUrl, allowPreview }: Begin): Promise<{ url: string }> {
       const adapter = providers.resolve('social', providerId, { allowPreview });
-      if (adapter.login.kind !== 'oauth2') throw new AppError('invalid_request', `${adapter.title} is connected by its fields, not by consent`, { provider: adapter.id });
+      if (adapter.login.kind !== 'oauth2')
+        throw new AppError('invalid_request', `${adapter.title} is connected by its fields, not by consent`, { provider: adapter.id });
       if (returnUrl !== undefined) checkReturnUrl(returnUrlAllowlist, returnUrl);
       if (refresh !== undefined && !(await channelToRefresh(person.orgId, providerId, refresh))) throw notFound('Integration not found');
       const values = serverFields(adapter, externalUrl);
@@ -141,10 +184,20 @@ export function openLogins({ sql, clock, vault, providers, outbound, frontendUrl
         const app = await appFor(adapter, values);
         const state = randomBase64url(32);
         const { url, verifier } = providers.authorize(adapter, { app, values, redirectUri: redirectOf(providerId), state });
-        await insertState(sql, {
-          stateHash: sha256(state), orgId: person.orgId, userId: person.userId, providerId, providerVersion: adapter.version,
-          sealed: sealLogin(vault, { values, app, verifier }), refreshChannelId: refresh ?? null, returnUrl: returnUrl ?? null,
-        }, STATE_MS);
+        await insertState(
+          sql,
+          {
+            stateHash: sha256(state),
+            orgId: person.orgId,
+            userId: person.userId,
+            providerId,
+            providerVersion: adapter.version,
+            sealed: sealLogin(vault, { values, app, verifier }),
+            refreshChannelId: refresh ?? null,
+            returnUrl: returnUrl ?? null,
+          },
+          STATE_MS,
+        );
         return { url };
       } catch (error) {
         throw error instanceof ProviderError ? new AppError('invalid_request', error.message, { err: true, provider: adapter.id }, { cause: error }) : error;

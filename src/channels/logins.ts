@@ -22,7 +22,8 @@ export async function insertState(sql: Sql, state: NewState, lifeMs: number): Pr
 
 /** Forgets at most `limit` logins that nobody ended in time; answers how many. */
 export async function dropOldStates(sql: Sql, limit: number): Promise<number> {
-  const { count } = await sql`delete from connect_states where state_hash = any(array(select state_hash from connect_states /* all orgs */ where expires_at < now() order by expires_at limit ${limit}))`;
+  const { count } =
+    await sql`delete from connect_states where state_hash = any(array(select state_hash from connect_states /* all orgs */ where expires_at < now() order by expires_at limit ${limit}))`;
   return count;
 }
 
@@ -35,8 +36,15 @@ export async function takeState(sql: Sql, orgId: string, userId: string, provide
   return row;
 }
 
-export interface AppKey { providerId: string; server: string; redirectUri: string }
-export interface StoredApp { clientId: string; clientSecret: string }
+export interface AppKey {
+  providerId: string;
+  server: string;
+  redirectUri: string;
+}
+export interface StoredApp {
+  clientId: string;
+  clientSecret: string;
+}
 
 /** The app that was registered at a server at most `maxAgeMs` ago; its secret is sealed. */
 export async function registeredApp(sql: Sql, { providerId, server, redirectUri }: AppKey, maxAgeMs: number): Promise<StoredApp | undefined> {

@@ -7,11 +7,17 @@ import type { Database, Sql } from '../db/index.ts';
  * Makes a move with the channel's row locked before its statement looks at anything: one that waited for the lock in its midst would
  * see the posts as they were before it waited, and leave some of them standing.
  */
-async function locked<R>(sql: Database, orgId: string, channel: { id: string } | { providerId: string; internalId: string }, move: (transaction: Sql) => Promise<R>): Promise<R> {
+async function locked<R>(
+  sql: Database,
+  orgId: string,
+  channel: { id: string } | { providerId: string; internalId: string },
+  move: (transaction: Sql) => Promise<R>,
+): Promise<R> {
   const results: R[] = [];
   await sql.begin(async (transaction) => {
     if ('id' in channel) await transaction`select 1 from channels where org_id = ${orgId} and id = ${channel.id} for update`;
-    else await transaction`select 1 from channels where org_id = ${orgId} and provider_id = ${channel.providerId} and internal_id = ${channel.internalId} for update`;
+    else
+      await transaction`select 1 from channels where org_id = ${orgId} and provider_id = ${channel.providerId} and internal_id = ${channel.internalId} for update`;
     results.push(await move(transaction));
   });
   return results[0]!;
@@ -180,7 +186,11 @@ export interface LoggedIn {
  */
 export async function saveLogin(database: Database, orgId: string, login: LoggedIn): Promise<{ id: string; created: boolean }> {
   for (let tries = 0; ; tries++) {
-    const [row] = await locked(database, orgId, login, (sql) => sql<{ id: string; created: boolean }[]>`
+    const [row] = await locked(
+      database,
+      orgId,
+      login,
+      (sql) => sql<{ id: string; created: boolean }[]>`
       with channel as (
         select id, disabled and deleted_at is null as stopped, deleted_at from channels
         where org_id = ${orgId} and provider_id = ${login.providerId} and internal_id = ${login.internalId} for update
@@ -203,7 +213,8 @@ export async function saveLogin(database: Database, orgId: string, login: Logged
       ), told as (
         insert into outbox (org_id, topic, entity_id) select ${orgId}, 'channel.connected', id from settled
       )
-      select id, created from settled`);
+      select id, created from settled`,
+    );
     if (row) return row;
     if (tries > 3) throw new Error('The channel of this account is being connected and deleted at once'); // somebody else inserted it meanwhile: the next look finds it
   }

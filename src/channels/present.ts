@@ -4,8 +4,14 @@ import { daysLeft } from './rules.ts';
 import type { ChannelRow } from './store.ts';
 
 const CustomFieldShape = z.strictObject({
-  key: z.string(), label: z.string(), type: z.enum(['text', 'password', 'select']), required: z.boolean(), defaultValue: z.string().optional(),
-  validation: z.string().optional(), options: z.array(z.strictObject({ value: z.string(), label: z.string() })).optional(), help: z.string().optional(),
+  key: z.string(),
+  label: z.string(),
+  type: z.enum(['text', 'password', 'select']),
+  required: z.boolean(),
+  defaultValue: z.string().optional(),
+  validation: z.string().optional(),
+  options: z.array(z.strictObject({ value: z.string(), label: z.string() })).optional(),
+  help: z.string().optional(),
 });
 const Customer = z.strictObject({ id: z.string(), name: z.string() });
 const Time = z.strictObject({ time: z.int() });
@@ -43,20 +49,41 @@ export type ChannelShape = z.output<typeof ChannelShape>;
 
 /** An entry of the list of networks that can be connected here (S128). */
 export const NetworkShape = z.strictObject({
-  name: z.string(), identifier: z.string(), toolTip: z.string().nullable(), isExternal: z.boolean(), isWeb3: z.boolean(), isChromeExtension: z.boolean(), customFields: z.array(CustomFieldShape),
+  name: z.string(),
+  identifier: z.string(),
+  toolTip: z.string().nullable(),
+  isExternal: z.boolean(),
+  isWeb3: z.boolean(),
+  isChromeExtension: z.boolean(),
+  customFields: z.array(CustomFieldShape),
 });
 export type NetworkShape = z.output<typeof NetworkShape>;
 
 /** A channel as `/public/v1/integrations` lists it. */
 export const PublicChannel = z.strictObject({
-  id: z.string(), name: z.string(), identifier: z.string(), picture: z.string().nullable(), disabled: z.boolean(), profile: z.string(), refreshNeeded: z.boolean(), customer: Customer.optional(),
+  id: z.string(),
+  name: z.string(),
+  identifier: z.string(),
+  picture: z.string().nullable(),
+  disabled: z.boolean(),
+  profile: z.string(),
+  refreshNeeded: z.boolean(),
+  customer: Customer.optional(),
 });
 export type PublicChannel = z.output<typeof PublicChannel>;
 
 /** What a client needs to know to write for a channel (clients.md 3.1). */
 export const ChannelRules = z.strictObject({
-  rules: z.string(), maxLength: z.int(), settings: z.union([z.record(z.string(), z.unknown()), z.string()]),
-  tools: z.array(z.strictObject({ methodName: z.string(), description: z.string(), dataSchema: z.array(z.strictObject({ key: z.string(), description: z.string(), type: z.string() })) })),
+  rules: z.string(),
+  maxLength: z.int(),
+  settings: z.union([z.record(z.string(), z.unknown()), z.string()]),
+  tools: z.array(
+    z.strictObject({
+      methodName: z.string(),
+      description: z.string(),
+      dataSchema: z.array(z.strictObject({ key: z.string(), description: z.string(), type: z.string() })),
+    }),
+  ),
 });
 export type ChannelRules = z.output<typeof ChannelRules>;
 
@@ -107,8 +134,14 @@ export const presentNetwork = (adapter: SocialAdapter): NetworkShape => ({
 });
 
 export const presentPublicChannel = (channel: ChannelShape): PublicChannel => ({
-  id: channel.id, name: channel.name, identifier: channel.identifier, picture: channel.picture, disabled: channel.disabled, profile: channel.profile,
-  refreshNeeded: channel.refreshNeeded, ...(channel.customer && { customer: channel.customer }),
+  id: channel.id,
+  name: channel.name,
+  identifier: channel.identifier,
+  picture: channel.picture,
+  disabled: channel.disabled,
+  profile: channel.profile,
+  refreshNeeded: channel.refreshNeeded,
+  ...(channel.customer && { customer: channel.customer }),
 });
 
 export function presentRules({ title, limits, settings }: SocialAdapter): ChannelRules {

@@ -6,13 +6,20 @@ import { checkReturnUrl, daysLeft, isExpired, isExpiring, loginExpiry, readAddit
 const at = (minutes: number) => new Date(Date.UTC(2026, 0, 1, 0, minutes));
 /** A login given at minute 0 whose token lasts so many minutes. */
 const login = (minutes: number | undefined, refreshToken?: string): Credentials => ({
-  account: '1', values: {}, grantedAt: at(0),
+  account: '1',
+  values: {},
+  grantedAt: at(0),
   tokens: { accessToken: 'a', ...(minutes !== undefined && { expiresAt: at(minutes) }), ...(refreshToken !== undefined && { refreshToken }) },
 });
 
 describe('a token', () => {
   test.each([
-    [60, 54, false], [60, 55, true], [60, 61, true], [8, 5, false], [8, 6, true], [undefined, 1e6, false],
+    [60, 54, false],
+    [60, 55, true],
+    [60, 61, true],
+    [8, 5, false],
+    [8, 6, true],
+    [undefined, 1e6, false],
   ])('that lasts %p minutes is to be renewed at minute %p: %p', (life, now, expected) => expect(isExpiring(login(life), at(now))).toBe(expected));
 
   test('that does not exist does not expire', () => {
@@ -27,11 +34,20 @@ describe('a token', () => {
 
   test('comes back from its sealed form as it was [SC1, SC2]', () => {
     const vault = openVault(encryptionKey('k'));
-    const whole: Credentials = { ...login(60, 'r'), app: { clientId: 'i', clientSecret: 's' }, values: { instance: 'https://a.example' }, tokens: { ...login(60, 'r').tokens!, values: { service: 'https://b.example' } } };
+    const whole: Credentials = {
+      ...login(60, 'r'),
+      app: { clientId: 'i', clientSecret: 's' },
+      values: { instance: 'https://a.example' },
+      tokens: { ...login(60, 'r').tokens!, values: { service: 'https://b.example' } },
+    };
     const sealed = sealCredentials(vault, whole);
     expect(sealed.startsWith('v2:')).toBe(true);
     expect(openCredentials(vault, sealed)).toEqual(whole);
-    expect(openCredentials(vault, sealCredentials(vault, { account: '1', values: {}, grantedAt: at(0) }))).toEqual({ account: '1', values: {}, grantedAt: at(0) });
+    expect(openCredentials(vault, sealCredentials(vault, { account: '1', values: {}, grantedAt: at(0) }))).toEqual({
+      account: '1',
+      values: {},
+      grantedAt: at(0),
+    });
   });
 });
 
@@ -39,14 +55,26 @@ test('typed fields come as an object or as base64 of one [S132]', () => {
   const code = Buffer.from('{"name":"é"}').toString('base64');
   expect(typedFields({ code })).toEqual({ name: 'é' });
   expect(typedFields({ code, fields: { name: 'b' } })).toEqual({ name: 'b' });
-  for (const bad of ['', 'x', Buffer.from('[]').toString('base64'), Buffer.from('null').toString('base64')]) expect(() => typedFields({ code: bad })).toThrow('base64');
+  for (const bad of ['', 'x', Buffer.from('[]').toString('base64'), Buffer.from('null').toString('base64')])
+    expect(() => typedFields({ code: bad })).toThrow('base64');
   expect(() => typedFields({})).toThrow('fields');
 });
 
 test('a return address must have an origin of the list [S134]', () => {
   const list = ['https://a.example', 'https://b.example:8443/path'];
-  for (const good of ['https://a.example', 'https://a.example/x?y#z', 'HTTPS://A.EXAMPLE/', 'https://b.example:8443/']) expect(() => checkReturnUrl(list, good)).not.toThrow();
-  for (const bad of ['http://a.example', 'https://a.example:444', 'https://a.example.evil.test', 'https://evil.test/https://a.example', 'https://b.example', '', 'null', 'blob:https://a.example/x']) expect(() => checkReturnUrl(list, bad)).toThrow('returnUrl');
+  for (const good of ['https://a.example', 'https://a.example/x?y#z', 'HTTPS://A.EXAMPLE/', 'https://b.example:8443/'])
+    expect(() => checkReturnUrl(list, good)).not.toThrow();
+  for (const bad of [
+    'http://a.example',
+    'https://a.example:444',
+    'https://a.example.evil.test',
+    'https://evil.test/https://a.example',
+    'https://b.example',
+    '',
+    'null',
+    'blob:https://a.example/x',
+  ])
+    expect(() => checkReturnUrl(list, bad)).toThrow('returnUrl');
   expect(() => checkReturnUrl([], 'https://a.example')).toThrow('returnUrl');
 });
 

@@ -14,7 +14,8 @@ export function isExpiring({ tokens, grantedAt }: Credentials, now: Date): boole
 export const isExpired = ({ tokens }: Credentials, now: Date): boolean => tokens?.expiresAt !== undefined && tokens.expiresAt <= now;
 
 /** When a person has to log in again; null where the service renews the token itself, or it does not expire. */
-export const loginExpiry = ({ tokens }: Credentials, signsIn: boolean): Date | null => (tokens?.refreshToken !== undefined || signsIn ? null : (tokens?.expiresAt ?? null));
+export const loginExpiry = ({ tokens }: Credentials, signsIn: boolean): Date | null =>
+  tokens?.refreshToken !== undefined || signsIn ? null : (tokens?.expiresAt ?? null);
 export const daysLeft = (expiry: Date | null, now: Date): number | null => expiry && Math.max(0, Math.floor((expiry.getTime() - now.getTime()) / DAY_MS));
 
 const Open = z.record(z.string(), z.unknown());
@@ -25,14 +26,20 @@ export function typedFields({ code, fields }: { code?: string | undefined; field
   try {
     return Open.parse(JSON.parse(Buffer.from(code, 'base64').toString('utf8')));
   } catch (cause) {
-    throw new AppError('validation_failed', 'code: base64 of a JSON object with the fields', { errors: [{ field: 'code', message: 'code: base64 of a JSON object with the fields', rule: 'invalid_format' }] }, { cause });
+    throw new AppError(
+      'validation_failed',
+      'code: base64 of a JSON object with the fields',
+      { errors: [{ field: 'code', message: 'code: base64 of a JSON object with the fields', rule: 'invalid_format' }] },
+      { cause },
+    );
   }
 }
 
 /** Refuses a return address whose origin the operator does not list (S134). */
 export function checkReturnUrl(allowlist: readonly string[], url: string): void {
   const origins = allowlist.flatMap((entry) => (URL.canParse(entry) ? [new URL(entry).origin] : []));
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol) || !origins.includes(new URL(url).origin)) throw invalidField('returnUrl', 'returnUrl: this address is not in INTEGRATION_RETURN_URL_ALLOWLIST', 'origin');
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol) || !origins.includes(new URL(url).origin))
+    throw invalidField('returnUrl', 'returnUrl: this address is not in INTEGRATION_RETURN_URL_ALLOWLIST', 'origin');
 }
 
 const Named = z.array(z.object({ name: z.string().optional(), title: z.string().optional(), value: z.unknown() }));
@@ -48,5 +55,5 @@ export function readAdditional(text: string): Record<string, unknown> {
   if (open.success) return open.data;
   const named = Named.safeParse(json);
   if (!named.success) throw invalidField('additionalSettings', 'additionalSettings: must be an object, or a list of {name, value}', 'invalid_type');
-  return Object.fromEntries(named.data.flatMap(({ name, title, value }) => (name ?? title) === undefined ? [] : [[(name ?? title)!, value]]));
+  return Object.fromEntries(named.data.flatMap(({ name, title, value }) => ((name ?? title) === undefined ? [] : [[(name ?? title)!, value]])));
 }

@@ -86,7 +86,8 @@ export function openChannels(options: ChannelsOptions): Channels {
   const pinned = (row: Pick<ChannelRow, 'providerId' | 'providerVersion'>): SocialAdapter | undefined =>
     providers.list('social').find(({ id, version }) => id === row.providerId && version === row.providerVersion);
   const present = (row: ChannelRow) => presentChannel(row, pinned(row), clock.now());
-  const usable = (adapter: SocialAdapter) => adapter.login.kind === 'credentials' || adapter.login.registerApp !== undefined || providers.ownApp(adapter, {}) !== undefined;
+  const usable = (adapter: SocialAdapter) =>
+    adapter.login.kind === 'credentials' || adapter.login.registerApp !== undefined || providers.ownApp(adapter, {}) !== undefined;
 
   /** The version of each network that a new channel would get, previews included (S243). */
   function newest(): SocialAdapter[] {
@@ -111,13 +112,17 @@ export function openChannels(options: ChannelsOptions): Channels {
     if (!isId(id) || !(await store.updateDetails(sql, orgId, id, details))) throw missing();
   }
   async function group(orgId: string, id: string, customerId: string | null): Promise<void> {
-    const result = isId(id) && (customerId === null || isId(customerId)) ? await store.setCustomer(sql, orgId, id, customerId) : isId(id) ? 'unknown_group' : 'missing';
+    const result =
+      isId(id) && (customerId === null || isId(customerId)) ? await store.setCustomer(sql, orgId, id, customerId) : isId(id) ? 'unknown_group' : 'missing';
     if (result === 'missing') throw missing();
     if (result === 'unknown_group') throw invalidField('group', 'group: there is no such group', 'unknown_id');
   }
 
   return {
-    networks: () => newest().map(presentNetwork).toSorted((a, b) => a.name.localeCompare(b.name, 'en')),
+    networks: () =>
+      newest()
+        .map(presentNetwork)
+        .toSorted((a, b) => a.name.localeCompare(b.name, 'en')),
     list: async (orgId, customerId) => (customerId !== undefined && !isId(customerId) ? [] : (await store.channelsOfOrg(sql, orgId, customerId)).map(present)),
     get: async (orgId, id) => present(await rowOf(orgId, id)),
     find: (orgId, ids) => store.channelsById(sql, orgId, ids.filter(isId)),

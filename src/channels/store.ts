@@ -37,7 +37,13 @@ export const channelsById = (sql: Sql, orgId: string, ids: readonly string[]): P
     select ${columns(sql)} from channels c left join customers g on g.id = c.customer_id
     where c.org_id = ${orgId} and c.id = any(${[...ids]}::uuid[]) and c.deleted_at is null`;
 
-export interface SealedRow { providerId: string; providerVersion: string; credentials: string; settings: Record<string, unknown>; refreshNeeded: boolean }
+export interface SealedRow {
+  providerId: string;
+  providerVersion: string;
+  credentials: string;
+  settings: Record<string, unknown>;
+  refreshNeeded: boolean;
+}
 
 /** The sealed credentials of a channel, for the one place that opens them. */
 export async function sealedOf(sql: Sql, orgId: string, id: string): Promise<SealedRow | undefined> {
@@ -57,7 +63,13 @@ export async function claimRenewal(sql: Sql, orgId: string, id: string, seen: st
 }
 
 /** Writes renewed credentials in place of those that were claimed; false: a person logged in meanwhile, whose login counts. */
-export async function saveRenewal(sql: Sql, orgId: string, id: string, seen: string, fresh: { credentials: string; tokenExpiresAt: Date | null }): Promise<boolean> {
+export async function saveRenewal(
+  sql: Sql,
+  orgId: string,
+  id: string,
+  seen: string,
+  fresh: { credentials: string; tokenExpiresAt: Date | null },
+): Promise<boolean> {
   const rows = await sql`
     update channels set credentials = ${fresh.credentials}, token_expires_at = ${fresh.tokenExpiresAt}, refresh_claim = null, refresh_until = null, updated_at = now()
     where org_id = ${orgId} and id = ${id} and credentials = ${seen} and deleted_at is null returning 1`;
@@ -74,7 +86,11 @@ export async function accountOf(sql: Sql, orgId: string, id: string): Promise<{ 
   return row;
 }
 
-export interface Details { postingTimes?: number[]; additional?: { text: string; settings: Record<string, unknown> }; shown?: { name: string; picture: string | null } }
+export interface Details {
+  postingTimes?: number[];
+  additional?: { text: string; settings: Record<string, unknown> };
+  shown?: { name: string; picture: string | null };
+}
 
 /** Changes what people set; false: there is no such channel. */
 export async function updateDetails(sql: Sql, orgId: string, id: string, { postingTimes, additional, shown }: Details): Promise<boolean> {
@@ -91,9 +107,13 @@ export async function updateDetails(sql: Sql, orgId: string, id: string, { posti
   return rows.length > 0;
 }
 
-export interface CustomerRow { id: string; name: string }
+export interface CustomerRow {
+  id: string;
+  name: string;
+}
 
-export const customersOfOrg = (sql: Sql, orgId: string): Promise<CustomerRow[]> => sql<CustomerRow[]>`select id, name from customers where org_id = ${orgId} order by lower(name)`;
+export const customersOfOrg = (sql: Sql, orgId: string): Promise<CustomerRow[]> =>
+  sql<CustomerRow[]>`select id, name from customers where org_id = ${orgId} order by lower(name)`;
 
 /** The customer of that name, made on first use. */
 export async function ensureCustomer(sql: Sql, orgId: string, id: string, name: string): Promise<string> {
@@ -106,6 +126,7 @@ export async function ensureCustomer(sql: Sql, orgId: string, id: string, name: 
 /** Puts a channel into a group, or with null out of its group. `unknown_group`: the org has none of that id. */
 export async function setCustomer(sql: Sql, orgId: string, id: string, customerId: string | null): Promise<'set' | 'missing' | 'unknown_group'> {
   if (customerId !== null && (await sql`select 1 from customers where org_id = ${orgId} and id = ${customerId}`).length === 0) return 'unknown_group';
-  const rows = await sql`update channels set customer_id = ${customerId}, updated_at = now() where org_id = ${orgId} and id = ${id} and deleted_at is null returning 1`;
+  const rows =
+    await sql`update channels set customer_id = ${customerId}, updated_at = now() where org_id = ${orgId} and id = ${id} and deleted_at is null returning 1`;
   return rows.length > 0 ? 'set' : 'missing';
 }

@@ -22,7 +22,13 @@ const Channels = z.array(z.object({ id: z.string(), name: z.string(), identifier
 const Channel = z.object({ id: z.string(), name: z.string() });
 const Webhook = z.object({ id: z.string(), secret: z.string() });
 const Created = z.array(z.object({ postId: z.string() })).min(1);
-const Post = z.object({ state: z.string(), detail: z.string().nullish(), publishDate: z.string(), releaseURL: z.string().nullish(), error: z.string().nullish() });
+const Post = z.object({
+  state: z.string(),
+  detail: z.string().nullish(),
+  publishDate: z.string(),
+  releaseURL: z.string().nullish(),
+  error: z.string().nullish(),
+});
 
 /** Where the demo works and what it says. */
 interface DemoOptions {
@@ -55,8 +61,15 @@ export async function demo(args: readonly string[], say: (line: string) => void)
 async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecret, clock, say }: DemoOptions): Promise<void> {
   const root = base.replace(/\/+$/, '');
   const started = clock.monotonic();
-  const step = (what: string, detail = '') => say(`  ${((clock.monotonic() - started) / 1_000).toFixed(1).padStart(5)} s  ${what.padEnd(22)} ${detail}`.trimEnd());
-  const ask = async <S extends z.ZodType>(what: string, schema: S, method: string, path: string, options: { headers?: Record<string, string>; body?: unknown } = {}): Promise<z.output<S>> => {
+  const step = (what: string, detail = '') =>
+    say(`  ${((clock.monotonic() - started) / 1_000).toFixed(1).padStart(5)} s  ${what.padEnd(22)} ${detail}`.trimEnd());
+  const ask = async <S extends z.ZodType>(
+    what: string,
+    schema: S,
+    method: string,
+    path: string,
+    options: { headers?: Record<string, string>; body?: unknown } = {},
+  ): Promise<z.output<S>> => {
     const answer = await call(method, root + path, options);
     const read = answer.status < 300 ? schema.safeParse(answer.body) : undefined;
     if (read?.success) return read.data;
@@ -66,7 +79,9 @@ async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecr
   say(`\nRookery demo against ${root}\n`);
   const live = await call('GET', `${root}/health/live`, { timeoutMs: 5_000 }).catch((cause: Error) => cause);
   if (live instanceof Error || live.status !== 200)
-    throw new StartError(`Nothing that can serve answers at ${root} (${live instanceof Error ? live.message || (live as NodeJS.ErrnoException).code : `status ${live.status}`}). Start the service first: npm start. Or name its address: npm run demo -- http://127.0.0.1:3000`);
+    throw new StartError(
+      `Nothing that can serve answers at ${root} (${live instanceof Error ? live.message || (live as NodeJS.ErrnoException).code : `status ${live.status}`}). Start the service first: npm start. Or name its address: npm run demo -- http://127.0.0.1:3000`,
+    );
 
   const { email, token, made } = await signIn(root, join(dataFolder, 'demo.json'));
   step(made ? 'signed up' : 'logged in', `${email} (password in ${join(dataFolder, 'demo.json')})`);
@@ -77,8 +92,15 @@ async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecr
   step('made an API key', `${key.prefix}…, shown once, used from here on`);
 
   try {
-    const known = (await ask('The channels', Channels, 'GET', '/public/v1/integrations', { headers: api })).find((one) => one.identifier === 'sandbox' && one.name === CHANNEL && !one.disabled && !one.refreshNeeded);
-    const channel = known ?? (await ask('The sandbox channel', Channel, 'POST', '/integrations/social-connect/sandbox', { headers: session, body: { fields: { name: CHANNEL }, allowPreview: true } }));
+    const known = (await ask('The channels', Channels, 'GET', '/public/v1/integrations', { headers: api })).find(
+      (one) => one.identifier === 'sandbox' && one.name === CHANNEL && !one.disabled && !one.refreshNeeded,
+    );
+    const channel =
+      known ??
+      (await ask('The sandbox channel', Channel, 'POST', '/integrations/social-connect/sandbox', {
+        headers: session,
+        body: { fields: { name: CHANNEL }, allowPreview: true },
+      }));
     step(known ? 'found the channel' : 'connected a channel', `"${channel.name}" on the network sandbox, which publishes nowhere`);
 
     await using receiver = await openReceiver();
@@ -86,7 +108,13 @@ async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecr
     step('made a webhook', `to an own receiver at ${receiver.url}`);
     try {
       const due = clock.in(DUE_IN_MS);
-      const body = { type: 'schedule', date: due.toISOString(), shortLink: false, tags: [], posts: [{ integration: { id: channel.id }, value: [{ content: `<p>Hello from the demo at ${due.toISOString()}</p>`, image: [] }], settings: {} }] };
+      const body = {
+        type: 'schedule',
+        date: due.toISOString(),
+        shortLink: false,
+        tags: [],
+        posts: [{ integration: { id: channel.id }, value: [{ content: `<p>Hello from the demo at ${due.toISOString()}</p>`, image: [] }], settings: {} }],
+      };
       const [created] = await ask('The post', Created, 'POST', '/public/v1/posts', { headers: api, body });
       const { postId } = created!;
       step('scheduled a post', `${postId}, due at ${due.toISOString()}`);
@@ -116,7 +144,14 @@ const reason = ({ body, text }: Answer): string => {
 
 /** The account of an earlier run on this service when it still works, else a new one, with a password that is kept here and nowhere else. */
 async function signIn(root: string, file: string): Promise<{ email: string; token: string; made: boolean }> {
-  const accounts = z.record(z.string(), Account).catch({}).parse(await readFile(file, 'utf8').then((text): unknown => JSON.parse(text)).catch(() => ({})));
+  const accounts = z
+    .record(z.string(), Account)
+    .catch({})
+    .parse(
+      await readFile(file, 'utf8')
+        .then((text): unknown => JSON.parse(text))
+        .catch(() => ({})),
+    );
   const known = accounts[root];
   if (known) {
     const answer = await call('POST', `${root}/auth/login`, { body: { provider: 'LOCAL', ...known, returnToken: true } });
@@ -138,18 +173,29 @@ async function addWebhook(root: string, headers: Record<string, string>, url: st
   const webhook = Webhook.safeParse(answer.body);
   if (answer.status < 300 && webhook.success) return webhook.data;
   const { code } = Problem.catch({}).parse(answer.body);
-  if (code === 'blocked_url') throw new StartError(`The service may not call ${url}: start it with SSRF_ALLOWED_PRIVATE_CIDRS=127.0.0.1/32 for this demo (outside production that is so when it listens on loopback).`);
+  if (code === 'blocked_url')
+    throw new StartError(
+      `The service may not call ${url}: start it with SSRF_ALLOWED_PRIVATE_CIDRS=127.0.0.1/32 for this demo (outside production that is so when it listens on loopback).`,
+    );
   throw new StartError(`The webhook: POST /webhooks answered ${answer.status}: ${reason(answer)}`);
 }
 
-async function published(read: () => Promise<z.output<typeof Post>>, due: Date, clock: Clock, step: (what: string, detail?: string) => void): Promise<z.output<typeof Post>> {
+async function published(
+  read: () => Promise<z.output<typeof Post>>,
+  due: Date,
+  clock: Clock,
+  step: (what: string, detail?: string) => void,
+): Promise<z.output<typeof Post>> {
   let told = '';
   for (;;) {
     const post = await read();
     if (post.state === 'PUBLISHED') return post;
     if (post.state === 'ERROR') throw new StartError(`The post was not published: ${post.error ?? post.detail ?? 'no reason given'}`);
     const left = due.getTime() - clock.now().getTime();
-    if (left < -PUBLISHED_WITHIN_MS) throw new StartError(`The post was not published within ${PUBLISHED_WITHIN_MS / 1_000} s of its date; its state is ${post.state}, ${post.detail ?? 'no detail'}.`);
+    if (left < -PUBLISHED_WITHIN_MS)
+      throw new StartError(
+        `The post was not published within ${PUBLISHED_WITHIN_MS / 1_000} s of its date; its state is ${post.state}, ${post.detail ?? 'no detail'}.`,
+      );
     const now = left > 0 ? `due in ${Math.ceil(left / 1_000)} s` : (post.detail ?? 'due');
     if (now !== told) step('waiting', now);
     told = now;
@@ -161,11 +207,14 @@ async function published(read: () => Promise<z.output<typeof Post>>, due: Date, 
 function judge(delivery: Delivery, postId: string, secret: string, serviceSecret: string | undefined, step: (what: string, detail?: string) => void): void {
   const { data } = z.object({ data: z.object({ postId: z.string() }) }).parse(JSON.parse(delivery.body.toString('utf8')));
   if (data.postId !== postId) throw new StartError(`The webhook was about the post ${data.postId} and not about ${postId}`);
-  if (!isSignedWith(delivery, secret)) throw new StartError('The header webhook-signature does not fit the bytes that were received and the secret of the webhook');
+  if (!isSignedWith(delivery, secret))
+    throw new StartError('The header webhook-signature does not fit the bytes that were received and the secret of the webhook');
   step('signature verified', 'webhook-signature, with the secret of this webhook');
   const changed = { ...delivery, body: Buffer.concat([delivery.body, Buffer.from(' ')]) };
   if (isSignedWith(changed, secret)) throw new StartError('A changed body has the same signature');
-  if (!/^sha256=[0-9a-f]{64}$/.test(String(delivery.headers['x-service-signature']))) throw new StartError('The delivery has no header X-Service-Signature of the form sha256=<hex>');
-  if (serviceSecret !== undefined && isServiceSigned(delivery, serviceSecret)) step('signature verified', 'X-Service-Signature, with the secret of the deployment');
+  if (!/^sha256=[0-9a-f]{64}$/.test(String(delivery.headers['x-service-signature'])))
+    throw new StartError('The delivery has no header X-Service-Signature of the form sha256=<hex>');
+  if (serviceSecret !== undefined && isServiceSigned(delivery, serviceSecret))
+    step('signature verified', 'X-Service-Signature, with the secret of the deployment');
   else step('not checked', 'X-Service-Signature: the secret of this deployment is not known here');
 }

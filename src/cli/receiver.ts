@@ -2,8 +2,14 @@ import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { equalSecrets, hmacHex } from '../kernel/index.ts';
 
-export interface Delivery { headers: IncomingHttpHeaders; body: Buffer }
-export interface Receiver extends AsyncDisposable { url: string; next(event: string, timeoutMs: number): Promise<Delivery | undefined> }
+export interface Delivery {
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+export interface Receiver extends AsyncDisposable {
+  url: string;
+  next(event: string, timeoutMs: number): Promise<Delivery | undefined>;
+}
 
 /** A receiver of webhooks on 127.0.0.1, such as anybody would write one: takes the raw bytes, answers 200. */
 export async function openReceiver(): Promise<Receiver> {
@@ -31,7 +37,10 @@ export async function openReceiver(): Promise<Receiver> {
           clearTimeout(timer);
           done(delivery);
         };
-        const look = () => { const delivery = found(event); if (delivery) end(delivery); };
+        const look = () => {
+          const delivery = found(event);
+          if (delivery) end(delivery);
+        };
         const timer = setTimeout(() => end(undefined), timeoutMs);
         waiting.add(look);
         look();
@@ -50,8 +59,11 @@ export function isSignedWith(delivery: Delivery, secret: string): boolean {
   const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice('whsec_'.length), 'base64') : Buffer.from(secret);
   const signed = `${header(delivery, 'webhook-id')}.${header(delivery, 'webhook-timestamp')}.`;
   const expected = `v1,${createHmac('sha256', key).update(signed).update(delivery.body).digest('base64')}`;
-  return header(delivery, 'webhook-signature').split(' ').some((one) => equalSecrets(one, expected));
+  return header(delivery, 'webhook-signature')
+    .split(' ')
+    .some((one) => equalSecrets(one, expected));
 }
 
 /** `X-Service-Signature`: HMAC-SHA256 over the body, with the secret of the deployment. */
-export const isServiceSigned = (delivery: Delivery, secret: string): boolean => equalSecrets(header(delivery, 'x-service-signature'), `sha256=${hmacHex(secret, delivery.body)}`);
+export const isServiceSigned = (delivery: Delivery, secret: string): boolean =>
+  equalSecrets(header(delivery, 'x-service-signature'), `sha256=${hmacHex(secret, delivery.body)}`);

@@ -11,7 +11,9 @@ export class StartError extends Error {
 }
 
 /** The sign in a data folder that one process runs there, with its address for the demo and for whoever starts a second one. */
-export interface Running extends AsyncDisposable { tell(address: string): Promise<void> }
+export interface Running extends AsyncDisposable {
+  tell(address: string): Promise<void>;
+}
 
 /** Takes the data folder for this process; a second start is told who has it. What a killed one left is taken over. */
 export async function takeFolder(dataFolder: string): Promise<Running> {
@@ -32,7 +34,10 @@ export async function takeFolder(dataFolder: string): Promise<Running> {
       );
     }
     if (['EACCES', 'EPERM', 'EROFS'].includes(String((error as NodeJS.ErrnoException).code)))
-      throw new StartError(`The data folder ${dataFolder} cannot be written by this user. Start as the user who owns it, or let DATA_FOLDER name another folder.`, { cause: error });
+      throw new StartError(
+        `The data folder ${dataFolder} cannot be written by this user. Start as the user who owns it, or let DATA_FOLDER name another folder.`,
+        { cause: error },
+      );
     throw error;
   }
 }

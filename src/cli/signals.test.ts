@@ -5,7 +5,14 @@ import { endOnSignal } from './signals.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const before = SIGNALS.map((signal) => process.listeners(signal));
-afterEach(() => SIGNALS.forEach((signal, n) => process.listeners(signal).filter((one) => !before[n]!.includes(one)).forEach((one) => process.off(signal, one as never))));
+afterEach(() =>
+  SIGNALS.forEach((signal, n) =>
+    process
+      .listeners(signal)
+      .filter((one) => !before[n]!.includes(one))
+      .forEach((one) => process.off(signal, one as never)),
+  ),
+);
 
 function ending(stop: () => Promise<void>, clock: Clock = systemClock) {
   const exits: number[] = [];
@@ -46,7 +53,9 @@ describe('a signal', () => {
     const slow = ending(() => new Promise(() => {}), { ...systemClock, sleep: async () => {} });
     await slow.end('test');
     expect(slow.exits).toEqual([1]);
-    const failing = ending(async () => { throw new Error('of the test'); });
+    const failing = ending(async () => {
+      throw new Error('of the test');
+    });
     await failing.end('test');
     expect(failing.exits).toEqual([1]);
     expect(failing.said.join()).toContain('of the test');

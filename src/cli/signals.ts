@@ -13,14 +13,23 @@ interface Options {
  * Ends the process once, on the first SIGTERM, SIGINT or SIGHUP: stops what runs, then exits with 0; with 1 when stopping failed or took too long.
  * Later signals change nothing (BO5, BO6). Answers a function that does the same without a signal, for example after a fatal error.
  */
-export function endOnSignal(stop: () => Promise<void>, { clock, say, exit = process.exit, deadlineMs = DEADLINE_MS }: Options): (why: string, code?: number) => Promise<void> {
+export function endOnSignal(
+  stop: () => Promise<void>,
+  { clock, say, exit = process.exit, deadlineMs = DEADLINE_MS }: Options,
+): (why: string, code?: number) => Promise<void> {
   let ending: Promise<void> | undefined;
 
   async function end(why: string, code: number): Promise<void> {
     say(`${why}: ending …`);
     const waiting = new AbortController();
     try {
-      const inTime = await Promise.race([stop().then(() => true), clock.sleep(deadlineMs, waiting.signal).then(() => false, () => false)]);
+      const inTime = await Promise.race([
+        stop().then(() => true),
+        clock.sleep(deadlineMs, waiting.signal).then(
+          () => false,
+          () => false,
+        ),
+      ]);
       if (!inTime) say(`Not everything ended within ${deadlineMs / 1000} s; what is left is found again at the next start.`);
       exit(inTime ? code : 1);
     } catch (error) {

@@ -62,7 +62,10 @@ async function embeddedDatabase({ production, database: { dataFolder } }: Config
       },
     });
   } catch (error) {
-    if (error instanceof HeldError) throw new StartError(`The database in ${dataFolder} is used by process ${error.holder.pid}. End that one, or let DATA_FOLDER name another folder.`, { cause: error });
+    if (error instanceof HeldError)
+      throw new StartError(`The database in ${dataFolder} is used by process ${error.holder.pid}. End that one, or let DATA_FOLDER name another folder.`, {
+        cause: error,
+      });
     throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
@@ -80,7 +83,8 @@ async function migrateTo({ database: { url, allowDestructive } }: Config): Promi
   } catch (cause) {
     const code = String((cause as NodeJS.ErrnoException).code);
     const message = cause instanceof Error ? cause.message : String(cause);
-    if (/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|CONNECT_|CONNECTION_|28|3D000|57P03)/.test(code)) throw new StartError(`The database ${shown(url!)} cannot be used: ${message || code}. Check DATABASE_URL, and that it runs.`, { cause });
+    if (/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|CONNECT_|CONNECTION_|28|3D000|57P03)/.test(code))
+      throw new StartError(`The database ${shown(url!)} cannot be used: ${message || code}. Check DATABASE_URL, and that it runs.`, { cause });
     throw new StartError(`The database ${shown(url!)} could not be migrated: ${message}`, { cause });
   } finally {
     await sql.end({ timeout: 2 });
@@ -93,13 +97,18 @@ function claimPort(host: string | undefined, port: number): Promise<number> {
     const probe = createServer();
     probe.on('error', (error: NodeJS.ErrnoException) => {
       const where = `${host ?? 'every address'}, port ${port}`;
-      fail(new StartError(
-        error.code === 'EADDRINUSE' ? `Port ${port} is taken on ${host ?? 'this machine'}. Set PORT to another one, for example: PORT=${port === 65_535 ? 3000 : port + 1} npm start`
-        : error.code === 'EACCES' ? `This user may not listen on port ${port}. Set PORT to one above 1023.`
-        : error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND' ? `This machine has no address ${host}. Set BACKEND_LISTEN_HOST to one that it has, for example 127.0.0.1.`
-        : `Cannot listen on ${where}: ${error.message}. Check BACKEND_LISTEN_HOST and PORT.`,
-        { cause: error },
-      ));
+      fail(
+        new StartError(
+          error.code === 'EADDRINUSE'
+            ? `Port ${port} is taken on ${host ?? 'this machine'}. Set PORT to another one, for example: PORT=${port === 65_535 ? 3000 : port + 1} npm start`
+            : error.code === 'EACCES'
+              ? `This user may not listen on port ${port}. Set PORT to one above 1023.`
+              : error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND'
+                ? `This machine has no address ${host}. Set BACKEND_LISTEN_HOST to one that it has, for example 127.0.0.1.`
+                : `Cannot listen on ${where}: ${error.message}. Check BACKEND_LISTEN_HOST and PORT.`,
+          { cause: error },
+        ),
+      );
     });
     probe.listen({ port, host, exclusive: true }, () => {
       const address = probe.address();
@@ -130,7 +139,8 @@ function banner(config: Config, embedded: Pick<EmbeddedPostgres, 'folder' | 'por
     ['uploads', config.uploads.folder],
   ];
   if (social.sandboxEnabled) rows.push(['sandbox', 'on: a network that publishes nowhere (SANDBOX_ENABLED=false turns it off)']);
-  if (outbound.allowedPrivateCidrs.length > 0) rows.push(['outbound', `may reach ${outbound.allowedPrivateCidrs.join(', ')} with plain http (SSRF_ALLOWED_PRIVATE_CIDRS)`]);
+  if (outbound.allowedPrivateCidrs.length > 0)
+    rows.push(['outbound', `may reach ${outbound.allowedPrivateCidrs.join(', ')} with plain http (SSRF_ALLOWED_PRIVATE_CIDRS)`]);
   if (config.notSecured) rows.push(['warning', 'NOT_SECURED is set: no CSRF check, no security headers, cookies over plain http']);
   const next = production ? [] : ['', 'Next: npm run demo, in a second terminal, shows the whole way of a post. Ctrl-C ends the service.'];
   return [`Rookery ${config.version} is ready.`, ...rows.map(([name, value]) => `  ${name.padEnd(9)} ${value}`), ...next].join('\n');

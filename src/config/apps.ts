@@ -13,7 +13,12 @@ export interface AppCredentials {
   consumer?: { key: string; secret: string };
 }
 
-interface Pair { provider: readonly string[]; id: SettingName; secret: SettingName; publicApp?: true }
+interface Pair {
+  provider: readonly string[];
+  id: SettingName;
+  secret: SettingName;
+  publicApp?: true;
+}
 const PAIRS: readonly Pair[] = [
   { provider: ['x'], id: 'X_CLIENT_ID', secret: 'X_CLIENT_SECRET' },
   { provider: ['linkedin', 'linkedin-page'], id: 'LINKEDIN_CLIENT_ID', secret: 'LINKEDIN_CLIENT_SECRET' },
@@ -43,7 +48,12 @@ export function readApps(env: Env): { apps: Record<string, AppCredentials>; issu
   const issues: ConfigIssue[] = [];
   const valueOf = (name: SettingName) => env[name] as string | undefined;
   const half = (set: SettingName, missing: SettingName) =>
-    issues.push({ setting: missing, level: 'warning', message: `is missing although ${set} is set: that network has no one-click connect`, remedy: 'Set both, or none.' });
+    issues.push({
+      setting: missing,
+      level: 'warning',
+      message: `is missing although ${set} is set: that network has no one-click connect`,
+      remedy: 'Set both, or none.',
+    });
   const pair = (id: SettingName, secret: SettingName, publicApp?: true): { clientId: string; clientSecret: string } | undefined => {
     const [clientId, clientSecret] = [valueOf(id), valueOf(secret)];
     if (clientId && (clientSecret || publicApp)) return { clientId, clientSecret: clientSecret ?? '' };

@@ -6,52 +6,118 @@ const EMAIL_PROVIDERS = ['resend', 'sendgrid', 'mailgun', 'postmark', 'ses', 'sm
 const isLocal = (address: string) => /^https?:\/\/(localhost|127\.|\[::1\])/.test(address);
 
 /** What several settings say together: everything that a deployment must have, and what contradicts itself. */
-export function checkTogether(env: Env, source: Environment, { production, strict, engine }: { production: boolean; strict: boolean; engine: 'embedded' | 'dapr' }): ConfigIssue[] {
+export function checkTogether(
+  env: Env,
+  source: Environment,
+  { production, strict, engine }: { production: boolean; strict: boolean; engine: 'embedded' | 'dapr' },
+): ConfigIssue[] {
   const issues: ConfigIssue[] = [];
-  const fatal = (setting: string, message: string, remedy: string, always?: true) => issues.push({ setting, level: 'fatal', message, remedy, ...(always && { always }) });
+  const fatal = (setting: string, message: string, remedy: string, always?: true) =>
+    issues.push({ setting, level: 'fatal', message, remedy, ...(always && { always }) });
   const warn = (setting: string, message: string, remedy: string) => issues.push({ setting, level: 'warning', message, remedy });
   const isSet = (name: SettingName) => given(source, name) !== undefined;
 
   if (production || strict) {
-    const must = (name: SettingName, remedy: string, always?: true) => { if (!isSet(name)) fatal(name, 'is missing', remedy, always); };
+    const must = (name: SettingName, remedy: string, always?: true) => {
+      if (!isSet(name)) fatal(name, 'is missing', remedy, always);
+    };
     const cannot = production || undefined; // elsewhere the embedded ones stand in
     must('DATABASE_URL', 'Set it to the address of your Postgres: postgres://user:password@host:5432/database.', cannot);
     must('REDIS_URL', 'Set it to the address of your Redis: redis://host:6379.', cannot);
     must('JWT_SECRET', `Set it to at least ${JWT_SECRET_MIN} random characters, for example by: openssl rand -hex 32`);
     must('NEXT_PUBLIC_BACKEND_URL', 'Set it to the public address of this service, for example https://app.example.com/api.');
     must('BACKEND_INTERNAL_URL', 'Set it to the address of this service inside the deployment, for example http://127.0.0.1:3000.');
-    if (!isSet('FRONTEND_URL') && !isSet('MAIN_URL')) fatal('FRONTEND_URL', 'is missing, and so is MAIN_URL', 'Set one of them to the public address of the application, for example https://app.example.com.');
+    if (!isSet('FRONTEND_URL') && !isSet('MAIN_URL'))
+      fatal('FRONTEND_URL', 'is missing, and so is MAIN_URL', 'Set one of them to the public address of the application, for example https://app.example.com.');
     if (env.IS_GENERAL !== true) warn('IS_GENERAL', 'is not true', 'Set it to true: that is the standard for self-hosting.');
     if (env.USE_INNGEST && !env.INNGEST_DEV)
-      for (const name of ['INNGEST_EVENT_KEY', 'INNGEST_SIGNING_KEY'] as const) must(name, 'Set it, or set INNGEST_DEV=true for the local dev mode, or remove USE_INNGEST.');
+      for (const name of ['INNGEST_EVENT_KEY', 'INNGEST_SIGNING_KEY'] as const)
+        must(name, 'Set it, or set INNGEST_DEV=true for the local dev mode, or remove USE_INNGEST.');
   } else if (env.IS_GENERAL === false) {
     warn('IS_GENERAL', 'is not true', 'Set it to true: that is the standard for self-hosting.');
   }
   if (env.JWT_SECRET && env.JWT_SECRET.length < JWT_SECRET_MIN)
-    (production || strict ? fatal : warn)('JWT_SECRET', `has ${env.JWT_SECRET.length} characters`, `Set it to at least ${JWT_SECRET_MIN} random characters, for example by: openssl rand -hex 32`);
+    (production || strict ? fatal : warn)(
+      'JWT_SECRET',
+      `has ${env.JWT_SECRET.length} characters`,
+      `Set it to at least ${JWT_SECRET_MIN} random characters, for example by: openssl rand -hex 32`,
+    );
 
-  if (production && env.NOT_SECURED) warn('NOT_SECURED', 'is set in production: cookies travel over plain http, and requests are not checked against forgery', 'Remove it as soon as https is in front of the service.');
+  if (production && env.NOT_SECURED)
+    warn(
+      'NOT_SECURED',
+      'is set in production: cookies travel over plain http, and requests are not checked against forgery',
+      'Remove it as soon as https is in front of the service.',
+    );
   if (production && !env.NOT_SECURED)
     for (const name of ['FRONTEND_URL', 'MAIN_URL', 'NEXT_PUBLIC_BACKEND_URL'] as const)
-      if (env[name]?.startsWith('http:') && !isLocal(env[name])) warn(name, 'is an address without https: browsers keep no session cookie there', 'Put https in front of the service and set the https address.');
+      if (env[name]?.startsWith('http:') && !isLocal(env[name]))
+        warn(name, 'is an address without https: browsers keep no session cookie there', 'Put https in front of the service and set the https address.');
 
   const sidecar = [env.DAPR_HTTP_PORT, env.DAPR_GRPC_PORT].filter((port) => port !== undefined).length;
-  if (engine === 'dapr' && sidecar < 2) fatal('ACTOR_ENGINE', 'chooses Dapr, but there is no sidecar: DAPR_HTTP_PORT and DAPR_GRPC_PORT are not both set', 'Start the process beside daprd (npm run cluster does it on one machine), or remove ACTOR_ENGINE.', true);
-  if (engine === 'embedded' && sidecar === 1) warn('DAPR_HTTP_PORT', 'and DAPR_GRPC_PORT must be set together: with one alone the embedded engine runs', 'Set both, or none.');
-  if (engine === 'dapr' && !isSet('DATABASE_URL')) fatal('DATABASE_URL', 'is missing, and Dapr runs several processes on one database', 'Set it to the address of a Postgres that all of them reach.', true);
-  if (engine === 'dapr' && !isSet('REDIS_URL') && !production) warn('REDIS_URL', 'is missing: each process counts rate limits for itself, and live pages see the events of their own process only', 'Set it to the address of a Redis.');
+  if (engine === 'dapr' && sidecar < 2)
+    fatal(
+      'ACTOR_ENGINE',
+      'chooses Dapr, but there is no sidecar: DAPR_HTTP_PORT and DAPR_GRPC_PORT are not both set',
+      'Start the process beside daprd (npm run cluster does it on one machine), or remove ACTOR_ENGINE.',
+      true,
+    );
+  if (engine === 'embedded' && sidecar === 1)
+    warn('DAPR_HTTP_PORT', 'and DAPR_GRPC_PORT must be set together: with one alone the embedded engine runs', 'Set both, or none.');
+  if (engine === 'dapr' && !isSet('DATABASE_URL'))
+    fatal('DATABASE_URL', 'is missing, and Dapr runs several processes on one database', 'Set it to the address of a Postgres that all of them reach.', true);
+  if (engine === 'dapr' && !isSet('REDIS_URL') && !production)
+    warn(
+      'REDIS_URL',
+      'is missing: each process counts rate limits for itself, and live pages see the events of their own process only',
+      'Set it to the address of a Redis.',
+    );
 
-  if (isSet('PAYMENTS_PUBLISHABLE_KEY')) fatal('PAYMENTS_PUBLISHABLE_KEY', 'turns billing on, and this version has no billing yet: nobody would be charged and no plan would hold', 'Remove it; without it every organization has all features.');
-  for (const name of ['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY', 'PAYMENTS_DISCOUNT_ID'] as const) if (isSet(name) && !isSet('PAYMENTS_PUBLISHABLE_KEY')) warn(name, 'is set without PAYMENTS_PUBLISHABLE_KEY: billing is off', 'Remove it, or see the reference of settings about billing.');
+  if (isSet('PAYMENTS_PUBLISHABLE_KEY'))
+    fatal(
+      'PAYMENTS_PUBLISHABLE_KEY',
+      'turns billing on, and this version has no billing yet: nobody would be charged and no plan would hold',
+      'Remove it; without it every organization has all features.',
+    );
+  for (const name of ['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY', 'PAYMENTS_DISCOUNT_ID'] as const)
+    if (isSet(name) && !isSet('PAYMENTS_PUBLISHABLE_KEY'))
+      warn(name, 'is set without PAYMENTS_PUBLISHABLE_KEY: billing is off', 'Remove it, or see the reference of settings about billing.');
   if (env.EMAIL_PROVIDER !== undefined) {
-    if (EMAIL_PROVIDERS.includes(env.EMAIL_PROVIDER.toLowerCase())) fatal('EMAIL_PROVIDER', 'asks for mail, and this version cannot send any yet: nobody would get an activation mail', 'Remove it; users are then activated at once.');
-    else warn('EMAIL_PROVIDER', `names no provider of mail (${EMAIL_PROVIDERS.join(', ')}): mail is off, and users are activated at once`, 'Correct or remove it.');
+    if (EMAIL_PROVIDERS.includes(env.EMAIL_PROVIDER.toLowerCase()))
+      fatal(
+        'EMAIL_PROVIDER',
+        'asks for mail, and this version cannot send any yet: nobody would get an activation mail',
+        'Remove it; users are then activated at once.',
+      );
+    else
+      warn(
+        'EMAIL_PROVIDER',
+        `names no provider of mail (${EMAIL_PROVIDERS.join(', ')}): mail is off, and users are activated at once`,
+        'Correct or remove it.',
+      );
   }
-  if (!env.COLLAB_SINGLE_INSTANCE && !isSet('COLLAB_REDIS_ADAPTER')) warn('COLLAB_SINGLE_INSTANCE', 'is false without COLLAB_REDIS_ADAPTER: people on different replicas would not see each other', 'Set it to true, or set COLLAB_REDIS_ADAPTER.');
-  if (isSet('OTEL_EXPORTER_OTLP_ENDPOINT')) warn('OTEL_EXPORTER_OTLP_ENDPOINT', 'is set, and this version sends no traces yet', 'Leave it if you like; metrics are at /metrics.');
-  if (env.WEBHOOK_TIMEOUT_MS > env.OUTBOUND_HTTP_TIMEOUT_MS) warn('WEBHOOK_TIMEOUT_MS', 'is longer than OUTBOUND_HTTP_TIMEOUT_MS', 'A delivery waits for its own, longer time; make one of them fit the other if that is not meant.');
+  if (!env.COLLAB_SINGLE_INSTANCE && !isSet('COLLAB_REDIS_ADAPTER'))
+    warn(
+      'COLLAB_SINGLE_INSTANCE',
+      'is false without COLLAB_REDIS_ADAPTER: people on different replicas would not see each other',
+      'Set it to true, or set COLLAB_REDIS_ADAPTER.',
+    );
+  if (isSet('OTEL_EXPORTER_OTLP_ENDPOINT'))
+    warn('OTEL_EXPORTER_OTLP_ENDPOINT', 'is set, and this version sends no traces yet', 'Leave it if you like; metrics are at /metrics.');
+  if (env.WEBHOOK_TIMEOUT_MS > env.OUTBOUND_HTTP_TIMEOUT_MS)
+    warn(
+      'WEBHOOK_TIMEOUT_MS',
+      'is longer than OUTBOUND_HTTP_TIMEOUT_MS',
+      'A delivery waits for its own, longer time; make one of them fit the other if that is not meant.',
+    );
   if (env.SERVICE_GENERIC_OAUTH)
-    for (const name of ['SERVICE_OAUTH_AUTH_URL', 'SERVICE_OAUTH_TOKEN_URL', 'SERVICE_OAUTH_USERINFO_URL', 'SERVICE_OAUTH_CLIENT_ID', 'SERVICE_OAUTH_CLIENT_SECRET'] as const)
+    for (const name of [
+      'SERVICE_OAUTH_AUTH_URL',
+      'SERVICE_OAUTH_TOKEN_URL',
+      'SERVICE_OAUTH_USERINFO_URL',
+      'SERVICE_OAUTH_CLIENT_ID',
+      'SERVICE_OAUTH_CLIENT_SECRET',
+    ] as const)
       if (!isSet(name)) warn(name, 'is missing although SERVICE_GENERIC_OAUTH is on: that login is not offered', 'Set it, or turn SERVICE_GENERIC_OAUTH off.');
   return issues;
 }

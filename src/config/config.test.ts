@@ -12,21 +12,42 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const JWT = 'a-secret-of-more-than-thirty-two-characters';
 const development = { DATA_FOLDER: folder, JWT_SECRET: JWT };
 const production = {
-  NODE_ENV: 'production', DATA_FOLDER: folder, JWT_SECRET: JWT, DATABASE_URL: 'postgres://u:p@db:5432/rookery', REDIS_URL: 'redis://cache:6379',
-  FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://app.example.com/api', BACKEND_INTERNAL_URL: 'http://127.0.0.1:3000', IS_GENERAL: 'true',
+  NODE_ENV: 'production',
+  DATA_FOLDER: folder,
+  JWT_SECRET: JWT,
+  DATABASE_URL: 'postgres://u:p@db:5432/rookery',
+  REDIS_URL: 'redis://cache:6379',
+  FRONTEND_URL: 'https://app.example.com',
+  NEXT_PUBLIC_BACKEND_URL: 'https://app.example.com/api',
+  BACKEND_INTERNAL_URL: 'http://127.0.0.1:3000',
+  IS_GENERAL: 'true',
 };
-const without = (environment: Record<string, string>, ...names: string[]): Environment => Object.fromEntries(Object.entries(environment).filter(([name]) => !names.includes(name)));
+const without = (environment: Record<string, string>, ...names: string[]): Environment =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !names.includes(name)));
 const read = (more: Environment = {}) => readConfig({ ...development, ...more });
-const found = (environment: Environment, level?: 'fatal' | 'warning') => readConfig(environment).issues.filter((issue) => level === undefined || issue.level === level).map(({ setting }) => setting);
+const found = (environment: Environment, level?: 'fatal' | 'warning') =>
+  readConfig(environment)
+    .issues.filter((issue) => level === undefined || issue.level === level)
+    .map(({ setting }) => setting);
 
 describe('a start without any setting', () => {
   test('has no issue, and stays on this machine', () => {
     const { config, issues, exits } = readConfig({ DATA_FOLDER: folder });
     expect([issues, exits]).toEqual([[], false]);
     expect(config).toMatchObject({
-      production: false, notSecured: false,
-      http: { host: '127.0.0.1', port: 3000, frontendUrl: 'http://127.0.0.1:3000', backendUrl: 'http://127.0.0.1:3000', trustProxyHops: 0, apiLimit: 600, rateLimitScale: 1 },
-      database: { url: undefined, dataFolder: folder }, redis: { url: undefined },
+      production: false,
+      notSecured: false,
+      http: {
+        host: '127.0.0.1',
+        port: 3000,
+        frontendUrl: 'http://127.0.0.1:3000',
+        backendUrl: 'http://127.0.0.1:3000',
+        trustProxyHops: 0,
+        apiLimit: 600,
+        rateLimitScale: 1,
+      },
+      database: { url: undefined, dataFolder: folder },
+      redis: { url: undefined },
       actors: { engine: 'embedded', reminderHorizonHours: 48 },
       outbound: { timeoutMs: 30_000, webhookTimeoutMs: 10_000, allowedPrivateCidrs: ['127.0.0.1/32'] },
       uploads: { folder: join(folder, 'uploads'), maxBytes: 1_073_741_824 },
@@ -50,17 +71,22 @@ describe('a start without any setting', () => {
 
 describe('production', () => {
   test('with everything it needs has no issue', () => {
-    expect(readConfig(production)).toMatchObject({ issues: [], exits: false, config: { production: true, http: { host: undefined }, outbound: { allowedPrivateCidrs: [] }, social: { sandboxEnabled: false } } });
+    expect(readConfig(production)).toMatchObject({
+      issues: [],
+      exits: false,
+      config: { production: true, http: { host: undefined }, outbound: { allowedPrivateCidrs: [] }, social: { sandboxEnabled: false } },
+    });
   });
 
-  test.each([
-    'DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'NEXT_PUBLIC_BACKEND_URL', 'BACKEND_INTERNAL_URL', 'FRONTEND_URL',
-  ])('refuses to run without %s [BO7, BO9, BO10, DE1, DE2, DE3, DE4]', (name) => {
-    const { issues, exits } = readConfig(without(production, name));
-    expect(exits).toBe(true);
-    expect(issues.filter(({ level }) => level === 'fatal').map(({ setting }) => setting)).toEqual([name]);
-    for (const { remedy } of issues) expect(remedy.length).toBeGreaterThan(20);
-  });
+  test.each(['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'NEXT_PUBLIC_BACKEND_URL', 'BACKEND_INTERNAL_URL', 'FRONTEND_URL'])(
+    'refuses to run without %s [BO7, BO9, BO10, DE1, DE2, DE3, DE4]',
+    (name) => {
+      const { issues, exits } = readConfig(without(production, name));
+      expect(exits).toBe(true);
+      expect(issues.filter(({ level }) => level === 'fatal').map(({ setting }) => setting)).toEqual([name]);
+      for (const { remedy } of issues) expect(remedy.length).toBeGreaterThan(20);
+    },
+  );
 
   test('takes MAIN_URL where FRONTEND_URL is missing', () => {
     const { config, exits } = readConfig({ ...without(production, 'FRONTEND_URL'), MAIN_URL: 'https://main.example.com/' });
@@ -83,14 +109,24 @@ describe('production', () => {
   test('with NOT_SECURED a fatal issue is told and does not end the process; what nothing can run without still does [DE28, S226]', () => {
     const told = readConfig({ ...production, NOT_SECURED: 'true', JWT_SECRET: 'short' });
     expect(told.exits).toBe(false);
-    expect(told.issues.map(({ setting, level }) => [setting, level])).toEqual([['JWT_SECRET', 'fatal'], ['NOT_SECURED', 'warning']]);
+    expect(told.issues.map(({ setting, level }) => [setting, level])).toEqual([
+      ['JWT_SECRET', 'fatal'],
+      ['NOT_SECURED', 'warning'],
+    ]);
     expect(readConfig({ ...without(production, 'DATABASE_URL'), NOT_SECURED: 'true' }).exits).toBe(true);
   });
 
   test('names all issues at once, the fatal ones first, each with its remedy, and no secret', () => {
-    const { issues, exits } = readConfig({ NODE_ENV: 'production', DATA_FOLDER: folder, JWT_SECRET: 'hunter2', PORT: 'http', DATABASE_URL: 'mysql://root:hunter3@db/x' });
+    const { issues, exits } = readConfig({
+      NODE_ENV: 'production',
+      DATA_FOLDER: folder,
+      JWT_SECRET: 'hunter2',
+      PORT: 'http',
+      DATABASE_URL: 'mysql://root:hunter3@db/x',
+    });
     const text = describeIssues(issues, exits);
-    for (const name of ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'FRONTEND_URL', 'NEXT_PUBLIC_BACKEND_URL', 'BACKEND_INTERNAL_URL', 'PORT', 'IS_GENERAL']) expect(text).toContain(name);
+    for (const name of ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'FRONTEND_URL', 'NEXT_PUBLIC_BACKEND_URL', 'BACKEND_INTERNAL_URL', 'PORT', 'IS_GENERAL'])
+      expect(text).toContain(name);
     expect(text).not.toMatch(/hunter/);
     expect(text.indexOf('warning')).toBeGreaterThan(text.lastIndexOf('ERROR'));
     expect(text).toContain('does not start');
@@ -111,7 +147,14 @@ describe('how strictly', () => {
 
   test('CONFIG_CHECK_STRICT ends the process everywhere, and asks for what production asks for [DE27]', () => {
     expect(read({ PORT: 'abc', CONFIG_CHECK_STRICT: 'true' }).exits).toBe(true);
-    expect(found({ DATA_FOLDER: folder, CONFIG_CHECK_STRICT: 'true' }, 'fatal')).toEqual(['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'NEXT_PUBLIC_BACKEND_URL', 'BACKEND_INTERNAL_URL', 'FRONTEND_URL']);
+    expect(found({ DATA_FOLDER: folder, CONFIG_CHECK_STRICT: 'true' }, 'fatal')).toEqual([
+      'DATABASE_URL',
+      'REDIS_URL',
+      'JWT_SECRET',
+      'NEXT_PUBLIC_BACKEND_URL',
+      'BACKEND_INTERNAL_URL',
+      'FRONTEND_URL',
+    ]);
     expect(readConfig({ ...without(production, 'NODE_ENV'), CONFIG_CHECK_STRICT: 'true', NOT_SECURED: 'true' }).exits).toBe(false);
     expect(readConfig({ ...without(production, 'NODE_ENV', 'JWT_SECRET'), CONFIG_CHECK_STRICT: 'true', NOT_SECURED: 'true' }).exits).toBe(true);
   });
@@ -123,7 +166,11 @@ describe('how strictly', () => {
   });
 
   test('an invalid TRUST_PROXY_HOPS is a warning and counts as none', () => {
-    expect(readConfig({ ...production, TRUST_PROXY_HOPS: '-1' })).toMatchObject({ exits: false, issues: [{ setting: 'TRUST_PROXY_HOPS', level: 'warning' }], config: { http: { trustProxyHops: 0 } } });
+    expect(readConfig({ ...production, TRUST_PROXY_HOPS: '-1' })).toMatchObject({
+      exits: false,
+      issues: [{ setting: 'TRUST_PROXY_HOPS', level: 'warning' }],
+      config: { http: { trustProxyHops: 0 } },
+    });
     expect(read({ TRUST_PROXY_HOPS: '2' }).config.http.trustProxyHops).toBe(2);
   });
 });
@@ -135,8 +182,13 @@ describe('what is not built yet is said, not pretended', () => {
   });
 
   test('a provider of mail is fatal; an unknown one is a warning, mail is off and users activate at once [DE9]', () => {
-    for (const name of ['resend', 'sendgrid', 'mailgun', 'postmark', 'ses', 'smtp']) expect(found({ ...production, EMAIL_PROVIDER: name }, 'fatal')).toEqual(['EMAIL_PROVIDER']);
-    expect(readConfig({ ...production, EMAIL_PROVIDER: 'pigeon' })).toMatchObject({ exits: false, issues: [{ setting: 'EMAIL_PROVIDER', level: 'warning' }], config: { registration: { emailProvider: undefined } } });
+    for (const name of ['resend', 'sendgrid', 'mailgun', 'postmark', 'ses', 'smtp'])
+      expect(found({ ...production, EMAIL_PROVIDER: name }, 'fatal')).toEqual(['EMAIL_PROVIDER']);
+    expect(readConfig({ ...production, EMAIL_PROVIDER: 'pigeon' })).toMatchObject({
+      exits: false,
+      issues: [{ setting: 'EMAIL_PROVIDER', level: 'warning' }],
+      config: { registration: { emailProvider: undefined } },
+    });
   });
 
   test('an address for traces is a warning', () => {
@@ -146,9 +198,22 @@ describe('what is not built yet is said, not pretended', () => {
 
 describe('single settings', () => {
   test.each([
-    ['PORT', '70000'], ['API_LIMIT', '0'], ['API_LIMIT', '1.5'], ['RATE_LIMIT_SCALE', '-1'], ['RATE_LIMIT_SCALE', 'NaN'], ['DISABLE_REGISTRATION', 'maybe'], ['DATABASE_URL', 'mysql://x/y'],
-    ['REDIS_URL', 'localhost:6379'], ['FRONTEND_URL', 'app.example.com'], ['ACTOR_ENGINE', 'orleans'], ['SSRF_ALLOWED_PRIVATE_CIDRS', '10.0.0.0/8,10.0.0.0'], ['SSRF_ALLOWED_PRIVATE_CIDRS', '10.0.0.0/33'],
-    ['INTEGRATION_RETURN_URL_ALLOWLIST', 'https://partner.example/path'], ['RESTRICT_UPLOAD_DOMAINS', 'https://cdn.example.com'], ['LOG_LEVEL', 'loud'], ['IP_RETENTION_DAYS', '0'],
+    ['PORT', '70000'],
+    ['API_LIMIT', '0'],
+    ['API_LIMIT', '1.5'],
+    ['RATE_LIMIT_SCALE', '-1'],
+    ['RATE_LIMIT_SCALE', 'NaN'],
+    ['DISABLE_REGISTRATION', 'maybe'],
+    ['DATABASE_URL', 'mysql://x/y'],
+    ['REDIS_URL', 'localhost:6379'],
+    ['FRONTEND_URL', 'app.example.com'],
+    ['ACTOR_ENGINE', 'orleans'],
+    ['SSRF_ALLOWED_PRIVATE_CIDRS', '10.0.0.0/8,10.0.0.0'],
+    ['SSRF_ALLOWED_PRIVATE_CIDRS', '10.0.0.0/33'],
+    ['INTEGRATION_RETURN_URL_ALLOWLIST', 'https://partner.example/path'],
+    ['RESTRICT_UPLOAD_DOMAINS', 'https://cdn.example.com'],
+    ['LOG_LEVEL', 'loud'],
+    ['IP_RETENTION_DAYS', '0'],
   ])('%s = %s is fatal and named', (name, value) => {
     expect(found({ ...production, [name]: value }, 'fatal')).toContain(name);
   });
@@ -166,34 +231,84 @@ describe('single settings', () => {
   test('generic OIDC login and the buttons of networks [DE15, DE16, DE17, DE18, DE19, DE20, DE21, DE22, DE23, DE24]', () => {
     expect(read().config.login).toMatchObject({ generic: { enabled: false, scope: 'openid profile email' }, facebook: false, x: false, linkedin: false });
     const login = {
-      SERVICE_GENERIC_OAUTH: 'true', SERVICE_OAUTH_AUTH_URL: 'https://id.example/auth', SERVICE_OAUTH_TOKEN_URL: 'https://id.example/token', SERVICE_OAUTH_USERINFO_URL: 'https://id.example/me',
-      SERVICE_OAUTH_CLIENT_ID: 'id', SERVICE_OAUTH_CLIENT_SECRET: 'secret', SERVICE_OAUTH_SCOPE: 'openid', FACEBOOK_SSO_ENABLED: 'true', X_SSO_ENABLED: 'true', LINKEDIN_SSO_ENABLED: 'true',
+      SERVICE_GENERIC_OAUTH: 'true',
+      SERVICE_OAUTH_AUTH_URL: 'https://id.example/auth',
+      SERVICE_OAUTH_TOKEN_URL: 'https://id.example/token',
+      SERVICE_OAUTH_USERINFO_URL: 'https://id.example/me',
+      SERVICE_OAUTH_CLIENT_ID: 'id',
+      SERVICE_OAUTH_CLIENT_SECRET: 'secret',
+      SERVICE_OAUTH_SCOPE: 'openid',
+      FACEBOOK_SSO_ENABLED: 'true',
+      X_SSO_ENABLED: 'true',
+      LINKEDIN_SSO_ENABLED: 'true',
     };
     expect(read(login)).toMatchObject({
       issues: [],
-      config: { login: {
-        generic: { enabled: true, authUrl: 'https://id.example/auth', tokenUrl: 'https://id.example/token', userinfoUrl: 'https://id.example/me', clientId: 'id', clientSecret: 'secret', scope: 'openid' },
-        facebook: true, x: true, linkedin: true,
-      } },
+      config: {
+        login: {
+          generic: {
+            enabled: true,
+            authUrl: 'https://id.example/auth',
+            tokenUrl: 'https://id.example/token',
+            userinfoUrl: 'https://id.example/me',
+            clientId: 'id',
+            clientSecret: 'secret',
+            scope: 'openid',
+          },
+          facebook: true,
+          x: true,
+          linkedin: true,
+        },
+      },
     });
     expect(found({ ...development, SERVICE_GENERIC_OAUTH: 'true' }, 'warning')).toHaveLength(5);
   });
 
-  test('the database pool, destructive schema, traces\' name, budgets, X [DE29, DE32, DE33, DE34, DE36, DE37, DE38]', () => {
-    expect(read().config).toMatchObject({ database: { connections: 8, poolTimeoutSeconds: undefined, allowDestructive: false }, telemetry: { serviceName: 'service-backend', otlpEndpoint: undefined }, ai: { enforceBudgets: true }, posts: { stripLinksFromX: false }, analytics: { xDisabled: false } });
-    expect(read({ DATABASE_CONNECTION_LIMIT: '20', DATABASE_POOL_TIMEOUT: '5', ALLOW_DESTRUCTIVE_SCHEMA: 'true', OTEL_SERVICE_NAME: 'mine', AI_PROVIDER_BUDGET_ENFORCE: 'false', STRIP_LINKS_FROM_X_POSTS: 'true', DISABLE_X_ANALYTICS: 'true' }).config)
-      .toMatchObject({ database: { connections: 20, poolTimeoutSeconds: 5, allowDestructive: true }, telemetry: { serviceName: 'mine' }, ai: { enforceBudgets: false }, posts: { stripLinksFromX: true }, analytics: { xDisabled: true } });
+  test("the database pool, destructive schema, traces' name, budgets, X [DE29, DE32, DE33, DE34, DE36, DE37, DE38]", () => {
+    expect(read().config).toMatchObject({
+      database: { connections: 8, poolTimeoutSeconds: undefined, allowDestructive: false },
+      telemetry: { serviceName: 'service-backend', otlpEndpoint: undefined },
+      ai: { enforceBudgets: true },
+      posts: { stripLinksFromX: false },
+      analytics: { xDisabled: false },
+    });
+    expect(
+      read({
+        DATABASE_CONNECTION_LIMIT: '20',
+        DATABASE_POOL_TIMEOUT: '5',
+        ALLOW_DESTRUCTIVE_SCHEMA: 'true',
+        OTEL_SERVICE_NAME: 'mine',
+        AI_PROVIDER_BUDGET_ENFORCE: 'false',
+        STRIP_LINKS_FROM_X_POSTS: 'true',
+        DISABLE_X_ANALYTICS: 'true',
+      }).config,
+    ).toMatchObject({
+      database: { connections: 20, poolTimeoutSeconds: 5, allowDestructive: true },
+      telemetry: { serviceName: 'mine' },
+      ai: { enforceBudgets: false },
+      posts: { stripLinksFromX: true },
+      analytics: { xDisabled: true },
+    });
   });
 
   test('the address to listen on decides about loopback for outbound requests [DE35, S265]', () => {
-    expect(read({ BACKEND_LISTEN_HOST: '0.0.0.0' }).config).toMatchObject({ http: { host: '0.0.0.0', backendUrl: 'http://127.0.0.1:3000' }, outbound: { allowedPrivateCidrs: [] } });
-    expect(read({ BACKEND_LISTEN_HOST: '::1', PORT: '81' }).config).toMatchObject({ http: { host: '::1', backendUrl: 'http://[::1]:81' }, outbound: { allowedPrivateCidrs: ['127.0.0.1/32'] } });
+    expect(read({ BACKEND_LISTEN_HOST: '0.0.0.0' }).config).toMatchObject({
+      http: { host: '0.0.0.0', backendUrl: 'http://127.0.0.1:3000' },
+      outbound: { allowedPrivateCidrs: [] },
+    });
+    expect(read({ BACKEND_LISTEN_HOST: '::1', PORT: '81' }).config).toMatchObject({
+      http: { host: '::1', backendUrl: 'http://[::1]:81' },
+      outbound: { allowedPrivateCidrs: ['127.0.0.1/32'] },
+    });
     expect(read({ SSRF_ALLOWED_PRIVATE_CIDRS: '10.0.0.0/8, fd00::/8' }).config.outbound.allowedPrivateCidrs).toEqual(['10.0.0.0/8', 'fd00::/8']);
     expect(read({ SSRF_ALLOWED_PRIVATE_CIDRS: 'all' }).config.outbound.allowedPrivateCidrs).toEqual([]);
   });
 
   test('return origins of partners [DE25]', () => {
-    expect(read({ INTEGRATION_RETURN_URL_ALLOWLIST: 'https://a.example, https://b.example:8443/' }).config.social.returnUrlAllowlist).toEqual(['https://a.example', 'https://b.example:8443']);
+    expect(read({ INTEGRATION_RETURN_URL_ALLOWLIST: 'https://a.example, https://b.example:8443/' }).config.social.returnUrlAllowlist).toEqual([
+      'https://a.example',
+      'https://b.example:8443',
+    ]);
     expect(read().config.social.returnUrlAllowlist).toEqual([]);
   });
 
@@ -204,10 +319,30 @@ describe('single settings', () => {
 
   test('retention and add-on packs have the defaults of the interface', () => {
     const { retention, addons, analytics } = read().config;
-    expect(retention).toEqual({ analyticsDaily: 548, analyticsPost: 90, emailLog: 90, errors: 90, notifications: 180, multipartUploads: 7, softDeleted: 30, ip: 90, socialComments: 90, campaigns: 30, designerSessions: 90, traces: 30, audit: 365 });
+    expect(retention).toEqual({
+      analyticsDaily: 548,
+      analyticsPost: 90,
+      emailLog: 90,
+      errors: 90,
+      notifications: 180,
+      multipartUploads: 7,
+      softDeleted: 30,
+      ip: 90,
+      socialComments: 90,
+      campaigns: 30,
+      designerSessions: 90,
+      traces: 30,
+      audit: 365,
+    });
     expect(addons).toEqual({
-      storageGb: { perPack: 25, priceCents: 1900 }, videoExports: { perPack: 50, priceCents: 1900 }, channels: { perPack: 5, priceCents: 1900 }, teamSeats: { perPack: 5, priceCents: 1500 },
-      posts: { perPack: 500, priceCents: 900 }, brandKits: { perPack: 5, priceCents: 900 }, webhooks: { perPack: 10, priceCents: 900 }, competitors: { perPack: 10, priceCents: 900 },
+      storageGb: { perPack: 25, priceCents: 1900 },
+      videoExports: { perPack: 50, priceCents: 1900 },
+      channels: { perPack: 5, priceCents: 1900 },
+      teamSeats: { perPack: 5, priceCents: 1500 },
+      posts: { perPack: 500, priceCents: 900 },
+      brandKits: { perPack: 5, priceCents: 900 },
+      webhooks: { perPack: 10, priceCents: 900 },
+      competitors: { perPack: 10, priceCents: 900 },
     });
     expect(analytics).toEqual({ anomalyZ: 3, anomalyCooldownDays: 3, commentsSweepMinutes: 30, postDaysBack: 30, xMaxPageDepth: 10, xDisabled: false });
   });
@@ -218,7 +353,10 @@ describe('the engine', () => {
   const shared = { DATABASE_URL: 'postgres://u@db/r', REDIS_URL: 'redis://cache' };
 
   test('is Dapr when a sidecar set both its ports, unless ACTOR_ENGINE says otherwise', () => {
-    expect(read({ ...sidecar, ...shared })).toMatchObject({ issues: [], config: { actors: { engine: 'dapr', dapr: { httpPort: 3500, grpcPort: 50_001, appId: 'rookery' } } } });
+    expect(read({ ...sidecar, ...shared })).toMatchObject({
+      issues: [],
+      config: { actors: { engine: 'dapr', dapr: { httpPort: 3500, grpcPort: 50_001, appId: 'rookery' } } },
+    });
     expect(read({ ...sidecar, ACTOR_ENGINE: 'embedded' }).config.actors.engine).toBe('embedded');
     expect(read({ DAPR_HTTP_PORT: '3500' })).toMatchObject({ exits: false, issues: [{ level: 'warning' }], config: { actors: { engine: 'embedded' } } });
   });
@@ -252,11 +390,27 @@ describe('secrets', () => {
 
 describe('app credentials of networks', () => {
   const pairs: Record<string, readonly [string, string]> = {
-    x: ['X_CLIENT_ID', 'X_CLIENT_SECRET'], linkedin: ['LINKEDIN_CLIENT_ID', 'LINKEDIN_CLIENT_SECRET'], facebook: ['FACEBOOK_APP_ID', 'FACEBOOK_APP_SECRET'], instagram: ['FACEBOOK_APP_ID', 'FACEBOOK_APP_SECRET'],
-    discord: ['DISCORD_CLIENT_ID', 'DISCORD_CLIENT_SECRET'], slack: ['SLACK_ID', 'SLACK_SECRET'], tiktok: ['TIKTOK_CLIENT_ID', 'TIKTOK_CLIENT_SECRET'], youtube: ['YOUTUBE_CLIENT_ID', 'YOUTUBE_CLIENT_SECRET'],
-    pinterest: ['PINTEREST_CLIENT_ID', 'PINTEREST_CLIENT_SECRET'], reddit: ['REDDIT_CLIENT_ID', 'REDDIT_CLIENT_SECRET'], twitch: ['TWITCH_CLIENT_ID', 'TWITCH_CLIENT_SECRET'], threads: ['THREADS_APP_ID', 'THREADS_APP_SECRET'],
-    dribbble: ['DRIBBBLE_CLIENT_ID', 'DRIBBBLE_CLIENT_SECRET'], mastodon: ['MASTODON_CLIENT_ID', 'MASTODON_CLIENT_SECRET'], mewe: ['MEWE_APP_ID', 'MEWE_API_KEY'], kick: ['KICK_CLIENT_ID', 'KICK_SECRET'],
-    gmb: ['GOOGLE_GMB_CLIENT_ID', 'GOOGLE_GMB_CLIENT_SECRET'], wrapcast: ['NEYNAR_CLIENT_ID', 'NEYNAR_SECRET_KEY'], vk: ['VK_ID', 'VK_SECRET'], whop: ['WHOP_CLIENT_ID', 'WHOP_CLIENT_SECRET'], telegram: ['TELEGRAM_BOT_NAME', 'TELEGRAM_TOKEN'],
+    x: ['X_CLIENT_ID', 'X_CLIENT_SECRET'],
+    linkedin: ['LINKEDIN_CLIENT_ID', 'LINKEDIN_CLIENT_SECRET'],
+    facebook: ['FACEBOOK_APP_ID', 'FACEBOOK_APP_SECRET'],
+    instagram: ['FACEBOOK_APP_ID', 'FACEBOOK_APP_SECRET'],
+    discord: ['DISCORD_CLIENT_ID', 'DISCORD_CLIENT_SECRET'],
+    slack: ['SLACK_ID', 'SLACK_SECRET'],
+    tiktok: ['TIKTOK_CLIENT_ID', 'TIKTOK_CLIENT_SECRET'],
+    youtube: ['YOUTUBE_CLIENT_ID', 'YOUTUBE_CLIENT_SECRET'],
+    pinterest: ['PINTEREST_CLIENT_ID', 'PINTEREST_CLIENT_SECRET'],
+    reddit: ['REDDIT_CLIENT_ID', 'REDDIT_CLIENT_SECRET'],
+    twitch: ['TWITCH_CLIENT_ID', 'TWITCH_CLIENT_SECRET'],
+    threads: ['THREADS_APP_ID', 'THREADS_APP_SECRET'],
+    dribbble: ['DRIBBBLE_CLIENT_ID', 'DRIBBBLE_CLIENT_SECRET'],
+    mastodon: ['MASTODON_CLIENT_ID', 'MASTODON_CLIENT_SECRET'],
+    mewe: ['MEWE_APP_ID', 'MEWE_API_KEY'],
+    kick: ['KICK_CLIENT_ID', 'KICK_SECRET'],
+    gmb: ['GOOGLE_GMB_CLIENT_ID', 'GOOGLE_GMB_CLIENT_SECRET'],
+    wrapcast: ['NEYNAR_CLIENT_ID', 'NEYNAR_SECRET_KEY'],
+    vk: ['VK_ID', 'VK_SECRET'],
+    whop: ['WHOP_CLIENT_ID', 'WHOP_CLIENT_SECRET'],
+    telegram: ['TELEGRAM_BOT_NAME', 'TELEGRAM_TOKEN'],
   };
 
   test.each(Object.entries(pairs))('%s is read from %p [DE39]', (provider, [id, secret]) => {
@@ -264,13 +418,24 @@ describe('app credentials of networks', () => {
   });
 
   test('no other provider has credentials from the environment [DE40]', () => {
-    const all = Object.fromEntries(Object.entries(CHAPTERS['App credentials of networks']).map(([name]) => [name, name === 'MASTODON_URL' ? 'https://social.example' : 'value']));
+    const all = Object.fromEntries(
+      Object.entries(CHAPTERS['App credentials of networks']).map(([name]) => [name, name === 'MASTODON_URL' ? 'https://social.example' : 'value']),
+    );
     expect(Object.keys(read(all).config.social.apps).toSorted()).toEqual([...Object.keys(pairs), 'instagram-standalone', 'linkedin-page'].toSorted());
     expect(read({ BLUESKY_CLIENT_ID: 'a', BLUESKY_CLIENT_SECRET: 'b', TUMBLR_CLIENT_ID: 'a', TUMBLR_CLIENT_SECRET: 'b' }).config.social.apps).toEqual({});
   });
 
   test('mastodon has its server, discord its bot, x both kinds', () => {
-    const { apps } = read({ MASTODON_CLIENT_ID: 'm', MASTODON_CLIENT_SECRET: 's', MASTODON_URL: 'https://social.example/', DISCORD_CLIENT_ID: 'd', DISCORD_CLIENT_SECRET: 's', DISCORD_BOT_TOKEN_ID: 'b', X_API_KEY: 'k', X_API_SECRET: 's' }).config.social;
+    const { apps } = read({
+      MASTODON_CLIENT_ID: 'm',
+      MASTODON_CLIENT_SECRET: 's',
+      MASTODON_URL: 'https://social.example/',
+      DISCORD_CLIENT_ID: 'd',
+      DISCORD_CLIENT_SECRET: 's',
+      DISCORD_BOT_TOKEN_ID: 'b',
+      X_API_KEY: 'k',
+      X_API_SECRET: 's',
+    }).config.social;
     expect(apps['mastodon']).toEqual({ clientId: 'm', clientSecret: 's', server: 'https://social.example' });
     expect(apps['discord']).toMatchObject({ botToken: 'b' });
     expect(apps['x']).toEqual({ clientId: '', clientSecret: '', consumer: { key: 'k', secret: 's' } });
@@ -282,8 +447,10 @@ describe('app credentials of networks', () => {
   });
 
   test('stock-media keys are read from variables named after the source [DE43]', () => {
-    expect(read({ UNSPLASH_ACCESS_KEY: 'u', PEXELS_API_KEY: 'p', PIXABAY_API_KEY: 'x', GIPHY_API_KEY: 'g', OPENVERSE_CLIENT_ID: 'o', OPENVERSE_CLIENT_SECRET: 's' }).config.stockMedia)
-      .toEqual({ unsplash: 'u', pexels: 'p', pixabay: 'x', giphy: 'g', openverse: { clientId: 'o', clientSecret: 's' } });
+    expect(
+      read({ UNSPLASH_ACCESS_KEY: 'u', PEXELS_API_KEY: 'p', PIXABAY_API_KEY: 'x', GIPHY_API_KEY: 'g', OPENVERSE_CLIENT_ID: 'o', OPENVERSE_CLIENT_SECRET: 's' })
+        .config.stockMedia,
+    ).toEqual({ unsplash: 'u', pexels: 'p', pixabay: 'x', giphy: 'g', openverse: { clientId: 'o', clientSecret: 's' } });
   });
 });
 

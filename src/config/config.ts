@@ -36,12 +36,30 @@ export interface Config {
   secrets: Secrets;
   registration: { disabled: boolean; disallowPlus: boolean; emailProvider: string | undefined };
   login: {
-    generic: { enabled: boolean; authUrl: string | undefined; tokenUrl: string | undefined; userinfoUrl: string | undefined; clientId: string | undefined; clientSecret: string | undefined; scope: string };
-    facebook: boolean; x: boolean; linkedin: boolean;
+    generic: {
+      enabled: boolean;
+      authUrl: string | undefined;
+      tokenUrl: string | undefined;
+      userinfoUrl: string | undefined;
+      clientId: string | undefined;
+      clientSecret: string | undefined;
+      scope: string;
+    };
+    facebook: boolean;
+    x: boolean;
+    linkedin: boolean;
   };
   actors: {
     engine: 'embedded' | 'dapr';
-    dapr: { httpPort: number; grpcPort: number; apiToken: string | undefined; appToken: string | undefined; appPort: number; appId: string; placementHealthUrl: string | undefined };
+    dapr: {
+      httpPort: number;
+      grpcPort: number;
+      apiToken: string | undefined;
+      appToken: string | undefined;
+      appPort: number;
+      appId: string;
+      placementHealthUrl: string | undefined;
+    };
     reminderHorizonHours: number;
     /** Provider calls under way at a time in this process. */
     inFlight: number;
@@ -58,20 +76,65 @@ export interface Config {
     /** App credentials from the environment, by provider id (DE39). */
     apps: Readonly<Record<string, AppCredentials>>;
   };
-  payments: { publishableKey: string | undefined; secretKey: string | undefined; signingKey: string | undefined; discountId: string | undefined; serviceName: string; feedbackEmail: string | undefined };
+  payments: {
+    publishableKey: string | undefined;
+    secretKey: string | undefined;
+    signingKey: string | undefined;
+    discountId: string | undefined;
+    serviceName: string;
+    feedbackEmail: string | undefined;
+  };
   /** Per dimension: what one pack adds, and its price in cents a month. */
-  addons: Readonly<Record<'storageGb' | 'videoExports' | 'channels' | 'teamSeats' | 'posts' | 'brandKits' | 'webhooks' | 'competitors', { perPack: number; priceCents: number }>>;
+  addons: Readonly<
+    Record<
+      'storageGb' | 'videoExports' | 'channels' | 'teamSeats' | 'posts' | 'brandKits' | 'webhooks' | 'competitors',
+      { perPack: number; priceCents: number }
+    >
+  >;
   email: { smtpPort: number; webhookSecret: string | undefined };
   /** Undefined while one of the three settings is missing: nothing is pushed. */
   push: { projectId: string; clientEmail: string; privateKey: string } | undefined;
-  ai: { enforceBudgets: boolean; designer: { agentTimeoutMs: number; assetTimeoutMs: number; stuckSessionMinutes: number }; pipeline: { totalTimeoutMs: number; agentTimeoutMs: number } };
+  ai: {
+    enforceBudgets: boolean;
+    designer: { agentTimeoutMs: number; assetTimeoutMs: number; stuckSessionMinutes: number };
+    pipeline: { totalTimeoutMs: number; agentTimeoutMs: number };
+  };
   collaboration: { singleInstance: boolean; redisAdapter: string | undefined };
   analytics: { anomalyZ: number; anomalyCooldownDays: number; commentsSweepMinutes: number; postDaysBack: number; xMaxPageDepth: number; xDisabled: boolean };
   /** Days. */
-  retention: Readonly<Record<
-    'analyticsDaily' | 'analyticsPost' | 'emailLog' | 'errors' | 'notifications' | 'multipartUploads' | 'softDeleted' | 'ip' | 'socialComments' | 'campaigns' | 'designerSessions' | 'traces' | 'audit', number>>;
-  stockMedia: { unsplash: string | undefined; pexels: string | undefined; pixabay: string | undefined; giphy: string | undefined; openverse: { clientId: string; clientSecret: string } | undefined };
-  telemetry: { logLevel: string; logFormat: 'json' | 'plain' | undefined; metricsToken: string | undefined; metricsPort: number | undefined; otlpEndpoint: string | undefined; serviceName: string };
+  retention: Readonly<
+    Record<
+      | 'analyticsDaily'
+      | 'analyticsPost'
+      | 'emailLog'
+      | 'errors'
+      | 'notifications'
+      | 'multipartUploads'
+      | 'softDeleted'
+      | 'ip'
+      | 'socialComments'
+      | 'campaigns'
+      | 'designerSessions'
+      | 'traces'
+      | 'audit',
+      number
+    >
+  >;
+  stockMedia: {
+    unsplash: string | undefined;
+    pexels: string | undefined;
+    pixabay: string | undefined;
+    giphy: string | undefined;
+    openverse: { clientId: string; clientSecret: string } | undefined;
+  };
+  telemetry: {
+    logLevel: string;
+    logFormat: 'json' | 'plain' | undefined;
+    metricsToken: string | undefined;
+    metricsPort: number | undefined;
+    otlpEndpoint: string | undefined;
+    serviceName: string;
+  };
 }
 
 export interface Reading {
@@ -106,48 +169,86 @@ export function readConfig(source: Environment): Reading {
     notSecured: env.NOT_SECURED,
     version: (JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8')) as { version: string }).version,
     http: {
-      host, port: env.PORT, frontendUrl, mainUrl: env.MAIN_URL ?? frontendUrl,
-      backendUrl: env.NEXT_PUBLIC_BACKEND_URL ?? own, internalUrl: env.BACKEND_INTERNAL_URL ?? own, tokenEndpointUrl: env.NEXT_PUBLIC_OVERRIDE_BACKEND_URL,
-      trustProxyHops: env.TRUST_PROXY_HOPS, apiLimit: env.API_LIMIT, rateLimitScale: env.RATE_LIMIT_SCALE,
-      appsChallenge: env.APPS_CHALLENGE, mobileAppScheme: env.MOBILE_APP_SCHEME,
+      host,
+      port: env.PORT,
+      frontendUrl,
+      mainUrl: env.MAIN_URL ?? frontendUrl,
+      backendUrl: env.NEXT_PUBLIC_BACKEND_URL ?? own,
+      internalUrl: env.BACKEND_INTERNAL_URL ?? own,
+      tokenEndpointUrl: env.NEXT_PUBLIC_OVERRIDE_BACKEND_URL,
+      trustProxyHops: env.TRUST_PROXY_HOPS,
+      apiLimit: env.API_LIMIT,
+      rateLimitScale: env.RATE_LIMIT_SCALE,
+      appsChallenge: env.APPS_CHALLENGE,
+      mobileAppScheme: env.MOBILE_APP_SCHEME,
     },
-    database: { url: env.DATABASE_URL, connections: env.DATABASE_CONNECTION_LIMIT ?? 8, poolTimeoutSeconds: env.DATABASE_POOL_TIMEOUT, allowDestructive: env.ALLOW_DESTRUCTIVE_SCHEMA, dataFolder },
+    database: {
+      url: env.DATABASE_URL,
+      connections: env.DATABASE_CONNECTION_LIMIT ?? 8,
+      poolTimeoutSeconds: env.DATABASE_POOL_TIMEOUT,
+      allowDestructive: env.ALLOW_DESTRUCTIVE_SCHEMA,
+      dataFolder,
+    },
     redis: { url: env.REDIS_URL },
     secrets: deriveSecrets(jwt, env.ENCRYPTION_KEY, env.WEBHOOK_SIGNING_SECRET),
     registration: { disabled: env.DISABLE_REGISTRATION, disallowPlus: env.DISALLOW_PLUS, emailProvider: undefined }, // until mail is there, an address given is an issue
     login: {
       generic: {
-        enabled: env.SERVICE_GENERIC_OAUTH, authUrl: env.SERVICE_OAUTH_AUTH_URL, tokenUrl: env.SERVICE_OAUTH_TOKEN_URL, userinfoUrl: env.SERVICE_OAUTH_USERINFO_URL,
-        clientId: env.SERVICE_OAUTH_CLIENT_ID, clientSecret: env.SERVICE_OAUTH_CLIENT_SECRET, scope: env.SERVICE_OAUTH_SCOPE,
+        enabled: env.SERVICE_GENERIC_OAUTH,
+        authUrl: env.SERVICE_OAUTH_AUTH_URL,
+        tokenUrl: env.SERVICE_OAUTH_TOKEN_URL,
+        userinfoUrl: env.SERVICE_OAUTH_USERINFO_URL,
+        clientId: env.SERVICE_OAUTH_CLIENT_ID,
+        clientSecret: env.SERVICE_OAUTH_CLIENT_SECRET,
+        scope: env.SERVICE_OAUTH_SCOPE,
       },
-      facebook: env.FACEBOOK_SSO_ENABLED, x: env.X_SSO_ENABLED, linkedin: env.LINKEDIN_SSO_ENABLED,
+      facebook: env.FACEBOOK_SSO_ENABLED,
+      x: env.X_SSO_ENABLED,
+      linkedin: env.LINKEDIN_SSO_ENABLED,
     },
     actors: {
       engine,
       dapr: {
-        httpPort: env.DAPR_HTTP_PORT ?? 0, grpcPort: env.DAPR_GRPC_PORT ?? 0, apiToken: env.DAPR_API_TOKEN, appToken: env.APP_API_TOKEN,
-        appPort: env.APP_PORT, appId: env.DAPR_APP_ID, placementHealthUrl: env.DAPR_PLACEMENT_HEALTH_URL,
+        httpPort: env.DAPR_HTTP_PORT ?? 0,
+        grpcPort: env.DAPR_GRPC_PORT ?? 0,
+        apiToken: env.DAPR_API_TOKEN,
+        appToken: env.APP_API_TOKEN,
+        appPort: env.APP_PORT,
+        appId: env.DAPR_APP_ID,
+        placementHealthUrl: env.DAPR_PLACEMENT_HEALTH_URL,
       },
       reminderHorizonHours: env.REMINDER_HORIZON_HOURS,
       inFlight: env.PROVIDER_CALLS_IN_FLIGHT,
     },
     outbound: {
-      timeoutMs: env.OUTBOUND_HTTP_TIMEOUT_MS, webhookTimeoutMs: env.WEBHOOK_TIMEOUT_MS,
-      allowedPrivateCidrs: env.SSRF_ALLOWED_PRIVATE_CIDRS ?? (!production && host !== undefined && isLoopback(host) && given(source, 'SSRF_ALLOWED_PRIVATE_CIDRS') === undefined ? ['127.0.0.1/32'] : []),
+      timeoutMs: env.OUTBOUND_HTTP_TIMEOUT_MS,
+      webhookTimeoutMs: env.WEBHOOK_TIMEOUT_MS,
+      allowedPrivateCidrs:
+        env.SSRF_ALLOWED_PRIVATE_CIDRS ??
+        (!production && host !== undefined && isLoopback(host) && given(source, 'SSRF_ALLOWED_PRIVATE_CIDRS') === undefined ? ['127.0.0.1/32'] : []),
     },
     uploads: {
       folder: env.UPLOAD_FOLDER === undefined ? resolve(dataFolder, 'uploads') : resolve(ROOT, env.UPLOAD_FOLDER),
-      maxBytes: env.MEDIA_UPLOAD_MAX_BYTES, restrictDomains: env.RESTRICT_UPLOAD_DOMAINS ?? [], localQuotaBytes: env.LOCAL_STORAGE_QUOTA_GB * 1024 ** 3,
+      maxBytes: env.MEDIA_UPLOAD_MAX_BYTES,
+      restrictDomains: env.RESTRICT_UPLOAD_DOMAINS ?? [],
+      localQuotaBytes: env.LOCAL_STORAGE_QUOTA_GB * 1024 ** 3,
     },
     posts: { missedAfterMinutes: env.MISSED_AFTER_MINUTES, lateSeconds: env.POST_LATE_SECONDS, stripLinksFromX: env.STRIP_LINKS_FROM_X_POSTS },
     social: {
-      sandboxEnabled: env.SANDBOX_ENABLED ?? !production, sandboxPort: env.SANDBOX_PORT, sandboxUrl: env.SANDBOX_URL,
-      returnUrlAllowlist: (env.INTEGRATION_RETURN_URL_ALLOWLIST ?? []).map((origin) => new URL(origin).origin), apps,
+      sandboxEnabled: env.SANDBOX_ENABLED ?? !production,
+      sandboxPort: env.SANDBOX_PORT,
+      sandboxUrl: env.SANDBOX_URL,
+      returnUrlAllowlist: (env.INTEGRATION_RETURN_URL_ALLOWLIST ?? []).map((origin) => new URL(origin).origin),
+      apps,
     },
     payments: {
       // Billing is not here yet: a key that was given is a fatal issue, and where the process goes on all the same, billing is off.
       publishableKey: undefined,
-      secretKey: env.PAYMENTS_SECRET_KEY, signingKey: env.PAYMENTS_SIGNING_KEY, discountId: env.PAYMENTS_DISCOUNT_ID, serviceName: env.PAYMENTS_SERVICE_NAME, feedbackEmail: env.BILLING_FEEDBACK_EMAIL,
+      secretKey: env.PAYMENTS_SECRET_KEY,
+      signingKey: env.PAYMENTS_SIGNING_KEY,
+      discountId: env.PAYMENTS_DISCOUNT_ID,
+      serviceName: env.PAYMENTS_SERVICE_NAME,
+      feedbackEmail: env.BILLING_FEEDBACK_EMAIL,
     },
     addons: {
       storageGb: { perPack: env.ADDON_STORAGE_GB_PER_PACK, priceCents: env.ADDON_STORAGE_PRICE_CENTS },
@@ -160,27 +261,59 @@ export function readConfig(source: Environment): Reading {
       competitors: { perPack: env.ADDON_COMPETITORS_PER_PACK, priceCents: env.ADDON_COMPETITORS_PRICE_CENTS },
     },
     email: { smtpPort: env.EMAIL_SMTP_PORT, webhookSecret: env.EMAIL_WEBHOOK_SECRET },
-    push: env.FCM_PROJECT_ID && env.FCM_CLIENT_EMAIL && env.FCM_PRIVATE_KEY ? { projectId: env.FCM_PROJECT_ID, clientEmail: env.FCM_CLIENT_EMAIL, privateKey: env.FCM_PRIVATE_KEY } : undefined,
+    push:
+      env.FCM_PROJECT_ID && env.FCM_CLIENT_EMAIL && env.FCM_PRIVATE_KEY
+        ? { projectId: env.FCM_PROJECT_ID, clientEmail: env.FCM_CLIENT_EMAIL, privateKey: env.FCM_PRIVATE_KEY }
+        : undefined,
     ai: {
       enforceBudgets: env.AI_PROVIDER_BUDGET_ENFORCE,
-      designer: { agentTimeoutMs: env.AI_DESIGNER_AGENT_TIMEOUT_MS, assetTimeoutMs: env.AI_DESIGNER_ASSET_TIMEOUT_MS, stuckSessionMinutes: env.AI_DESIGNER_STUCK_SESSION_MINUTES },
+      designer: {
+        agentTimeoutMs: env.AI_DESIGNER_AGENT_TIMEOUT_MS,
+        assetTimeoutMs: env.AI_DESIGNER_ASSET_TIMEOUT_MS,
+        stuckSessionMinutes: env.AI_DESIGNER_STUCK_SESSION_MINUTES,
+      },
       pipeline: { totalTimeoutMs: env.CONTENT_PIPELINE_TOTAL_TIMEOUT_MS, agentTimeoutMs: env.CONTENT_PIPELINE_AGENT_TIMEOUT_MS },
     },
     collaboration: { singleInstance: env.COLLAB_SINGLE_INSTANCE, redisAdapter: env.COLLAB_REDIS_ADAPTER },
     analytics: {
-      anomalyZ: env.ANALYTICS_ANOMALY_Z, anomalyCooldownDays: env.ANALYTICS_ANOMALY_COOLDOWN_DAYS, commentsSweepMinutes: env.COMMENTS_SWEEP_INTERVAL_MINUTES,
-      postDaysBack: env.POST_DAYS_BACK, xMaxPageDepth: env.X_ANALYTICS_MAX_PAGE_DEPTH, xDisabled: env.DISABLE_X_ANALYTICS,
+      anomalyZ: env.ANALYTICS_ANOMALY_Z,
+      anomalyCooldownDays: env.ANALYTICS_ANOMALY_COOLDOWN_DAYS,
+      commentsSweepMinutes: env.COMMENTS_SWEEP_INTERVAL_MINUTES,
+      postDaysBack: env.POST_DAYS_BACK,
+      xMaxPageDepth: env.X_ANALYTICS_MAX_PAGE_DEPTH,
+      xDisabled: env.DISABLE_X_ANALYTICS,
     },
     retention: {
-      analyticsDaily: env.ANALYTICS_DAILY_RETENTION_DAYS, analyticsPost: env.ANALYTICS_POST_RETENTION_DAYS, emailLog: env.EMAIL_LOG_RETENTION_DAYS, errors: env.ERRORS_RETENTION_DAYS,
-      notifications: env.NOTIFICATIONS_RETENTION_DAYS, multipartUploads: env.MULTIPART_UPLOAD_RETENTION_DAYS, softDeleted: env.SOFT_DELETE_RETENTION_DAYS, ip: env.IP_RETENTION_DAYS,
-      socialComments: env.SOCIAL_COMMENT_RETENTION_DAYS, campaigns: env.CAMPAIGN_PURGE_DAYS, designerSessions: env.AI_DESIGNER_SESSION_RETENTION_DAYS, traces: env.MASTRA_TRACE_RETENTION_DAYS, audit: env.AUDIT_RETENTION_DAYS,
+      analyticsDaily: env.ANALYTICS_DAILY_RETENTION_DAYS,
+      analyticsPost: env.ANALYTICS_POST_RETENTION_DAYS,
+      emailLog: env.EMAIL_LOG_RETENTION_DAYS,
+      errors: env.ERRORS_RETENTION_DAYS,
+      notifications: env.NOTIFICATIONS_RETENTION_DAYS,
+      multipartUploads: env.MULTIPART_UPLOAD_RETENTION_DAYS,
+      softDeleted: env.SOFT_DELETE_RETENTION_DAYS,
+      ip: env.IP_RETENTION_DAYS,
+      socialComments: env.SOCIAL_COMMENT_RETENTION_DAYS,
+      campaigns: env.CAMPAIGN_PURGE_DAYS,
+      designerSessions: env.AI_DESIGNER_SESSION_RETENTION_DAYS,
+      traces: env.MASTRA_TRACE_RETENTION_DAYS,
+      audit: env.AUDIT_RETENTION_DAYS,
     },
     stockMedia: {
-      unsplash: env.UNSPLASH_ACCESS_KEY, pexels: env.PEXELS_API_KEY, pixabay: env.PIXABAY_API_KEY, giphy: env.GIPHY_API_KEY,
-      openverse: env.OPENVERSE_CLIENT_ID && env.OPENVERSE_CLIENT_SECRET ? { clientId: env.OPENVERSE_CLIENT_ID, clientSecret: env.OPENVERSE_CLIENT_SECRET } : undefined,
+      unsplash: env.UNSPLASH_ACCESS_KEY,
+      pexels: env.PEXELS_API_KEY,
+      pixabay: env.PIXABAY_API_KEY,
+      giphy: env.GIPHY_API_KEY,
+      openverse:
+        env.OPENVERSE_CLIENT_ID && env.OPENVERSE_CLIENT_SECRET ? { clientId: env.OPENVERSE_CLIENT_ID, clientSecret: env.OPENVERSE_CLIENT_SECRET } : undefined,
     },
-    telemetry: { logLevel: env.LOG_LEVEL, logFormat: env.LOG_FORMAT ?? (!production && source['npm_lifecycle_event'] === 'start' ? 'plain' : undefined), metricsToken: env.METRICS_TOKEN, metricsPort: env.METRICS_PORT, otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT, serviceName: env.OTEL_SERVICE_NAME },
+    telemetry: {
+      logLevel: env.LOG_LEVEL,
+      logFormat: env.LOG_FORMAT ?? (!production && source['npm_lifecycle_event'] === 'start' ? 'plain' : undefined),
+      metricsToken: env.METRICS_TOKEN,
+      metricsPort: env.METRICS_PORT,
+      otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+      serviceName: env.OTEL_SERVICE_NAME,
+    },
   };
   return { config, issues, exits };
 }

@@ -9,7 +9,13 @@ type Value<Name extends SettingName> = ReturnType<(typeof SETTINGS)[Name]['parse
 export type Env = { readonly [Name in SettingName]: Value<Name> };
 
 /** One fault of the configuration. `always`: the process cannot run with it, whatever the mode. */
-export interface ConfigIssue { setting: string; level: 'fatal' | 'warning'; message: string; remedy: string; always?: true }
+export interface ConfigIssue {
+  setting: string;
+  level: 'fatal' | 'warning';
+  message: string;
+  remedy: string;
+  always?: true;
+}
 
 /** The environment of this process, with what a file `.env` in the working folder adds to it. The only place that reads it. */
 export function environment(): Environment {

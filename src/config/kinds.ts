@@ -15,21 +15,42 @@ export interface Setting<T> {
   parse(text: string): T;
 }
 
-interface More { otherwise?: string; later?: string }
+interface More {
+  otherwise?: string;
+  later?: string;
+}
 type Optional<T, D> = D extends undefined ? T | undefined : T;
 const should = (what: string): never => {
   throw new Error(what);
 };
 
-export const text = <const D extends string | undefined = undefined>(meaning: string, more: More & { fallback?: D } = {}): Setting<Optional<string, D>> =>
-  ({ type: 'text', ...more, fallback: more.fallback as Optional<string, D>, meaning, parse: (value) => value as Optional<string, D> });
+export const text = <const D extends string | undefined = undefined>(meaning: string, more: More & { fallback?: D } = {}): Setting<Optional<string, D>> => ({
+  type: 'text',
+  ...more,
+  fallback: more.fallback as Optional<string, D>,
+  meaning,
+  parse: (value) => value as Optional<string, D>,
+});
 
-export const secret = (meaning: string, more: More = {}): Setting<string | undefined> =>
-  ({ type: 'secret', secret: true, fallback: undefined, ...more, meaning, parse: (value) => value });
+export const secret = (meaning: string, more: More = {}): Setting<string | undefined> => ({
+  type: 'secret',
+  secret: true,
+  fallback: undefined,
+  ...more,
+  meaning,
+  parse: (value) => value,
+});
 
-export function whole<D extends number | undefined>(fallback: D, meaning: string, { min = 0, max = 2 ** 31 - 1, ...more }: More & { min?: number; max?: number } = {}): Setting<Optional<number, D>> {
+export function whole<D extends number | undefined>(
+  fallback: D,
+  meaning: string,
+  { min = 0, max = 2 ** 31 - 1, ...more }: More & { min?: number; max?: number } = {},
+): Setting<Optional<number, D>> {
   return {
-    type: 'whole number', fallback: fallback as Optional<number, D>, ...more, meaning,
+    type: 'whole number',
+    fallback: fallback as Optional<number, D>,
+    ...more,
+    meaning,
     parse(value): Optional<number, D> {
       const number = Number(value);
       return /^\d+$/.test(value) && number >= min && number <= max ? (number as Optional<number, D>) : should(`a whole number from ${min} to ${max}`);
@@ -38,32 +59,58 @@ export function whole<D extends number | undefined>(fallback: D, meaning: string
 }
 
 export const decimal = (fallback: number, meaning: string, more: More = {}): Setting<number> => ({
-  type: 'number', fallback, ...more, meaning,
+  type: 'number',
+  fallback,
+  ...more,
+  meaning,
   parse: (value) => (/^\d+(\.\d+)?$/.test(value) && Number(value) > 0 ? Number(value) : should('a number greater than 0, with a point for decimals')),
 });
 
 /** True for true, 1, yes and on; false for false, 0, no and off. */
 export const flag = <D extends boolean | undefined>(fallback: D, meaning: string, more: More = {}): Setting<Optional<boolean, D>> => ({
-  type: 'true or false', fallback: fallback as Optional<boolean, D>, ...more, meaning,
+  type: 'true or false',
+  fallback: fallback as Optional<boolean, D>,
+  ...more,
+  meaning,
   parse: (value) => (/^(true|1|yes|on)$/i.test(value) ? true : /^(false|0|no|off)$/i.test(value) ? false : should('true or false')) as Optional<boolean, D>,
 });
 
-export const oneOf = <const V extends string, D extends V | undefined>(values: readonly V[], fallback: D, meaning: string, more: More = {}): Setting<Optional<V, D>> => ({
-  type: values.join(' or '), fallback: fallback as Optional<V, D>, ...more, meaning,
+export const oneOf = <const V extends string, D extends V | undefined>(
+  values: readonly V[],
+  fallback: D,
+  meaning: string,
+  more: More = {},
+): Setting<Optional<V, D>> => ({
+  type: values.join(' or '),
+  fallback: fallback as Optional<V, D>,
+  ...more,
+  meaning,
   parse: (value) => (values.find((one) => one === value) ?? should(`one of ${values.join(', ')}`)) as Optional<V, D>,
 });
 
 /** An address with one of these schemes, kept without trailing slashes. */
 export const address = (schemes: readonly string[], meaning: string, more: More & { secret?: true } = {}): Setting<string | undefined> => ({
-  type: 'URL', fallback: undefined, ...more, meaning,
-  parse: (value) => (URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1)) ? value.replace(/\/+$/, '') : should(`an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`)),
+  type: 'URL',
+  fallback: undefined,
+  ...more,
+  meaning,
+  parse: (value) =>
+    URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1))
+      ? value.replace(/\/+$/, '')
+      : should(`an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`),
 });
 
 /** Entries between commas; each must fit. */
 export const list = (meaning: string, fits: (entry: string) => boolean, what: string, more: More = {}): Setting<readonly string[] | undefined> => ({
-  type: 'list with commas', fallback: undefined, ...more, meaning,
+  type: 'list with commas',
+  fallback: undefined,
+  ...more,
+  meaning,
   parse(value) {
-    const entries = value.split(',').map((entry) => entry.trim()).filter(Boolean);
+    const entries = value
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter(Boolean);
     const odd = entries.find((entry) => !fits(entry));
     return odd === undefined ? entries : should(`${what}, with commas between them; "${odd}" is none`);
   },
@@ -74,5 +121,6 @@ export const isCidr = (entry: string): boolean => {
   const version = isIP(ip);
   return version > 0 && rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 };
-export const isOrigin = (entry: string): boolean => URL.canParse(entry) && /^https?:$/.test(new URL(entry).protocol) && new URL(entry).origin === entry.replace(/\/$/, '');
+export const isOrigin = (entry: string): boolean =>
+  URL.canParse(entry) && /^https?:$/.test(new URL(entry).protocol) && new URL(entry).origin === entry.replace(/\/$/, '');
 export const isDomain = (entry: string): boolean => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(entry);

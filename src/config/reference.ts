@@ -5,8 +5,15 @@ import { CHAPTERS } from './settings.ts';
 /** All issues as one text for a terminal, the fatal ones first, each with its remedy. No secret is in it. */
 export function describeIssues(issues: readonly ConfigIssue[], exits: boolean): string {
   const sorted = issues.toSorted((a, b) => Number(b.level === 'fatal') - Number(a.level === 'fatal'));
-  const lines = sorted.flatMap(({ setting, level, message, remedy }) => [`  ${level === 'fatal' ? 'ERROR  ' : 'warning'}  ${setting} ${message}.`, `           ${remedy}`]);
-  const end = exits ? 'The service does not start like this.' : issues.some(({ level }) => level === 'fatal') ? 'Outside production the service starts all the same, without what the errors name.' : '';
+  const lines = sorted.flatMap(({ setting, level, message, remedy }) => [
+    `  ${level === 'fatal' ? 'ERROR  ' : 'warning'}  ${setting} ${message}.`,
+    `           ${remedy}`,
+  ]);
+  const end = exits
+    ? 'The service does not start like this.'
+    : issues.some(({ level }) => level === 'fatal')
+      ? 'Outside production the service starts all the same, without what the errors name.'
+      : '';
   return [`Configuration: ${issues.length} ${issues.length === 1 ? 'issue' : 'issues'}`, ...lines, ...(end ? [end] : [])].join('\n');
 }
 
@@ -22,7 +29,8 @@ function usual({ fallback, otherwise, type }: Setting<unknown>): string {
 export function settingsReference(): string {
   const chapters = Object.entries(CHAPTERS).map(([title, settings]) => {
     const rows = Object.entries(settings as Record<string, Setting<unknown>>).map(
-      ([name, setting]) => `| \`${name}\` | ${setting.type} | ${cell(usual(setting))} | ${cell(setting.meaning)}${setting.later ? ` *Read now, used by later work: ${cell(setting.later)}.*` : ''} |`,
+      ([name, setting]) =>
+        `| \`${name}\` | ${setting.type} | ${cell(usual(setting))} | ${cell(setting.meaning)}${setting.later ? ` *Read now, used by later work: ${cell(setting.later)}.*` : ''} |`,
     );
     return `## ${title}\n\n| Variable | Type | Default | Meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
   });

@@ -3,7 +3,11 @@ import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { encryptionKey } from '../kernel/index.ts';
 
-export interface Secrets { jwt: string; encryptionKey: Buffer; webhookSigning: string }
+export interface Secrets {
+  jwt: string;
+  encryptionKey: Buffer;
+  webhookSigning: string;
+}
 
 const FILE = 'jwt-secret';
 
@@ -26,7 +30,8 @@ export function keepSecret(folder: string): string {
     writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600 });
     linkSync(draft, join(folder, FILE)); // whole or not at all, and never over another's
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw new Error(`No secret can be kept in ${folder}. Set JWT_SECRET, or let DATA_FOLDER name a folder that can be written.`, { cause: error });
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+      throw new Error(`No secret can be kept in ${folder}. Set JWT_SECRET, or let DATA_FOLDER name a folder that can be written.`, { cause: error });
   } finally {
     rmSync(draft, { force: true });
   }

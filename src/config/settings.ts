@@ -7,15 +7,23 @@ const service = {
   NOT_SECURED: flag(false, 'Plain http without cookies marked `Secure`, without CSRF check and security headers: for development behind nothing.'),
   CONFIG_CHECK_STRICT: flag(false, 'A fatal configuration issue ends the process everywhere; otherwise only in production with `NOT_SECURED` unset.'),
   IS_GENERAL: flag(undefined, 'Must be true for standard self-hosting.'),
-  FRONTEND_URL: address(['http', 'https'], 'Public address of the application. One of `FRONTEND_URL` and `MAIN_URL` is required in production.', { otherwise: '`MAIN_URL`, else the own address' }),
+  FRONTEND_URL: address(['http', 'https'], 'Public address of the application. One of `FRONTEND_URL` and `MAIN_URL` is required in production.', {
+    otherwise: '`MAIN_URL`, else the own address',
+  }),
   MAIN_URL: address(['http', 'https'], 'Public address of the application, used when `FRONTEND_URL` is not set.'),
   NEXT_PUBLIC_BACKEND_URL: address(['http', 'https'], 'Public address of this service. Required in production.', { otherwise: 'the own address' }),
-  NEXT_PUBLIC_OVERRIDE_BACKEND_URL: address(['http', 'https'], 'Replaces the token endpoint in the discovery document of the OAuth server.', { later: 'OAuth server' }),
+  NEXT_PUBLIC_OVERRIDE_BACKEND_URL: address(['http', 'https'], 'Replaces the token endpoint in the discovery document of the OAuth server.', {
+    later: 'OAuth server',
+  }),
   BACKEND_INTERNAL_URL: address(['http', 'https'], 'Address of this service inside the deployment. Required in production.', { otherwise: 'the own address' }),
   BACKEND_LISTEN_HOST: text('Address to listen on.', { otherwise: 'every address in production, `127.0.0.1` elsewhere' }),
   PORT: whole(3000, 'Port to listen on; 0 takes a free one.', { max: 65_535 }),
   DATA_FOLDER: text('Folder for what the service keeps on this machine: embedded database, uploads, secrets made for development.', { fallback: '.data' }),
-  TRUST_PROXY_HOPS: whole(0, 'Number of appending reverse proxies in front; the Nth entry from the right of `x-forwarded-for` is the caller. Unset or invalid: the address of the connection.', { max: 32 }),
+  TRUST_PROXY_HOPS: whole(
+    0,
+    'Number of appending reverse proxies in front; the Nth entry from the right of `x-forwarded-for` is the caller. Unset or invalid: the address of the connection.',
+    { max: 32 },
+  ),
   API_LIMIT: whole(600, 'Requests per hour of one caller on one route that has no limit of its own.', { min: 1 }),
   RATE_LIMIT_SCALE: decimal(1, 'Multiplies every rate limit, those of single routes included.'),
   APPS_CHALLENGE: text('What `/.well-known/apps-challenge` answers; without it 404.'),
@@ -23,7 +31,10 @@ const service = {
 };
 
 const storage = {
-  DATABASE_URL: address(['postgres', 'postgresql'], 'Connection to Postgres. Required in production and with several processes.', { secret: true, otherwise: 'a Postgres of npm in `DATA_FOLDER`' }),
+  DATABASE_URL: address(['postgres', 'postgresql'], 'Connection to Postgres. Required in production and with several processes.', {
+    secret: true,
+    otherwise: 'a Postgres of npm in `DATA_FOLDER`',
+  }),
   DATABASE_CONNECTION_LIMIT: whole(undefined, 'Connections of one process to the database.', { min: 1, max: 1_000, otherwise: '8' }),
   DATABASE_POOL_TIMEOUT: whole(undefined, 'Seconds that a statement waits for a free connection.', { min: 1, otherwise: 'as long as the request lasts' }),
   ALLOW_DESTRUCTIVE_SCHEMA: flag(false, 'Lets migrations run that drop data.'),
@@ -32,7 +43,10 @@ const storage = {
 
 const secrets = {
   JWT_SECRET: secret('Signs sessions. At least 32 characters in production.', { otherwise: 'outside production made once and kept in `DATA_FOLDER`' }),
-  ENCRYPTION_KEY: secret('Seals stored credentials: 44 characters of base64 or 64 hexadecimal ones that decode to 32 bytes; other values are hashed. A change makes what is stored unreadable.', { otherwise: 'SHA-256 of `JWT_SECRET`' }),
+  ENCRYPTION_KEY: secret(
+    'Seals stored credentials: 44 characters of base64 or 64 hexadecimal ones that decode to 32 bytes; other values are hashed. A change makes what is stored unreadable.',
+    { otherwise: 'SHA-256 of `JWT_SECRET`' },
+  ),
   WEBHOOK_SIGNING_SECRET: secret('Signs webhook deliveries.', { otherwise: '`JWT_SECRET`' }),
 };
 
@@ -52,14 +66,18 @@ const login = {
 };
 
 const actors = {
-  ACTOR_ENGINE: oneOf(['embedded', 'dapr'], undefined, 'What runs the actors: this process alone, or Dapr over many.', { otherwise: '`dapr` when a sidecar has set `DAPR_HTTP_PORT` and `DAPR_GRPC_PORT`, else `embedded`' }),
+  ACTOR_ENGINE: oneOf(['embedded', 'dapr'], undefined, 'What runs the actors: this process alone, or Dapr over many.', {
+    otherwise: '`dapr` when a sidecar has set `DAPR_HTTP_PORT` and `DAPR_GRPC_PORT`, else `embedded`',
+  }),
   DAPR_HTTP_PORT: whole(undefined, 'HTTP port of the sidecar; set by the sidecar.', { min: 1, max: 65_535 }),
   DAPR_GRPC_PORT: whole(undefined, 'gRPC port of the sidecar; set by the sidecar.', { min: 1, max: 65_535 }),
   DAPR_API_TOKEN: secret('Token that the sidecar asks of its callers.'),
   APP_API_TOKEN: secret('Token that the sidecar sends to this process; without it calls to the actor port are refused when Dapr runs in production.'),
   APP_PORT: whole(7001, 'Port on 127.0.0.1 where the actor host listens for its sidecar.', { max: 65_535 }),
   DAPR_APP_ID: text('App id of the actor hosts.', { fallback: 'rookery' }),
-  DAPR_PLACEMENT_HEALTH_URL: address(['http', 'https'], 'Health address of the placement service, for the table of who hosts what.', { otherwise: 'what the sidecar tells' }),
+  DAPR_PLACEMENT_HEALTH_URL: address(['http', 'https'], 'Health address of the placement service, for the table of who hosts what.', {
+    otherwise: 'what the sidecar tells',
+  }),
   REMINDER_HORIZON_HOURS: whole(48, 'How far ahead reminders are registered; later ones wait in the database.', { min: 1, max: 8_760 }),
   PROVIDER_CALLS_IN_FLIGHT: whole(256, 'Provider calls under way at a time in one process.', { min: 1, max: 10_000 }),
 };
@@ -67,7 +85,9 @@ const actors = {
 const outbound = {
   OUTBOUND_HTTP_TIMEOUT_MS: whole(30_000, 'Milliseconds for a whole outbound request.', { min: 1 }),
   WEBHOOK_TIMEOUT_MS: whole(10_000, 'Milliseconds for one attempt of a webhook delivery.', { min: 1 }),
-  SSRF_ALLOWED_PRIVATE_CIDRS: list('Private ranges that outbound requests may reach, with plain http too.', isCidr, 'ranges such as 10.0.0.0/8', { otherwise: '`127.0.0.1/32` outside production when listening on loopback, else none' }),
+  SSRF_ALLOWED_PRIVATE_CIDRS: list('Private ranges that outbound requests may reach, with plain http too.', isCidr, 'ranges such as 10.0.0.0/8', {
+    otherwise: '`127.0.0.1/32` outside production when listening on loopback, else none',
+  }),
 };
 
 const media = {
@@ -78,9 +98,13 @@ const media = {
 };
 
 const posts = {
-  MISSED_AFTER_MINUTES: whole(60, 'A post that is first seen so late, because the service was down, follows the organization\'s rule for missed posts.', { min: 1 }),
+  MISSED_AFTER_MINUTES: whole(60, "A post that is first seen so late, because the service was down, follows the organization's rule for missed posts.", {
+    min: 1,
+  }),
   POST_LATE_SECONDS: whole(60, 'A post published later than this is announced as `post.late`.', { min: 1, later: 'events a webhook opts in to' }),
-  INTEGRATION_RETURN_URL_ALLOWLIST: list('Origins of partners to which a connect flow may return.', isOrigin, 'origins such as https://partner.example', { otherwise: 'none' }),
+  INTEGRATION_RETURN_URL_ALLOWLIST: list('Origins of partners to which a connect flow may return.', isOrigin, 'origins such as https://partner.example', {
+    otherwise: 'none',
+  }),
   STRIP_LINKS_FROM_X_POSTS: flag(false, 'Removes links from posts to X.', { later: 'the provider x' }),
   DISABLE_X_ANALYTICS: flag(false, 'Skips analytics of X.', { later: 'analytics' }),
   SANDBOX_ENABLED: flag(undefined, 'Offers the network `sandbox`, which publishes nowhere.', { otherwise: 'true outside production' }),
@@ -98,7 +122,8 @@ const payments = {
 };
 
 const pack = (what: string, fallback: number) => whole(fallback, `Size of one add-on pack of ${what}.`, { min: 1, later: 'billing' });
-const price = (what: string, fallback: number) => whole(fallback, `Price of one add-on pack of ${what} in cents a month, for new purchases.`, { later: 'billing' });
+const price = (what: string, fallback: number) =>
+  whole(fallback, `Price of one add-on pack of ${what} in cents a month, for new purchases.`, { later: 'billing' });
 const addons = {
   ADDON_STORAGE_GB_PER_PACK: pack('storage in GB', 25),
   ADDON_STORAGE_PRICE_CENTS: price('storage', 1900),
@@ -128,7 +153,7 @@ const notifications = {
 };
 
 const jobs = {
-  USE_INNGEST: flag(false, 'Declares the job runner\'s keys. Jobs run on the actors; no outside runner is called.'),
+  USE_INNGEST: flag(false, "Declares the job runner's keys. Jobs run on the actors; no outside runner is called."),
   INNGEST_EVENT_KEY: secret('Event key of the job runner. Required in production with `USE_INNGEST`, unless `INNGEST_DEV`.'),
   INNGEST_SIGNING_KEY: secret('Signing key of the job runner. Required in production with `USE_INNGEST`, unless `INNGEST_DEV`.'),
   INNGEST_DEV: flag(false, 'Local dev mode of the job runner: its keys may be missing.'),
@@ -144,7 +169,9 @@ const ai = {
 };
 
 const collaboration = {
-  COLLAB_SINGLE_INSTANCE: flag(true, 'Documents are kept in the memory of one process. Must be true unless `COLLAB_REDIS_ADAPTER` is set.', { later: 'collaboration' }),
+  COLLAB_SINGLE_INSTANCE: flag(true, 'Documents are kept in the memory of one process. Must be true unless `COLLAB_REDIS_ADAPTER` is set.', {
+    later: 'collaboration',
+  }),
   COLLAB_REDIS_ADAPTER: text('Replicas exchange their updates over Redis when set.', { later: 'collaboration' }),
 };
 
@@ -175,7 +202,9 @@ const retention = {
 
 const telemetry = {
   LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info', 'The least important lines that are logged.'),
-  LOG_FORMAT: oneOf(['json', 'plain'], undefined, 'One JSON object a line, or lines for people.', { otherwise: '`plain` on a terminal and under `npm start`, else `json`' }),
+  LOG_FORMAT: oneOf(['json', 'plain'], undefined, 'One JSON object a line, or lines for people.', {
+    otherwise: '`plain` on a terminal and under `npm start`, else `json`',
+  }),
   METRICS_TOKEN: secret('Opens `/metrics` for a bearer; without it only callers on this machine, not through a proxy, may read it.'),
   METRICS_PORT: whole(undefined, 'Port on 127.0.0.1 that answers `/metrics` alone, for a process without the API.', { min: 1, max: 65_535, otherwise: 'none' }),
   OTEL_EXPORTER_OTLP_ENDPOINT: address(['http', 'https'], 'Turns tracing on and says where traces go.', { later: 'tracing' }),
@@ -185,47 +214,109 @@ const telemetry = {
 const app = (network: string, what: string) => text(`${what} of the app at ${network}.`, { later: `the provider ${network}` });
 const appSecret = (network: string, what = 'Client secret') => secret(`${what} of the app at ${network}.`, { later: `the provider ${network}` });
 const apps = {
-  X_CLIENT_ID: app('X', 'OAuth 2 client id'), X_CLIENT_SECRET: appSecret('X', 'OAuth 2 client secret'),
-  X_API_KEY: app('X', 'OAuth 1 consumer key'), X_API_SECRET: appSecret('X', 'OAuth 1 consumer secret'),
-  LINKEDIN_CLIENT_ID: app('LinkedIn', 'Client id'), LINKEDIN_CLIENT_SECRET: appSecret('LinkedIn'),
-  FACEBOOK_APP_ID: app('Facebook and Instagram', 'App id'), FACEBOOK_APP_SECRET: appSecret('Facebook and Instagram', 'App secret'),
-  INSTAGRAM_APP_ID: app('Instagram without Facebook', 'App id'), INSTAGRAM_APP_SECRET: appSecret('Instagram without Facebook', 'App secret'),
-  DISCORD_CLIENT_ID: app('Discord', 'Client id'), DISCORD_CLIENT_SECRET: appSecret('Discord'), DISCORD_BOT_TOKEN_ID: appSecret('Discord', 'Bot token'),
-  SLACK_ID: app('Slack', 'Client id'), SLACK_SECRET: appSecret('Slack'),
-  TIKTOK_CLIENT_ID: app('TikTok', 'Client key'), TIKTOK_CLIENT_SECRET: appSecret('TikTok'),
-  YOUTUBE_CLIENT_ID: app('YouTube', 'Client id'), YOUTUBE_CLIENT_SECRET: appSecret('YouTube'),
-  PINTEREST_CLIENT_ID: app('Pinterest', 'Client id'), PINTEREST_CLIENT_SECRET: appSecret('Pinterest'),
-  REDDIT_CLIENT_ID: app('Reddit', 'Client id'), REDDIT_CLIENT_SECRET: appSecret('Reddit'),
-  TWITCH_CLIENT_ID: app('Twitch', 'Client id'), TWITCH_CLIENT_SECRET: appSecret('Twitch'),
-  THREADS_APP_ID: app('Threads', 'App id'), THREADS_APP_SECRET: appSecret('Threads', 'App secret'),
-  DRIBBBLE_CLIENT_ID: app('Dribbble', 'Client id'), DRIBBBLE_CLIENT_SECRET: appSecret('Dribbble'),
+  X_CLIENT_ID: app('X', 'OAuth 2 client id'),
+  X_CLIENT_SECRET: appSecret('X', 'OAuth 2 client secret'),
+  X_API_KEY: app('X', 'OAuth 1 consumer key'),
+  X_API_SECRET: appSecret('X', 'OAuth 1 consumer secret'),
+  LINKEDIN_CLIENT_ID: app('LinkedIn', 'Client id'),
+  LINKEDIN_CLIENT_SECRET: appSecret('LinkedIn'),
+  FACEBOOK_APP_ID: app('Facebook and Instagram', 'App id'),
+  FACEBOOK_APP_SECRET: appSecret('Facebook and Instagram', 'App secret'),
+  INSTAGRAM_APP_ID: app('Instagram without Facebook', 'App id'),
+  INSTAGRAM_APP_SECRET: appSecret('Instagram without Facebook', 'App secret'),
+  DISCORD_CLIENT_ID: app('Discord', 'Client id'),
+  DISCORD_CLIENT_SECRET: appSecret('Discord'),
+  DISCORD_BOT_TOKEN_ID: appSecret('Discord', 'Bot token'),
+  SLACK_ID: app('Slack', 'Client id'),
+  SLACK_SECRET: appSecret('Slack'),
+  TIKTOK_CLIENT_ID: app('TikTok', 'Client key'),
+  TIKTOK_CLIENT_SECRET: appSecret('TikTok'),
+  YOUTUBE_CLIENT_ID: app('YouTube', 'Client id'),
+  YOUTUBE_CLIENT_SECRET: appSecret('YouTube'),
+  PINTEREST_CLIENT_ID: app('Pinterest', 'Client id'),
+  PINTEREST_CLIENT_SECRET: appSecret('Pinterest'),
+  REDDIT_CLIENT_ID: app('Reddit', 'Client id'),
+  REDDIT_CLIENT_SECRET: appSecret('Reddit'),
+  TWITCH_CLIENT_ID: app('Twitch', 'Client id'),
+  TWITCH_CLIENT_SECRET: appSecret('Twitch'),
+  THREADS_APP_ID: app('Threads', 'App id'),
+  THREADS_APP_SECRET: appSecret('Threads', 'App secret'),
+  DRIBBBLE_CLIENT_ID: app('Dribbble', 'Client id'),
+  DRIBBBLE_CLIENT_SECRET: appSecret('Dribbble'),
   MASTODON_URL: address(['http', 'https'], 'Server on which the Mastodon app below is registered.', { otherwise: 'https://mastodon.social' }),
-  MASTODON_CLIENT_ID: text('Client key of the app at that Mastodon server.'), MASTODON_CLIENT_SECRET: secret('Client secret of the app at that Mastodon server.'),
-  MEWE_APP_ID: app('MeWe', 'App id'), MEWE_API_KEY: appSecret('MeWe', 'API key'), MEWE_HOST: text('Host of MeWe\'s API.', { later: 'the provider MeWe' }),
-  KICK_CLIENT_ID: app('Kick', 'Client id'), KICK_SECRET: appSecret('Kick'),
-  GOOGLE_GMB_CLIENT_ID: app('Google Business', 'Client id'), GOOGLE_GMB_CLIENT_SECRET: appSecret('Google Business'),
-  NEYNAR_CLIENT_ID: app('Farcaster (provider wrapcast)', 'Client id'), NEYNAR_SECRET_KEY: appSecret('Farcaster (provider wrapcast)', 'API key'),
-  VK_ID: app('VK', 'App id'), VK_SECRET: appSecret('VK', 'Secret (a public app has none)'),
-  WHOP_CLIENT_ID: app('Whop', 'Client id'), WHOP_CLIENT_SECRET: appSecret('Whop', 'Client secret (a public app has none)'),
-  TELEGRAM_BOT_NAME: app('Telegram', 'Name of the bot'), TELEGRAM_TOKEN: appSecret('Telegram', 'Token of the bot'),
-  LINE_CLIENT_ID: text('Read and not used: there is no provider for LINE.'), LINE_CLIENT_SECRET: secret('Read and not used: there is no provider for LINE.'),
+  MASTODON_CLIENT_ID: text('Client key of the app at that Mastodon server.'),
+  MASTODON_CLIENT_SECRET: secret('Client secret of the app at that Mastodon server.'),
+  MEWE_APP_ID: app('MeWe', 'App id'),
+  MEWE_API_KEY: appSecret('MeWe', 'API key'),
+  MEWE_HOST: text("Host of MeWe's API.", { later: 'the provider MeWe' }),
+  KICK_CLIENT_ID: app('Kick', 'Client id'),
+  KICK_SECRET: appSecret('Kick'),
+  GOOGLE_GMB_CLIENT_ID: app('Google Business', 'Client id'),
+  GOOGLE_GMB_CLIENT_SECRET: appSecret('Google Business'),
+  NEYNAR_CLIENT_ID: app('Farcaster (provider wrapcast)', 'Client id'),
+  NEYNAR_SECRET_KEY: appSecret('Farcaster (provider wrapcast)', 'API key'),
+  VK_ID: app('VK', 'App id'),
+  VK_SECRET: appSecret('VK', 'Secret (a public app has none)'),
+  WHOP_CLIENT_ID: app('Whop', 'Client id'),
+  WHOP_CLIENT_SECRET: appSecret('Whop', 'Client secret (a public app has none)'),
+  TELEGRAM_BOT_NAME: app('Telegram', 'Name of the bot'),
+  TELEGRAM_TOKEN: appSecret('Telegram', 'Token of the bot'),
+  LINE_CLIENT_ID: text('Read and not used: there is no provider for LINE.'),
+  LINE_CLIENT_SECRET: secret('Read and not used: there is no provider for LINE.'),
 };
 
 const stockKey = (source: string, what = 'API key') => secret(`${what} of ${source} for stock media.`, { later: 'stock media' });
 const stock = {
-  UNSPLASH_ACCESS_KEY: stockKey('Unsplash'), PEXELS_API_KEY: stockKey('Pexels'), PIXABAY_API_KEY: stockKey('Pixabay'), GIPHY_API_KEY: stockKey('Giphy'),
-  OPENVERSE_CLIENT_ID: text('Client id at Openverse, which answers without one too.', { later: 'stock media' }), OPENVERSE_CLIENT_SECRET: stockKey('Openverse', 'Client secret'),
+  UNSPLASH_ACCESS_KEY: stockKey('Unsplash'),
+  PEXELS_API_KEY: stockKey('Pexels'),
+  PIXABAY_API_KEY: stockKey('Pixabay'),
+  GIPHY_API_KEY: stockKey('Giphy'),
+  OPENVERSE_CLIENT_ID: text('Client id at Openverse, which answers without one too.', { later: 'stock media' }),
+  OPENVERSE_CLIENT_SECRET: stockKey('Openverse', 'Client secret'),
 };
 
 /** The chapters of the reference. */
 export const CHAPTERS = {
-  Service: service, 'Database and cache': storage, Secrets: secrets, 'Registration and login': login, 'Actors and Dapr': actors, 'Outbound requests': outbound,
-  'Media and uploads': media, 'Channels and posts': posts, Payments: payments, 'Add-on packs': addons, 'Mail and push': notifications, 'Job runner': jobs,
-  AI: ai, Collaboration: collaboration, Analytics: analytics, Retention: retention, Telemetry: telemetry, 'App credentials of networks': apps, 'Stock media': stock,
+  Service: service,
+  'Database and cache': storage,
+  Secrets: secrets,
+  'Registration and login': login,
+  'Actors and Dapr': actors,
+  'Outbound requests': outbound,
+  'Media and uploads': media,
+  'Channels and posts': posts,
+  Payments: payments,
+  'Add-on packs': addons,
+  'Mail and push': notifications,
+  'Job runner': jobs,
+  AI: ai,
+  Collaboration: collaboration,
+  Analytics: analytics,
+  Retention: retention,
+  Telemetry: telemetry,
+  'App credentials of networks': apps,
+  'Stock media': stock,
 };
 
 export const SETTINGS = {
-  ...service, ...storage, ...secrets, ...login, ...actors, ...outbound, ...media, ...posts, ...payments, ...addons, ...notifications, ...jobs,
-  ...ai, ...collaboration, ...analytics, ...retention, ...telemetry, ...apps, ...stock,
+  ...service,
+  ...storage,
+  ...secrets,
+  ...login,
+  ...actors,
+  ...outbound,
+  ...media,
+  ...posts,
+  ...payments,
+  ...addons,
+  ...notifications,
+  ...jobs,
+  ...ai,
+  ...collaboration,
+  ...analytics,
+  ...retention,
+  ...telemetry,
+  ...apps,
+  ...stock,
 };
 export type SettingName = keyof typeof SETTINGS;

@@ -1,7 +1,11 @@
 // The driver asks each new connection for the array types of the server, and a connection that is cut in that moment
 // takes the process with it. So the array types that we use are told beforehand, and nothing is asked.
 
-interface Element { oid: number; write(value: unknown): string; read(text: string): unknown }
+interface Element {
+  oid: number;
+  write(value: unknown): string;
+  read(text: string): unknown;
+}
 
 const asText = { write: String, read: (text: string): unknown => text };
 const asNumber = { write: String, read: Number };
@@ -37,6 +41,11 @@ const read = (text: string, { read: one }: Element): unknown[] =>
 export const ARRAY_TYPES = Object.fromEntries(
   Object.entries(ELEMENTS).map(([name, element]) => [
     name,
-    { to: element.oid, from: [element.oid], serialize: (values: unknown) => write(values as readonly unknown[], element), parse: (text: string) => read(text, element) },
+    {
+      to: element.oid,
+      from: [element.oid],
+      serialize: (values: unknown) => write(values as readonly unknown[], element),
+      parse: (text: string) => read(text, element),
+    },
   ]),
 );

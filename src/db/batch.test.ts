@@ -7,11 +7,14 @@ const sql = {} as Sql;
 test('calls that meet while a statement is under way travel together, at most `max` of them', async () => {
   const sizes: number[] = [];
   let free = () => {};
-  const double = groupCommit(async (_: Sql, rows: readonly number[]) => {
-    sizes.push(rows.length);
-    if (sizes.length === 1) await new Promise<void>((go) => (free = go));
-    return rows.map((row) => (row === 7 ? new Error('seven') : row * 2));
-  }, { max: 4 });
+  const double = groupCommit(
+    async (_: Sql, rows: readonly number[]) => {
+      sizes.push(rows.length);
+      if (sizes.length === 1) await new Promise<void>((go) => (free = go));
+      return rows.map((row) => (row === 7 ? new Error('seven') : row * 2));
+    },
+    { max: 4 },
+  );
   const first = double(sql, 1);
   await new Promise((go) => setImmediate(go));
   const rest = Promise.allSettled([2, 3, 7, 5, 6, 8].map((row) => double(sql, row)));

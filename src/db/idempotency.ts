@@ -1,7 +1,12 @@
 import type { Sql } from './client.ts';
 
 /** Whose key it is. `claim`: of the request that works on it. */
-export interface KeyClaim { orgId: string; scope: string; key: string; claim: string }
+export interface KeyClaim {
+  orgId: string;
+  scope: string;
+  key: string;
+  claim: string;
+}
 export type Claimed = { kind: 'claimed' } | { kind: 'running' } | { kind: 'mismatch' } | { kind: 'done'; status: number; reply: string };
 
 /** Takes a key that is new, a day old, or left behind by a request that died; else says what became of its first use. */

@@ -9,7 +9,12 @@ export interface Lease {
 }
 
 /** `holder` is this start of this process (its incarnation); a process that dies is followed after `seconds`. */
-export interface LeaseOptions { sql: Sql; name: string; holder: string; seconds: number }
+export interface LeaseOptions {
+  sql: Sql;
+  name: string;
+  holder: string;
+  seconds: number;
+}
 
 /** Opens a lease row; nothing is taken before the first `held()`. A row that is fresh enough is read and not written. */
 export const openLease = ({ sql, name, holder, seconds }: LeaseOptions): Lease => ({

@@ -5,7 +5,10 @@ import { type Database, openSession } from './client.ts';
 const LOCK = 7_261_944;
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-interface Options { dir?: URL; allowDestructive?: boolean }
+interface Options {
+  dir?: URL;
+  allowDestructive?: boolean;
+}
 
 /** Applies every migration not yet recorded, in file order. Many replicas may call it at once. */
 export async function migrate(sql: Database, { dir = new URL('./migrations/', import.meta.url), allowDestructive = false }: Options = {}): Promise<string[]> {
@@ -22,11 +25,14 @@ export async function migrate(sql: Database, { dir = new URL('./migrations/', im
       const known = done.get(file);
       if (known === sha256(text)) continue;
       if (known) throw new Error(`Migration ${file} was edited after it ran here. Put the change into a new file.`);
-      if (text.startsWith('--! destructive') && !allowDestructive) throw new Error(`Migration ${file} drops data: back up, then set ALLOW_DESTRUCTIVE_SCHEMA=true.`);
-      await connection.unsafe(`begin;\n${text}\n;insert into migrations (name, sha256) values ('${file}', '${sha256(text)}');\ncommit;`).catch(async (cause) => {
-        await connection`rollback`;
-        throw new Error(`Migration ${file} failed and was rolled back`, { cause });
-      });
+      if (text.startsWith('--! destructive') && !allowDestructive)
+        throw new Error(`Migration ${file} drops data: back up, then set ALLOW_DESTRUCTIVE_SCHEMA=true.`);
+      await connection
+        .unsafe(`begin;\n${text}\n;insert into migrations (name, sha256) values ('${file}', '${sha256(text)}');\ncommit;`)
+        .catch(async (cause) => {
+          await connection`rollback`;
+          throw new Error(`Migration ${file} failed and was rolled back`, { cause });
+        });
       applied.push(file);
     }
     return applied;

@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 
 /** A process that held something: its id alone may meanwhile be another's, so its start goes with it. */
-export interface ProcessMark { pid: number; startedAt: string }
+export interface ProcessMark {
+  pid: number;
+  startedAt: string;
+}
 
 /** When a living process was started, as the system tells it; undefined when there is none, or only its remains. */
 export function processStart(pid: number): string | undefined {
@@ -55,12 +58,21 @@ export async function readHolder(file: string): Promise<(ProcessMark & Record<st
 }
 
 /** Holds a file as the sign that this process runs here; what a dead process left is taken over. Throws `HeldError`. */
-export async function holdFile(file: string, about: Record<string, unknown> = {}): Promise<AsyncDisposable & { update(about: Record<string, unknown>): Promise<void> }> {
+export async function holdFile(
+  file: string,
+  about: Record<string, unknown> = {},
+): Promise<AsyncDisposable & { update(about: Record<string, unknown>): Promise<void> }> {
   const mine = { ...markOf(process.pid), ...about };
   const draft = `${file}.${process.pid}`;
   for (;;) {
     await writeFile(draft, JSON.stringify(mine), { mode: 0o644 });
-    const taken = await link(draft, file).then(() => true, (error: NodeJS.ErrnoException) => { if (error.code === 'EEXIST') return false; throw error; });
+    const taken = await link(draft, file).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'EEXIST') return false;
+        throw error;
+      },
+    );
     await rm(draft, { force: true });
     if (taken) break;
     const holder = await readHolder(file);

@@ -4,8 +4,18 @@ import { AppError, asAppError } from '../kernel/index.ts';
 const STATES = /^(08[0-9A-Z]{3}|53[0-9A-Z]{3}|57P[0-9A-Z]{2})$/;
 /** What the driver and the system below it say of a connection that was refused, lost, ended, or did not come about in time. */
 const WORDS = new Set([
-  'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT',
-  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN',
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
 ]);
 const RETRY_MS = 2_000;
 
@@ -17,4 +27,6 @@ export function isUnavailable(error: unknown): boolean {
 
 /** Any thrown value as an error that callers may see: `unavailable` (503) while the database is away, `internal` for whatever nobody foresaw. */
 export const asCallerError = (thrown: unknown): AppError =>
-  isUnavailable(thrown) ? new AppError('unavailable', 'The database cannot be reached, try again shortly', { retryAfterMs: RETRY_MS }, { cause: thrown }) : asAppError(thrown);
+  isUnavailable(thrown)
+    ? new AppError('unavailable', 'The database cannot be reached, try again shortly', { retryAfterMs: RETRY_MS }, { cause: thrown })
+    : asAppError(thrown);

@@ -32,4 +32,10 @@ export const presentSelf = (row: SelfRow) => ({
 
 export const presentOrganization = (row: OrganizationRow) => ({ id: row.id, name: row.name, timezone: row.timezone, createdAt: row.createdAt.toISOString() });
 
-export const presentMembership = (row: MembershipRow) => ({ id: row.id, name: row.name, role: row.roleKey, disabled: row.disabled, createdAt: row.createdAt.toISOString() });
+export const presentMembership = (row: MembershipRow) => ({
+  id: row.id,
+  name: row.name,
+  role: row.roleKey,
+  disabled: row.disabled,
+  createdAt: row.createdAt.toISOString(),
+});

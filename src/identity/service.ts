@@ -2,7 +2,15 @@ import type { Database } from '../db/index.ts';
 import { AppError, newId, notFound } from '../kernel/index.ts';
 import * as store from './store.ts';
 
-export interface Registration { email: string; passwordHash: string; name: string; timezone: string; company: string; ip: string; userAgent: string }
+export interface Registration {
+  email: string;
+  passwordHash: string;
+  name: string;
+  timezone: string;
+  company: string;
+  ip: string;
+  userAgent: string;
+}
 export type { LocalAccount, MembershipRow, OrganizationRow, SelfRow } from './store.ts';
 
 /** People, the orgs they belong to, and how. */

@@ -13,7 +13,11 @@ export interface NewUser {
   ip: string;
   userAgent: string;
 }
-export interface LocalAccount { userId: string; passwordHash: string | null; activated: boolean }
+export interface LocalAccount {
+  userId: string;
+  passwordHash: string | null;
+  activated: boolean;
+}
 export interface SelfRow {
   id: string;
   email: string;
@@ -31,8 +35,19 @@ export interface SelfRow {
   allowTrial: boolean;
   roleKey: string;
 }
-export interface OrganizationRow { id: string; name: string; timezone: string; createdAt: Date }
-export interface MembershipRow { id: string; name: string; roleKey: string; disabled: boolean; createdAt: Date }
+export interface OrganizationRow {
+  id: string;
+  name: string;
+  timezone: string;
+  createdAt: Date;
+}
+export interface MembershipRow {
+  id: string;
+  name: string;
+  roleKey: string;
+  disabled: boolean;
+  createdAt: Date;
+}
 
 const FIRST_USER = 4_182_773;
 
@@ -117,7 +132,11 @@ export async function organization(sql: Sql, orgId: string): Promise<Organizatio
   return row;
 }
 
-export async function updateOrganization(sql: Sql, orgId: string, change: { name?: string | undefined; timezone?: string | undefined }): Promise<OrganizationRow | undefined> {
+export async function updateOrganization(
+  sql: Sql,
+  orgId: string,
+  change: { name?: string | undefined; timezone?: string | undefined },
+): Promise<OrganizationRow | undefined> {
   const [row] = await sql<OrganizationRow[]>`
     update organizations set name = coalesce(${change.name ?? null}, name), timezone = coalesce(${change.timezone ?? null}, timezone)
     where id = ${orgId} and deleted_at is null

@@ -24,7 +24,15 @@ test('anything but an intact v2 value is refused with one and the same error [SC
     return `v2:${copy.toString('base64')}`;
   };
   const bad = ['', 'secret', 'v1:' + sealed.slice(3), sealed.slice(3), 'v2:', 'v2:AAAA', flipped(0), flipped(13), flipped(28)];
-  const messages = new Set(bad.map((value) => { try { return vault.open(value); } catch (error) { return (error as Error).message; } }));
+  const messages = new Set(
+    bad.map((value) => {
+      try {
+        return vault.open(value);
+      } catch (error) {
+        return (error as Error).message;
+      }
+    }),
+  );
   expect([...messages]).toEqual([expect.stringContaining('cannot be opened')]);
 });
 

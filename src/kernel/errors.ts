@@ -1,20 +1,58 @@
 /** Every failure that a caller can see: stable code → HTTP status (clients.md S4). A new code starts here. */
 export const STATUS = {
-  invalid_request: 400, unknown_field: 400, validation_failed: 400, invalid_json: 400, unknown_domain: 400, unknown_version: 400,
-  version_deprecated: 400, preview_not_allowed: 400, media_domain_not_allowed: 400, blocked_url: 400, invalid_content: 400,
-  date_in_past: 400, billing_disabled: 400, oauth_app_exists: 400,
-  unauthenticated: 401, invalid_api_key: 401, invalid_token: 401, no_subscription: 401, session_revoked: 401,
-  limit_exceeded: 402, plan_required: 402, lifetime_no_addons: 402,
-  forbidden: 403, csrf_failed: 403, super_admin_required: 403, insufficient_scope: 403, origin_not_allowed: 403,
-  not_found: 404, method_not_allowed: 405,
-  conflict: 409, idempotency_in_flight: 409, push_token_taken: 409, already_published: 409,
-  version_retired: 410, link_expired: 410, too_large: 413, unsupported_media: 415, idempotency_mismatch: 422, rate_limited: 429,
-  internal: 500, provider_failed: 502, unavailable: 503, busy: 503, draining: 503,
+  invalid_request: 400,
+  unknown_field: 400,
+  validation_failed: 400,
+  invalid_json: 400,
+  unknown_domain: 400,
+  unknown_version: 400,
+  version_deprecated: 400,
+  preview_not_allowed: 400,
+  media_domain_not_allowed: 400,
+  blocked_url: 400,
+  invalid_content: 400,
+  date_in_past: 400,
+  billing_disabled: 400,
+  oauth_app_exists: 400,
+  unauthenticated: 401,
+  invalid_api_key: 401,
+  invalid_token: 401,
+  no_subscription: 401,
+  session_revoked: 401,
+  limit_exceeded: 402,
+  plan_required: 402,
+  lifetime_no_addons: 402,
+  forbidden: 403,
+  csrf_failed: 403,
+  super_admin_required: 403,
+  insufficient_scope: 403,
+  origin_not_allowed: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  idempotency_in_flight: 409,
+  push_token_taken: 409,
+  already_published: 409,
+  version_retired: 410,
+  link_expired: 410,
+  too_large: 413,
+  unsupported_media: 415,
+  idempotency_mismatch: 422,
+  rate_limited: 429,
+  internal: 500,
+  provider_failed: 502,
+  unavailable: 503,
+  busy: 503,
+  draining: 503,
 } as const satisfies Record<string, number>;
 export type ErrorCode = keyof typeof STATUS;
 
 /** One fault of an input: the field as a path (`posts.0.date`), the sentence for people, the rule that was broken. */
-export interface FieldError { field: string; message: string; rule: string }
+export interface FieldError {
+  field: string;
+  message: string;
+  rule: string;
+}
 
 /** A business error. It crosses an actor call as JSON and arrives as the same error. */
 export class AppError extends Error {

@@ -1,8 +1,20 @@
 export { type Clock, systemClock } from './clock.ts';
 export { encryptionKey, equalSecrets, hmacHex, openVault, randomBase62, randomBase64url, randomHex, sha256, sha256Hex, type Vault } from './crypto.ts';
 export {
-  AppError, asAppError, busy, draining, type ErrorCode, type FieldError, invalidField, limitExceeded, notFound,
-  PROVIDER_FAILURES, ProviderError, type ProviderFailure, STATUS, validationFailed,
+  AppError,
+  asAppError,
+  busy,
+  draining,
+  type ErrorCode,
+  type FieldError,
+  invalidField,
+  limitExceeded,
+  notFound,
+  PROVIDER_FAILURES,
+  ProviderError,
+  type ProviderFailure,
+  STATUS,
+  validationFailed,
 } from './errors.ts';
 export { isId, newId, splitTenantKey, tenantKey } from './ids.ts';
 export { fieldErrors, parse } from './validation.ts';

@@ -3,7 +3,8 @@ import { type FieldError, validationFailed } from './errors.ts';
 
 type Issue = z.core.$ZodIssue;
 
-const rule = (issue: Issue): string => (issue.code === 'unrecognized_keys' ? 'unknown' : issue.code === 'invalid_type' && issue.input === undefined ? 'required' : issue.code);
+const rule = (issue: Issue): string =>
+  issue.code === 'unrecognized_keys' ? 'unknown' : issue.code === 'invalid_type' && issue.input === undefined ? 'required' : issue.code;
 
 /** Zod's issues as the field errors of S6 and S7: one for each unknown key, each with the path of its field. */
 export function fieldErrors(issues: readonly Issue[], at: readonly PropertyKey[] = []): FieldError[] {

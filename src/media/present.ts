@@ -24,7 +24,17 @@ export const FileShape = z.strictObject({
 export type FileShape = z.output<typeof FileShape>;
 
 /** What `/public/v1` answers of an upload (clients.md 3.1). */
-export const PublicFile = FileShape.pick({ id: true, name: true, originalName: true, path: true, thumbnail: true, alt: true, organizationId: true, createdAt: true, updatedAt: true });
+export const PublicFile = FileShape.pick({
+  id: true,
+  name: true,
+  originalName: true,
+  path: true,
+  thumbnail: true,
+  alt: true,
+  organizationId: true,
+  createdAt: true,
+  updatedAt: true,
+});
 export type PublicFile = z.output<typeof PublicFile>;
 
 export const presentFile = (file: FileRow, backendUrl: string): FileShape => ({
@@ -47,5 +57,13 @@ export const presentFile = (file: FileRow, backendUrl: string): FileShape => ({
 });
 
 export const presentPublicFile = ({ id, name, originalName, path, thumbnail, alt, organizationId, createdAt, updatedAt }: FileShape): PublicFile => ({
-  id, name, originalName, path, thumbnail, alt, organizationId, createdAt, updatedAt,
+  id,
+  name,
+  originalName,
+  path,
+  thumbnail,
+  alt,
+  organizationId,
+  createdAt,
+  updatedAt,
 });

@@ -2,7 +2,10 @@ import { fileTypeFromFile } from 'file-type';
 import { AppError } from '../kernel/index.ts';
 import { ACCEPTED, type Format, READABLE } from './rules.ts';
 
-export interface Probed extends Format { width: number | null; height: number | null }
+export interface Probed extends Format {
+  width: number | null;
+  height: number | null;
+}
 
 const MOST_PIXELS = 100_000_000; // a picture of a few kilobytes can unpack to gigabytes
 const refused = (what: string, cause?: unknown) => new AppError('unsupported_media', what, {}, { cause });
@@ -26,7 +29,13 @@ export async function probe(path: string): Promise<Probed> {
 export async function makeThumbnail(path: string, { mime }: Format, target: string): Promise<boolean> {
   if (!READABLE.has(mime)) return false;
   try {
-    await (await sharp())(path, { limitInputPixels: MOST_PIXELS, failOn: 'none' }).autoOrient().resize(400, 400, { fit: 'inside', withoutEnlargement: true }).webp({ quality: 75 }).toFile(target);
+    await (
+      await sharp()
+    )(path, { limitInputPixels: MOST_PIXELS, failOn: 'none' })
+      .autoOrient()
+      .resize(400, 400, { fit: 'inside', withoutEnlargement: true })
+      .webp({ quality: 75 })
+      .toFile(target);
     return true;
   } catch {
     return false;

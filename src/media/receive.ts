@@ -8,8 +8,14 @@ import busboy from 'busboy';
 import { AppError, type FieldError, invalidField, randomBase62, validationFailed } from '../kernel/index.ts';
 
 /** Bytes that came in and lie in a file of their own, not looked at yet. Who receives it moves it away or disposes it. */
-export interface Received extends AsyncDisposable { path: string; size: number }
-export interface Upload extends Received { filename: string | undefined; fields: Readonly<Record<string, string>> }
+export interface Received extends AsyncDisposable {
+  path: string;
+  size: number;
+}
+export interface Upload extends Received {
+  filename: string | undefined;
+  fields: Readonly<Record<string, string>>;
+}
 
 export const tooLarge = (maxBytes: number) => new AppError('too_large', `The file is larger than ${maxBytes} bytes`);
 const noFile = () => new AppError('invalid_request', 'No file provided');
@@ -57,7 +63,8 @@ export async function receiveUpload(request: IncomingMessage, folder: string, ma
 }
 
 async function readForm(request: IncomingMessage, folder: string, maxBytes: number): Promise<Upload> {
-  if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? '')) throw new AppError('unsupported_media', 'Send the file as multipart/form-data in the field `file`');
+  if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? ''))
+    throw new AppError('unsupported_media', 'Send the file as multipart/form-data in the field `file`');
   if (Number(request.headers['content-length']) > maxBytes + 65_536) throw tooLarge(maxBytes); // the rest of the form is far smaller than that
   const form = openForm(request, maxBytes);
   const fields: Record<string, string> = {};
@@ -88,7 +95,8 @@ async function readForm(request: IncomingMessage, folder: string, maxBytes: numb
       file = receive(stream, folder, maxBytes);
       file.catch(stop);
     });
-    for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const) form.on(limit, () => stop(invalidField('file', 'file: one file at a time', 'too_big')));
+    for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const)
+      form.on(limit, () => stop(invalidField('file', 'file: one file at a time', 'too_big')));
   });
   request.pipe(form);
 
@@ -100,14 +108,21 @@ async function readForm(request: IncomingMessage, folder: string, maxBytes: numb
     return { ...received, filename, fields };
   } catch (error) {
     request.unpipe(form);
-    await file?.then((received) => received[Symbol.asyncDispose](), () => {});
+    await file?.then(
+      (received) => received[Symbol.asyncDispose](),
+      () => {},
+    );
     throw error instanceof AppError ? error : new AppError('invalid_request', 'The multipart body cannot be read', {}, { cause: error });
   }
 }
 
 function openForm(request: IncomingMessage, maxBytes: number) {
   try {
-    return busboy({ headers: request.headers, defParamCharset: 'utf8', limits: { files: 1, fields: 8, parts: 10, fieldSize: 1_024, fileSize: maxBytes + 1, headerPairs: 32 } });
+    return busboy({
+      headers: request.headers,
+      defParamCharset: 'utf8',
+      limits: { files: 1, fields: 8, parts: 10, fieldSize: 1_024, fileSize: maxBytes + 1, headerPairs: 32 },
+    });
   } catch (cause) {
     throw new AppError('invalid_request', 'The multipart body cannot be read', {}, { cause });
   }

@@ -1,5 +1,9 @@
 export type Kind = 'image' | 'video' | 'audio' | 'document';
-export interface Format { kind: Kind; mime: string; extension: string }
+export interface Format {
+  kind: Kind;
+  mime: string;
+  extension: string;
+}
 
 const format = (kind: Kind, mime: string, extension: string): Format => ({ kind, mime, extension });
 const HEIC = format('image', 'image/heic', 'heic');
@@ -47,7 +51,8 @@ export function formatOfKey(key: string): Format | undefined {
 
 /** The key of a URL below our own `/uploads`; undefined: an address outside. */
 export function keyOfUrl(backendUrl: string, url: string): string | undefined {
-  for (const prefix of [`${backendUrl}/uploads/`, `${backendUrl}/api/uploads/`, '/uploads/']) if (url.startsWith(prefix)) return url.slice(prefix.length).replace(/[?#].*$/, '');
+  for (const prefix of [`${backendUrl}/uploads/`, `${backendUrl}/api/uploads/`, '/uploads/'])
+    if (url.startsWith(prefix)) return url.slice(prefix.length).replace(/[?#].*$/, '');
   return undefined;
 }
 

@@ -33,8 +33,19 @@ export interface MediaOptions {
 }
 
 /** A picture or film as a post names it: a file of the organization, else an address. */
-export interface MediaItem { id?: string | undefined; path: string; alt: string; thumbnail?: string | null | undefined }
-export interface Information { name?: string | undefined; alt?: string | undefined; folder?: string | null | undefined; thumbnail?: string | null | undefined; thumbnailTimestamp?: number | undefined }
+export interface MediaItem {
+  id?: string | undefined;
+  path: string;
+  alt: string;
+  thumbnail?: string | null | undefined;
+}
+export interface Information {
+  name?: string | undefined;
+  alt?: string | undefined;
+  folder?: string | null | undefined;
+  thumbnail?: string | null | undefined;
+  thumbnailTimestamp?: number | undefined;
+}
 
 /** What is answered for a stored object. `range` is the part that is sent; `unsatisfiable` when the asked one lies outside. */
 export interface Served extends AsyncDisposable {
@@ -78,7 +89,12 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
   const storage: Storage = localStorage(options.folder);
   const present = (file: FileRow) => presentFile(file, backendUrl);
 
-  interface Origin { name: string | undefined; folder: string | null; listed: boolean; sourceUrl: string | null }
+  interface Origin {
+    name: string | undefined;
+    folder: string | null;
+    listed: boolean;
+    sourceUrl: string | null;
+  }
 
   /** Looks at the bytes, moves them into the storage and writes the row; nothing is left in the storage when that fails. */
   async function keep(orgId: string, received: Received, { name, folder, listed, sourceUrl }: Origin): Promise<FileRow> {
@@ -91,8 +107,23 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
       await storage.keep(key, received.path);
       if (thumbnailKey) await storage.keep(thumbnailKey, thumbnail);
       return await store.insertFile(sql, {
-        id: newId(), orgId, name: shown, originalName: shown, storageId: storage.id, storageVersion: storage.version, storageKey: key, thumbnailKey,
-        alt: '', kind: probed.kind, mime: probed.mime, bytes: received.size, width: probed.width, height: probed.height, folder, listed, sourceUrl,
+        id: newId(),
+        orgId,
+        name: shown,
+        originalName: shown,
+        storageId: storage.id,
+        storageVersion: storage.version,
+        storageKey: key,
+        thumbnailKey,
+        alt: '',
+        kind: probed.kind,
+        mime: probed.mime,
+        bytes: received.size,
+        width: probed.width,
+        height: probed.height,
+        folder,
+        listed,
+        sourceUrl,
       });
     } catch (error) {
       await Promise.allSettled([storage.remove(key), thumbnailKey ? storage.remove(thumbnailKey) : undefined, rm(thumbnail, { force: true })]);
@@ -133,7 +164,11 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
 
   async function loadOne(orgId: string, item: MediaItem, own: FileRow | null | undefined): Promise<PostMedia> {
     if (own === null) throw new ProviderError('rejected', 'A picture or film of this post is no longer in the library');
-    const file = own ?? (await copyOf(orgId, item.path).catch((error: unknown) => { throw asProviderError(error, item.path); }));
+    const file =
+      own ??
+      (await copyOf(orgId, item.path).catch((error: unknown) => {
+        throw asProviderError(error, item.path);
+      }));
     return {
       name: `${file.id}.${file.storageKey.split('.').at(-1)}`,
       contentType: file.mime,
@@ -171,7 +206,9 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
     async upload(orgId, request) {
       await using received = await receiveUpload(request, incoming, maxBytes);
       const { fields, filename } = received;
-      return present(await keep(orgId, received, { name: filename, folder: fields['folder'] || null, listed: fields['preventSave'] !== 'true', sourceUrl: null }));
+      return present(
+        await keep(orgId, received, { name: filename, folder: fields['folder'] || null, listed: fields['preventSave'] !== 'true', sourceUrl: null }),
+      );
     },
 
     async uploadFromUrl(orgId, url, name) {
@@ -241,7 +278,11 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
       if (!stored) return undefined;
       const { size, modified } = stored;
       return {
-        size, modified, mime: format.mime, inline: format.kind !== 'document', etag: `"${size.toString(36)}-${modified.getTime().toString(36)}"`,
+        size,
+        modified,
+        mime: format.mime,
+        inline: format.kind !== 'document',
+        etag: `"${size.toString(36)}-${modified.getTime().toString(36)}"`,
         read: (range) => stored.read(range),
         [Symbol.asyncDispose]: () => stored[Symbol.asyncDispose](),
       };
@@ -250,13 +291,15 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
     async sweep() {
       const copies = await store.takeOldCopies(sql, COPY_KEPT_MS, 500);
       await Promise.all(copies.map(({ storageKey }) => storage.remove(storageKey)));
-      const remains = await Promise.all((await readdir(incoming)).map(async (name) => {
-        const path = join(incoming, name);
-        const stats = await stat(path).catch(() => undefined);
-        if (!stats || clock.now().getTime() - stats.mtimeMs < COPY_KEPT_MS) return 0;
-        await rm(path, { force: true });
-        return 1;
-      }));
+      const remains = await Promise.all(
+        (await readdir(incoming)).map(async (name) => {
+          const path = join(incoming, name);
+          const stats = await stat(path).catch(() => undefined);
+          if (!stats || clock.now().getTime() - stats.mtimeMs < COPY_KEPT_MS) return 0;
+          await rm(path, { force: true });
+          return 1;
+        }),
+      );
       return copies.length + remains.reduce<number>((sum, n) => sum + n, 0);
     },
   };
@@ -287,7 +330,8 @@ function asProviderError(error: unknown, url: string): unknown {
     return error.status >= 500 || error.status === 429 || error.status === 408
       ? new ProviderError('unavailable', `A picture or film cannot be fetched from ${where} at the moment`, { cause: error })
       : new ProviderError('rejected', `A picture or film is not there any more: ${where} answered ${error.status}`, { cause: error });
-  if (error instanceof OutboundError && ['unreachable', 'interrupted', 'timeout'].includes(error.failure)) return new ProviderError('unavailable', `A picture or film cannot be fetched from ${where} at the moment`, { cause: error });
+  if (error instanceof OutboundError && ['unreachable', 'interrupted', 'timeout'].includes(error.failure))
+    return new ProviderError('unavailable', `A picture or film cannot be fetched from ${where} at the moment`, { cause: error });
   if (error instanceof AppError) return new ProviderError('rejected', error.message, { cause: error });
   return error;
 }

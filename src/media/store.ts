@@ -58,10 +58,19 @@ export async function freshCopy(sql: Sql, orgId: string, url: string, maxAgeMs: 
   return row;
 }
 
-export interface Filter { search: string | undefined; kind: Kind | undefined; folder: string | undefined }
+export interface Filter {
+  search: string | undefined;
+  kind: Kind | undefined;
+  folder: string | undefined;
+}
 
 /** One page of the library, newest first, with the number of files that match. */
-export async function listFiles(sql: Sql, orgId: string, filter: Filter, page: { limit: number; offset: number }): Promise<{ files: FileRow[]; total: number }> {
+export async function listFiles(
+  sql: Sql,
+  orgId: string,
+  filter: Filter,
+  page: { limit: number; offset: number },
+): Promise<{ files: FileRow[]; total: number }> {
   const where = sql`
     where org_id = ${orgId} and deleted_at is null and listed
       ${filter.kind === undefined ? sql`` : sql`and kind = ${filter.kind}`}
@@ -72,7 +81,13 @@ export async function listFiles(sql: Sql, orgId: string, filter: Filter, page: {
   return { files, total: counted!.total };
 }
 
-export interface FileChange { name?: string | undefined; alt?: string | undefined; folder?: string | null | undefined; thumbnailKey?: string | null | undefined; thumbnailTimestampMs?: number | undefined }
+export interface FileChange {
+  name?: string | undefined;
+  alt?: string | undefined;
+  folder?: string | null | undefined;
+  thumbnailKey?: string | null | undefined;
+  thumbnailTimestampMs?: number | undefined;
+}
 
 /** The changed file; undefined: there is none. */
 export async function updateFile(sql: Sql, orgId: string, id: string, change: FileChange): Promise<FileRow | undefined> {

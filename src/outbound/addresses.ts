@@ -1,9 +1,16 @@
 import { isIP } from 'node:net';
 
 /** An address as a number. */
-export interface Address { family: 4 | 6; value: bigint }
+export interface Address {
+  family: 4 | 6;
+  value: bigint;
+}
 /** A range of addresses, from its first to its last. */
-export interface Range { family: 4 | 6; first: bigint; last: bigint }
+export interface Range {
+  family: 4 | 6;
+  first: bigint;
+  last: bigint;
+}
 
 const v4 = (text: string): bigint => text.split('.').reduce((value, part) => (value << 8n) | BigInt(part), 0n);
 
@@ -34,7 +41,8 @@ export function parseCidr(text: string): Range {
   const address = parseAddress(head);
   const bits = address?.family === 4 ? 32 : 128;
   const prefix = length === undefined ? bits : /^\d{1,3}$/.test(length) ? Number(length) : -1;
-  if (!address || rest.length > 0 || prefix < 0 || prefix > bits) throw new Error(`Not a range of addresses: ${JSON.stringify(text)}. Write it like 10.0.0.0/8`);
+  if (!address || rest.length > 0 || prefix < 0 || prefix > bits)
+    throw new Error(`Not a range of addresses: ${JSON.stringify(text)}. Write it like 10.0.0.0/8`);
   const size = 1n << BigInt(bits - prefix);
   if (address.value % size !== 0n) throw new Error(`Not the start of a range: ${JSON.stringify(text)} has bits beyond its prefix`);
   return { family: address.family, first: address.value, last: address.value + size - 1n };

@@ -3,13 +3,20 @@ import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompre
 import { OutboundError } from './contract.ts';
 
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
-  gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress, zstd: createZstdDecompress,
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
 };
 const MOST_CODINGS = 3;
 
 /** The readable end after undoing every content coding; one that is not known is left as it is. */
 function decoded(body: Readable, coding: string | null): Readable {
-  const names = (coding ?? '').split(',').map((name) => name.trim().toLowerCase()).filter((name) => name !== '' && name !== 'identity');
+  const names = (coding ?? '')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '' && name !== 'identity');
   if (names.length > MOST_CODINGS) throw new OutboundError('interrupted', 'The answer is packed too many times', { sent: true });
   const makers = names.toReversed().map((name) => DECODERS[name]);
   if (makers.length === 0 || makers.some((maker) => !maker)) return body;
@@ -18,7 +25,11 @@ function decoded(body: Readable, coding: string | null): Readable {
 }
 
 /** The body in pieces, decompressed, at most `maxBytes` of it; `cut` ends it there, `fail` makes that an error. */
-export async function* readBody(body: Readable, coding: string | null, { maxBytes, excess }: { maxBytes: number; excess: 'fail' | 'cut' }): AsyncGenerator<Uint8Array> {
+export async function* readBody(
+  body: Readable,
+  coding: string | null,
+  { maxBytes, excess }: { maxBytes: number; excess: 'fail' | 'cut' },
+): AsyncGenerator<Uint8Array> {
   let left = maxBytes;
   try {
     for await (const piece of decoded(body, coding) as AsyncIterable<Buffer>) {

@@ -61,8 +61,13 @@ export interface OutboundStream extends OutboundHead {
 export type OutboundFailure = 'invalid' | 'blocked' | 'too_many_redirects' | 'unreachable' | 'interrupted' | 'timeout' | 'too_large';
 
 const CODES: Record<OutboundFailure, ErrorCode> = {
-  invalid: 'validation_failed', blocked: 'blocked_url', too_many_redirects: 'blocked_url',
-  unreachable: 'provider_failed', interrupted: 'provider_failed', timeout: 'provider_failed', too_large: 'too_large',
+  invalid: 'validation_failed',
+  blocked: 'blocked_url',
+  too_many_redirects: 'blocked_url',
+  unreachable: 'provider_failed',
+  interrupted: 'provider_failed',
+  timeout: 'provider_failed',
+  too_large: 'too_large',
 };
 
 export class OutboundError extends AppError {

@@ -1,2 +1,10 @@
-export { type Outbound, type OutboundAnswer, OutboundError, type OutboundFailure, type OutboundHead, type OutboundRequest, type OutboundStream } from './contract.ts';
+export {
+  type Outbound,
+  type OutboundAnswer,
+  OutboundError,
+  type OutboundFailure,
+  type OutboundHead,
+  type OutboundRequest,
+  type OutboundStream,
+} from './contract.ts';
 export { openOutbound, type OutboundOptions } from './open.ts';

@@ -28,11 +28,29 @@ export interface OutboundOptions {
   connector?: Connector;
 }
 
-interface Prepared { method: string; headers: Record<string, string>; body: string | Uint8Array | null; signal: AbortSignal; timedOut: () => boolean; /** Takes the deadline away, once everything was read. */ done: () => void; /** Whether a connection was ever asked for. */ attempted: boolean; redirects: NonNullable<OutboundRequest['redirects']>; carried: ReadonlySet<string> }
-interface Received extends OutboundHead { body: Readable }
+interface Prepared {
+  method: string;
+  headers: Record<string, string>;
+  body: string | Uint8Array | null;
+  signal: AbortSignal;
+  timedOut: () => boolean;
+  /** Takes the deadline away, once everything was read. */ done: () => void;
+  /** Whether a connection was ever asked for. */ attempted: boolean;
+  redirects: NonNullable<OutboundRequest['redirects']>;
+  carried: ReadonlySet<string>;
+}
+interface Received extends OutboundHead {
+  body: Readable;
+}
 
 /** Opens the guarded way out. Throws for a range that is none. */
-export function openOutbound({ timeoutMs: defaultTimeout, allowedPrivateCidrs, authorities, resolver = systemResolver(), connector = socketConnector(authorities) }: OutboundOptions): Outbound {
+export function openOutbound({
+  timeoutMs: defaultTimeout,
+  allowedPrivateCidrs,
+  authorities,
+  resolver = systemResolver(),
+  connector = socketConnector(authorities),
+}: OutboundOptions): Outbound {
   const guard = openGuard(allowedPrivateCidrs);
   const pools = openPools(guard, connector);
   const asked = new Map<string, Promise<readonly string[]>>();
@@ -63,7 +81,9 @@ export function openOutbound({ timeoutMs: defaultTimeout, allowedPrivateCidrs, a
     request.attempted = true;
     for (const address of addresses.slice(0, MOST_ADDRESSES)) {
       try {
-        const answer = await pools.at(url, address).request({ origin: url.origin, path: url.pathname + url.search, method: method as 'GET', headers, body, signal });
+        const answer = await pools
+          .at(url, address)
+          .request({ origin: url.origin, path: url.pathname + url.search, method: method as 'GET', headers, body, signal });
         return { status: answer.statusCode, headers: headersOf(answer.headers), url: url.href, body: answer.body };
       } catch (error) {
         if (!isConnectFailure(error) || signal.aborted) throw error;
@@ -170,7 +190,9 @@ async function prepare(request: OutboundRequest, defaultTimeout: number): Promis
   const deadline = new AbortController(); // not AbortSignal.timeout: that lives on, and fires, long after its request has ended
   const timer = setTimeout(() => deadline.abort(), request.timeoutMs ?? defaultTimeout).unref();
   return {
-    method: (request.method ?? 'GET').toUpperCase(), headers, body,
+    method: (request.method ?? 'GET').toUpperCase(),
+    headers,
+    body,
     signal: request.signal ? AbortSignal.any([deadline.signal, request.signal]) : deadline.signal,
     timedOut: () => deadline.signal.aborted,
     done: () => clearTimeout(timer),
@@ -209,7 +231,8 @@ function asOutboundError(error: unknown, { timedOut, signal, attempted: sent }: 
   const connecting = isConnectFailure(error);
   if (timedOut()) return new OutboundError('timeout', 'timeout', { cause: error, sent });
   if (signal.aborted) return new OutboundError('interrupted', 'The request was given up', { cause: error, sent });
-  if (error instanceof errors.InvalidArgumentError) return new OutboundError('invalid', 'This request cannot be sent: a header or the URL holds what may not be there', { cause: error });
+  if (error instanceof errors.InvalidArgumentError)
+    return new OutboundError('invalid', 'This request cannot be sent: a header or the URL holds what may not be there', { cause: error });
   const { code, message } = Object(error) as { code?: unknown; message?: unknown };
   const reason = String(code ?? message ?? error);
   return connecting && !sentBefore

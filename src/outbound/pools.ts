@@ -18,25 +18,27 @@ const failures = new WeakSet<object>();
 export const isConnectFailure = (error: unknown): boolean => typeof error === 'object' && error !== null && failures.has(error);
 
 /** Connects to one address and to nothing else, whatever the name says meanwhile; the address is judged once more. */
-export const pinnedConnector = (guard: Guard, name: string, address: string, beneath: Connector): Connector => (options, callback) => {
-  const fail = (error: Error) => {
-    failures.add(error);
-    callback(error, null);
+export const pinnedConnector =
+  (guard: Guard, name: string, address: string, beneath: Connector): Connector =>
+  (options, callback) => {
+    const fail = (error: Error) => {
+      failures.add(error);
+      callback(error, null);
+    };
+    const refused = guard.judgeAddress(address) === 'refused';
+    if (refused) return fail(blocked());
+    // A server name only for TLS, and only when it is a name: for plain connections it would be looked up again.
+    const servername = options.protocol === 'https:' && isIP(name) === 0 ? { servername: name } : {};
+    const { servername: _asked, ...rest } = options;
+    beneath({ ...rest, ...servername, host: address, hostname: address }, (error, socket) => {
+      if (error || !socket) return fail(error ?? new Error('No connection'));
+      const reached = parseAddress(socket.remoteAddress ?? '');
+      const meant = parseAddress(address);
+      if (reached?.value === meant?.value && reached?.family === meant?.family) return callback(null, socket);
+      socket.destroy();
+      fail(blocked());
+    });
   };
-  const refused = guard.judgeAddress(address) === 'refused';
-  if (refused) return fail(blocked());
-  // A server name only for TLS, and only when it is a name: for plain connections it would be looked up again.
-  const servername = options.protocol === 'https:' && isIP(name) === 0 ? { servername: name } : {};
-  const { servername: _asked, ...rest } = options;
-  beneath({ ...rest, ...servername, host: address, hostname: address }, (error, socket) => {
-    if (error || !socket) return fail(error ?? new Error('No connection'));
-    const reached = parseAddress(socket.remoteAddress ?? '');
-    const meant = parseAddress(address);
-    if (reached?.value === meant?.value && reached?.family === meant?.family) return callback(null, socket);
-    socket.destroy();
-    fail(blocked());
-  });
-};
 
 /** Keep-alive connections by origin and address: a name that now resolves elsewhere finds none of its old ones. Bounded; the one not used for longest goes first. */
 export function openPools(guard: Guard, beneath: Connector) {
@@ -50,12 +52,18 @@ export function openPools(guard: Guard, beneath: Connector) {
     at(url: URL, address: string): Dispatcher {
       const key = `${url.origin}|${address}`;
       const name = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-      const pool = pools.get(key) ?? new Pool(url.origin, {
-        connect: pinnedConnector(guard, name, address, beneath),
-        connections: 256, pipelining: 1, allowH2: false, // no `clientTtl`: with it each request reads the clock once for each connection
-        keepAliveTimeout: 10_000, keepAliveMaxTimeout: 60_000,
-        headersTimeout: 0, bodyTimeout: 0, // every request has a deadline of its own
-      });
+      const pool =
+        pools.get(key) ??
+        new Pool(url.origin, {
+          connect: pinnedConnector(guard, name, address, beneath),
+          connections: 256,
+          pipelining: 1,
+          allowH2: false, // no `clientTtl`: with it each request reads the clock once for each connection
+          keepAliveTimeout: 10_000,
+          keepAliveMaxTimeout: 60_000,
+          headersTimeout: 0,
+          bodyTimeout: 0, // every request has a deadline of its own
+        });
       pools.delete(key);
       pools.set(key, pool);
       if (pools.size > MOST_POOLS) {

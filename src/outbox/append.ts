@@ -1,7 +1,12 @@
 import type { Json, Sql } from '../db/index.ts';
 
 /** A fact that others are to hear of: `topic` is its event (`post.published`), `entityId` the row that it happened to. */
-export interface Announcement { orgId: string; topic: string; entityId: string; payload?: Record<string, Json> }
+export interface Announcement {
+  orgId: string;
+  topic: string;
+  entityId: string;
+  payload?: Record<string, Json>;
+}
 
 /** Writes facts into the outbox; call it in the transaction that makes them. */
 export async function append(sql: Sql, facts: readonly Announcement[]): Promise<void> {

@@ -40,7 +40,10 @@ export interface Relay extends AsyncDisposable {
 
 /** The bus topic that wakes every relay which hears of it. */
 export const OUTBOX_TOPIC = 'outbox';
-interface Written { consumer: string; wake: string }
+interface Written {
+  consumer: string;
+  wake: string;
+}
 
 const BATCH = 500;
 const KEYS_PER_MESSAGE = 500;
@@ -100,8 +103,11 @@ export function startRelay({ sql, clock, bus, consumers, holder, log, leaseSecon
   async function tell(written: readonly Written[]): Promise<void> {
     for (const { name, topic } of consumers) {
       const keys = written.filter(({ consumer }) => consumer === name).map((row) => row.wake);
-      const messages = Array.from({ length: Math.ceil(keys.length / KEYS_PER_MESSAGE) }, (_, n) => ({ keys: keys.slice(n * KEYS_PER_MESSAGE, (n + 1) * KEYS_PER_MESSAGE) }));
-      if (messages.length > 0) await bus.publish(topic, messages).catch((error: unknown) => log.warn({ topic, err: error }, 'Wake-ups of the outbox were not sent'));
+      const messages = Array.from({ length: Math.ceil(keys.length / KEYS_PER_MESSAGE) }, (_, n) => ({
+        keys: keys.slice(n * KEYS_PER_MESSAGE, (n + 1) * KEYS_PER_MESSAGE),
+      }));
+      if (messages.length > 0)
+        await bus.publish(topic, messages).catch((error: unknown) => log.warn({ topic, err: error }, 'Wake-ups of the outbox were not sent'));
     }
   }
 

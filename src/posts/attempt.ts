@@ -5,7 +5,13 @@ import type { PostMedia } from './input.ts';
 import type { ChannelSnapshot } from './ports.ts';
 
 /** One attempt at one post: whoever reports on it names all of it, and the row refuses what is stale. */
-export interface Attempt { orgId: string; channelId: string; postId: string; attempt: number; incarnation: string }
+export interface Attempt {
+  orgId: string;
+  channelId: string;
+  postId: string;
+  attempt: number;
+  incarnation: string;
+}
 
 /** All that sending needs, read by the statement that took the post. */
 export interface Taken extends Attempt {

@@ -4,15 +4,41 @@ import { readDate } from './body.ts';
 import { judgeContent, typedSettings } from './compose.ts';
 
 test.each([
-  ['2026-09-01T10:00:00.000Z', '2026-09-01T10:00:00.000Z'], ['2026-09-01T10:00:00Z', '2026-09-01T10:00:00.000Z'], ['2026-09-01T10:00:00', '2026-09-01T10:00:00.000Z'],
-  ['2026-09-01T12:00:00+02:00', '2026-09-01T10:00:00.000Z'], ['2026-09-01T12:00+0200', '2026-09-01T10:00:00.000Z'], ['2026-09-01', '2026-09-01T00:00:00.000Z'], [' 2026-09-01 10:00 ', '2026-09-01T10:00:00.000Z'],
-  ['2026-09-01T10:00:00.123456789Z', '2026-09-01T10:00:00.123Z'], ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
+  ['2026-09-01T10:00:00.000Z', '2026-09-01T10:00:00.000Z'],
+  ['2026-09-01T10:00:00Z', '2026-09-01T10:00:00.000Z'],
+  ['2026-09-01T10:00:00', '2026-09-01T10:00:00.000Z'],
+  ['2026-09-01T12:00:00+02:00', '2026-09-01T10:00:00.000Z'],
+  ['2026-09-01T12:00+0200', '2026-09-01T10:00:00.000Z'],
+  ['2026-09-01', '2026-09-01T00:00:00.000Z'],
+  [' 2026-09-01 10:00 ', '2026-09-01T10:00:00.000Z'],
+  ['2026-09-01T10:00:00.123456789Z', '2026-09-01T10:00:00.123Z'],
+  ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
 ])('%s is read', (text, date) => expect(readDate(text)?.toISOString()).toBe(date));
-test.each(['', 'tomorrow', '2026-02-30', '2026-13-01', '2026-09-01T25:00:00Z', '2026-09-01T10:61', '1756720800', '09/01/2026', '2026-09-01T10:00:00+99:99', '+020260-09-01', '9999-01-01T00:00:00Z'])('"%s" is no date', (text) => expect(readDate(text)).toBeUndefined());
+test.each([
+  '',
+  'tomorrow',
+  '2026-02-30',
+  '2026-13-01',
+  '2026-09-01T25:00:00Z',
+  '2026-09-01T10:61',
+  '1756720800',
+  '09/01/2026',
+  '2026-09-01T10:00:00+99:99',
+  '+020260-09-01',
+  '9999-01-01T00:00:00Z',
+])('"%s" is no date', (text) => expect(readDate(text)).toBeUndefined());
 
-const rules = { title: 'Net', limits: { text: 10, unit: 'graphemes', linkLength: 4, media: 1, needsMedia: false, mediaTypes: [] }, checkSettings: () => {} } as const;
+const rules = {
+  title: 'Net',
+  limits: { text: 10, unit: 'graphemes', linkLength: 4, media: 1, needsMedia: false, mediaTypes: [] },
+  checkSettings: () => {},
+} as const;
 const judge = (items: { content: string; media?: { path: string; alt: string }[] }[], more: object = {}) =>
-  judgeContent({ ...rules, limits: { ...rules.limits, ...more } }, { name: 'Acme', providerId: 'net' }, items.map(({ content, media = [] }) => ({ content, media })));
+  judgeContent(
+    { ...rules, limits: { ...rules.limits, ...more } },
+    { name: 'Acme', providerId: 'net' },
+    items.map(({ content, media = [] }) => ({ content, media })),
+  );
 
 test('length is that of the plain text, in the network’s unit, a link at its fixed length', () => {
   judge([{ content: '<p><strong>0123456789</strong></p>' }]);
@@ -24,13 +50,28 @@ test('length is that of the plain text, in the network’s unit, a link at its f
 test('neither text nor media, too much media, media that is needed', () => {
   expect(() => judge([{ content: '<p> </p>' }])).toThrow('neither text nor media');
   judge([{ content: '', media: [{ path: 'x', alt: '' }] }]);
-  expect(() => judge([{ content: 'x', media: [{ path: 'x', alt: '' }, { path: 'y', alt: '' }] }])).toThrow('at most 1 files');
+  expect(() =>
+    judge([
+      {
+        content: 'x',
+        media: [
+          { path: 'x', alt: '' },
+          { path: 'y', alt: '' },
+        ],
+      },
+    ]),
+  ).toThrow('at most 1 files');
   expect(() => judge([{ content: 'x' }], { needsMedia: true })).toThrow('a picture or film is needed');
   expect(() => judge([{ content: 'x' }, { content: '0123456789x' }])).toThrow('item 2 of the thread');
 });
-test('the channel’s provider stands in the settings, whatever was sent', () => expect(typedSettings({ __type: 'twitter', a: 1 }, 'x')).toEqual({ __type: 'x', a: 1 }));
+test('the channel’s provider stands in the settings, whatever was sent', () =>
+  expect(typedSettings({ __type: 'twitter', a: 1 }, 'x')).toEqual({ __type: 'x', a: 1 }));
 
 test('the tags of the editor become plain text, others are stripped and their text kept [T15]', () => {
-  expect(htmlToText('<h1>Title</h1><p>One <strong>two</strong> <em>three</em> <u>four</u><br>five</p><ul><li>a</li><li>b</li></ul><p><span class="mention" data-id="1">@ann</span> &amp; <blink>kept</blink></p>')).toBe('Title\nOne two three four\nfive\n- a\n- b\n\n@ann & kept');
+  expect(
+    htmlToText(
+      '<h1>Title</h1><p>One <strong>two</strong> <em>three</em> <u>four</u><br>five</p><ul><li>a</li><li>b</li></ul><p><span class="mention" data-id="1">@ann</span> &amp; <blink>kept</blink></p>',
+    ),
+  ).toBe('Title\nOne two three four\nfive\n- a\n- b\n\n@ann & kept');
   expect(htmlToText('plain text\nwith lines < and 3 > 2')).toBe('plain text\nwith lines < and 3 > 2');
 });

@@ -41,13 +41,25 @@ const Image = z
     type: z.string().max(255).nullish(),
   })
   .transform(({ id, path, alt, thumbnail }) => ({ ...(id !== undefined && { id }), path, alt: alt ?? '', ...(thumbnail !== undefined && { thumbnail }) }));
-const Images = z.array(Image).max(100).nullish().transform((images) => images ?? []);
+const Images = z
+  .array(Image)
+  .max(100)
+  .nullish()
+  .transform((images) => images ?? []);
 const Settings = z.record(z.string(), z.unknown());
 const Tag = z
-  .strictObject({ value: z.string().max(255).nullish(), label: z.string().max(255).nullish(), color: blank(z.string().regex(/^(#[0-9a-f]{3,8})?$/i, 'is a color such as #612AD5')) })
+  .strictObject({
+    value: z.string().max(255).nullish(),
+    label: z.string().max(255).nullish(),
+    color: blank(z.string().regex(/^(#[0-9a-f]{3,8})?$/i, 'is a color such as #612AD5')),
+  })
   .transform(({ value, label, color }) => ({ name: (label?.trim() || value?.trim()) ?? '', ...(color !== undefined && { color }) }))
   .refine(({ name }) => name !== '', 'has neither label nor value');
-const Tags = z.array(Tag).max(100).nullish().transform((tags) => tags ?? []);
+const Tags = z
+  .array(Tag)
+  .max(100)
+  .nullish()
+  .transform((tags) => tags ?? []);
 export type TagWish = z.output<typeof Tag>;
 
 const Item = z.strictObject({ content: Content, id: blank(z.string().max(1_000)), delay: Delay.nullish().transform((delay) => delay ?? 0), image: Images });
@@ -63,7 +75,11 @@ const Element = z.strictObject({
 export const CreateBody = z
   .strictObject({
     type: z.enum(['draft', 'schedule', 'now', 'update']),
-    date: z.string().max(100).nullish().transform((text, check) => (text ? asDate(text, check) : undefined)),
+    date: z
+      .string()
+      .max(100)
+      .nullish()
+      .transform((text, check) => (text ? asDate(text, check) : undefined)),
     shortLink: z.boolean().nullish(),
     tags: Tags,
     posts: z.array(Element).min(1).max(100),
@@ -88,6 +104,9 @@ export const EditBody = z.strictObject({
   group: Group.optional(),
   title: z.string().max(1_000).nullish(),
   description: z.string().max(10_000).nullish(),
-  thread: z.array(z.strictObject({ id: blank(z.string().max(255)), content: Content, image: Images, delay: Delay.nullish().transform((delay) => delay ?? 0) })).max(99).optional(),
+  thread: z
+    .array(z.strictObject({ id: blank(z.string().max(255)), content: Content, image: Images, delay: Delay.nullish().transform((delay) => delay ?? 0) }))
+    .max(99)
+    .optional(),
 });
 export type EditBody = z.output<typeof EditBody>;

@@ -7,13 +7,27 @@ import { tooLongAgo } from './rules.ts';
 import type { Card, Existing } from './store/read.ts';
 
 /** What a body asks for, judged: new posts, and changes of posts that it names. `reply` has one entry for each element. */
-export interface Composed { posts: NewPost[]; edits: { postId: string; change: PostChange }[]; reply: { postId: string; integration: string }[] }
+export interface Composed {
+  posts: NewPost[];
+  edits: { postId: string; change: PostChange }[];
+  reply: { postId: string; integration: string }[];
+}
 
-interface Known { cards: ReadonlyMap<string, Card>; existing: ReadonlyMap<string, Existing>; rules(card: Card): NetworkRules; tagIds: string[]; now: Date }
-interface Content { content: string; media: readonly PostMedia[] }
+interface Known {
+  cards: ReadonlyMap<string, Card>;
+  existing: ReadonlyMap<string, Existing>;
+  rules(card: Card): NetworkRules;
+  tagIds: string[];
+  now: Date;
+}
+interface Content {
+  content: string;
+  media: readonly PostMedia[];
+}
 
 /** The ids of a body that may name posts. */
-export const namedPosts = (body: CreateBody): string[] => body.posts.flatMap(({ value }) => value.flatMap(({ id }) => (id !== undefined && isId(id) ? [id] : [])));
+export const namedPosts = (body: CreateBody): string[] =>
+  body.posts.flatMap(({ value }) => value.flatMap(({ id }) => (id !== undefined && isId(id) ? [id] : [])));
 
 /** 400 `invalid_content` for what the network would refuse (S108). `items`: the root first. */
 export function judgeContent({ title, limits }: NetworkRules, card: Pick<Card, 'name' | 'providerId'>, items: readonly Content[]): void {
@@ -39,7 +53,8 @@ export const typedSettings = (settings: Readonly<Record<string, unknown>>, provi
 
 /** 400 for a date that is too long ago to be meant (S104). */
 export function checkDate(date: Date, now: Date, field = 'date'): void {
-  if (tooLongAgo(date, now)) throw new AppError('date_in_past', 'The date is more than a day ago', { errors: [{ field, message: 'is more than a day ago', rule: 'date' }] });
+  if (tooLongAgo(date, now))
+    throw new AppError('date_in_past', 'The date is more than a day ago', { errors: [{ field, message: 'is more than a day ago', rule: 'date' }] });
 }
 
 /** What a create body means. Throws the first fault; nothing is stored before the whole body is judged. */
@@ -49,8 +64,14 @@ export function compose(body: CreateBody, known: Known): Composed {
   body.posts.forEach((element, n) => {
     const at = `posts.${n}`;
     const card = known.cards.get(element.integration.id);
-    if (!card) throw new AppError('invalid_request', 'Integration not found', { errors: [{ field: `${at}.integration.id`, message: 'Integration not found', rule: 'unknown_id' }] });
-    if (card.disabled && (body.type === 'schedule' || body.type === 'now')) throw new AppError('invalid_request', `Integration is disabled: ${card.name}`, { errors: [{ field: `${at}.integration.id`, message: 'Integration is disabled', rule: 'disabled' }] });
+    if (!card)
+      throw new AppError('invalid_request', 'Integration not found', {
+        errors: [{ field: `${at}.integration.id`, message: 'Integration not found', rule: 'unknown_id' }],
+      });
+    if (card.disabled && (body.type === 'schedule' || body.type === 'now'))
+      throw new AppError('invalid_request', `Integration is disabled: ${card.name}`, {
+        errors: [{ field: `${at}.integration.id`, message: 'Integration is disabled', rule: 'disabled' }],
+      });
 
     const rules = known.rules(card);
     rules.checkSettings(element.settings, `${at}.settings`);
@@ -70,8 +91,17 @@ export function compose(body: CreateBody, known: Known): Composed {
       composed.edits.push({
         postId: post.id,
         change: {
-          content: items[0]!.content, media: items[0]!.media, settings: { values: typedSettings(settings, card!.providerId), merge: false },
-          thread: value.slice(1).map(({ content, id, delay }, index) => ({ id: id !== undefined && known.existing.get(id)?.rootPostId === post.id ? id : newId(), content, media: items[index + 1]!.media, delayMinutes: delay })),
+          content: items[0]!.content,
+          media: items[0]!.media,
+          settings: { values: typedSettings(settings, card!.providerId), merge: false },
+          thread: value
+            .slice(1)
+            .map(({ content, id, delay }, index) => ({
+              id: id !== undefined && known.existing.get(id)?.rootPostId === post.id ? id : newId(),
+              content,
+              media: items[index + 1]!.media,
+              delayMinutes: delay,
+            })),
           ...(group !== undefined && { group }),
           ...(body.tags.length > 0 && { tagIds: known.tagIds }),
           ...(body.type === 'now' ? { publishDate: known.now } : body.date && { publishDate: body.date }),
@@ -83,15 +113,23 @@ export function compose(body: CreateBody, known: Known): Composed {
 
     function createOf({ value, group = newId(), settings }: ElementBody, { id: channelId, providerId }: Card): void {
       const ids = value.map(() => newId());
-      value.forEach(({ delay }, index) => composed.posts.push({
-        id: ids[index]!, channelId, group,
-        ...(index > 0 && { parentId: ids[index - 1]!, rootId: ids[0]! }),
-        state: body.type === 'draft' ? 'DRAFT' : 'QUEUE',
-        content: items[index]!.content, media: items[index]!.media, settings: typedSettings(settings, providerId),
-        delayMinutes: delay, publishDate: body.type === 'now' ? null : (body.date ?? known.now),
-        ...(body.inter !== undefined && { intervalInDays: body.inter }),
-        tagIds: known.tagIds, creationMethod: body.creationMethod === 'CLI' ? 'CLI' : 'API',
-      }));
+      value.forEach(({ delay }, index) =>
+        composed.posts.push({
+          id: ids[index]!,
+          channelId,
+          group,
+          ...(index > 0 && { parentId: ids[index - 1]!, rootId: ids[0]! }),
+          state: body.type === 'draft' ? 'DRAFT' : 'QUEUE',
+          content: items[index]!.content,
+          media: items[index]!.media,
+          settings: typedSettings(settings, providerId),
+          delayMinutes: delay,
+          publishDate: body.type === 'now' ? null : (body.date ?? known.now),
+          ...(body.inter !== undefined && { intervalInDays: body.inter }),
+          tagIds: known.tagIds,
+          creationMethod: body.creationMethod === 'CLI' ? 'CLI' : 'API',
+        }),
+      );
       composed.reply.push({ postId: ids[0]!, integration: channelId });
     }
   });

@@ -7,15 +7,21 @@ const tick = () => new Promise<void>((resolve) => setImmediate(resolve));
 test('a flood of one organization lets every other one through in turn', async () => {
   const gate = openGate({ total: 1, perLane: 1 });
   const order: string[] = [];
-  const enter = (org: string) => void gate.enter(org, 'lane').then(async (leave) => {
-    order.push(org);
-    await tick();
-    leave();
-  });
+  const enter = (org: string) =>
+    void gate.enter(org, 'lane').then(async (leave) => {
+      order.push(org);
+      await tick();
+      leave();
+    });
   for (let n = 0; n < 100; n++) enter('flood');
   for (const org of ['a', 'b', 'c']) enter(org);
   while (order.length < 103) await tick();
-  expect(order.slice(0, 8).filter((org) => org !== 'flood').toSorted()).toEqual(['a', 'b', 'c']);
+  expect(
+    order
+      .slice(0, 8)
+      .filter((org) => org !== 'flood')
+      .toSorted(),
+  ).toEqual(['a', 'b', 'c']);
 });
 
 test('what hangs in one lane holds only that lane', async () => {

@@ -9,9 +9,22 @@ export interface Gate {
 }
 export class Closed extends Error {}
 
-interface Waiter { resolve(leave: () => void): void; reject(reason: Closed): void }
-interface Lane { name: string; inFlight: number; waiting: number; parked: Set<Org> }
-interface Org { id: string; waiting: Map<Lane, Waiter[]>; listed: boolean; via: Lane | undefined }
+interface Waiter {
+  resolve(leave: () => void): void;
+  reject(reason: Closed): void;
+}
+interface Lane {
+  name: string;
+  inFlight: number;
+  waiting: number;
+  parked: Set<Org>;
+}
+interface Org {
+  id: string;
+  waiting: Map<Lane, Waiter[]>;
+  listed: boolean;
+  via: Lane | undefined;
+}
 
 /**
  * Organizations that can go on stand in a ring and get one turn each; one whose lanes are all full is parked there, and
@@ -48,7 +61,10 @@ export function openGate({ total, perLane }: { total: number; perLane: number })
     const queue = org.waiting.get(lane)!;
     const waiter = queue.shift()!;
     if (queue.length === 0) org.waiting.delete(lane);
-    else { org.waiting.delete(lane); org.waiting.set(lane, queue); } // lanes of one organization take turns
+    else {
+      org.waiting.delete(lane);
+      org.waiting.set(lane, queue);
+    } // lanes of one organization take turns
     if (org.waiting.size === 0) orgs.delete(org.id);
     waiting -= 1;
     lane.waiting -= 1;
@@ -72,7 +88,8 @@ export function openGate({ total, perLane }: { total: number; perLane: number })
         give(org, lane);
         if (org.waiting.size > 0) list(org);
       } else for (const full of org.waiting.keys()) full.parked.add(org);
-      if (via && via !== lane && open(via)) { // its turn was not used: the next one there may have it
+      if (via && via !== lane && open(via)) {
+        // its turn was not used: the next one there may have it
         const [next] = via.parked;
         if (next) list(next, via);
       }
@@ -80,8 +97,12 @@ export function openGate({ total, perLane }: { total: number; perLane: number })
   }
 
   return {
-    get inFlight() { return inFlight; },
-    get waiting() { return waiting; },
+    get inFlight() {
+      return inFlight;
+    },
+    get waiting() {
+      return waiting;
+    },
     enter(orgId, name) {
       if (closed) return Promise.reject(new Closed());
       return new Promise((resolve, reject) => {
@@ -106,7 +127,10 @@ export function openGate({ total, perLane }: { total: number; perLane: number })
       for (const org of orgs.values()) for (const queue of org.waiting.values()) for (const waiter of queue) waiter.reject(new Closed());
       orgs.clear();
       ring.length = 0;
-      for (const lane of lanes.values()) { lane.parked.clear(); lane.waiting = 0; }
+      for (const lane of lanes.values()) {
+        lane.parked.clear();
+        lane.waiting = 0;
+      }
       waiting = 0;
     },
   };

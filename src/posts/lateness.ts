@@ -3,8 +3,15 @@ import type { Clock } from '../kernel/index.ts';
 import type { Log } from './ports.ts';
 
 /** Upper bounds of the buckets, in milliseconds; the last bucket has none. */
-export const BOUNDS = [1, 2, 5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 900_000, 3_600_000] as const;
-export interface LatenessFigures { count: number; p50Ms: number | null; p99Ms: number | null }
+export const BOUNDS = [
+  1, 2, 5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000,
+  900_000, 3_600_000,
+] as const;
+export interface LatenessFigures {
+  count: number;
+  p50Ms: number | null;
+  p99Ms: number | null;
+}
 
 /** How late posts left the house: counted here, written a few seconds later, read for the last hour over all hosts. */
 export interface Lateness {
@@ -35,14 +42,16 @@ export function openLateness({ sql, clock, incarnation, log }: { sql: Sql; clock
     return taken;
   }
   const write = (counted: { at: Date; counts: number[] } | undefined): Promise<void> =>
-    (writing = writing.then(async () => {
-      if (!counted) return undefined;
-      await sql`
+    (writing = writing
+      .then(async () => {
+        if (!counted) return undefined;
+        await sql`
         insert into lateness as l (minute, incarnation, buckets) values (${counted.at}, ${incarnation}, ${counted.counts})
         on conflict (minute, incarnation) do update set buckets = (select array_agg(coalesce(a, 0) + coalesce(b, 0) order by n) from unnest(l.buckets, excluded.buckets) with ordinality as t (a, b, n))`;
-      await sql`delete from lateness where incarnation = ${incarnation} and minute < now() - interval '2 hours'`;
-      return undefined;
-    }).catch((error: unknown) => log.warn({ err: error }, 'lateness could not be written')));
+        await sql`delete from lateness where incarnation = ${incarnation} and minute < now() - interval '2 hours'`;
+        return undefined;
+      })
+      .catch((error: unknown) => log.warn({ err: error }, 'lateness could not be written')));
 
   const timer = setInterval(() => void write(take()), 5_000);
   timer.unref();

@@ -22,7 +22,9 @@ export interface ChannelSnapshot {
 }
 
 /** The network has the post and still works on it: look again after this long. */
-export interface Processing { processingMs: number }
+export interface Processing {
+  processingMs: number;
+}
 
 /** A connected channel with a fresh token. */
 export interface Connected {
@@ -37,7 +39,11 @@ export interface Connected {
 }
 
 /** What a network takes, for judging a post before it is stored. */
-export interface NetworkRules { title: string; limits: Limits; checkSettings(settings: unknown, at: string): void }
+export interface NetworkRules {
+  title: string;
+  limits: Limits;
+  checkSettings(settings: unknown, at: string): void;
+}
 
 export interface ChannelsPort {
   /** Opens the channel; its token is renewed first where it has to be, one renewal at a time. Throws `ProviderError`: `reauthorize` when a person must log in, `unavailable` when it may be tried again. */
@@ -54,7 +60,11 @@ export interface MediaPort {
 }
 
 /** A channel's next due time. */
-export interface Nudge { orgId: string; channelId: string; dueAt: Date }
+export interface Nudge {
+  orgId: string;
+  channelId: string;
+  dueAt: Date;
+}
 
 /** Moves the reminder `due` of channels. Bound to `engine.remindWithin`. */
 export interface Nudges {
@@ -66,7 +76,9 @@ export interface Nudges {
 export type PostEvents = Pick<Events, 'postsCreated' | 'publishCalled' | 'attemptSettled'>;
 
 /** Milliseconds since the last beat of this host was sent that reached the database. */
-export interface Beat { lastBeatAgeMs(): number }
+export interface Beat {
+  lastBeatAgeMs(): number;
+}
 
 export interface Log {
   debug(detail: object, message: string): void;

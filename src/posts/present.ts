@@ -62,10 +62,13 @@ export const presentPublicPost = (row: PostRow) => ({
 
 /** One post of the public API (3.1): the list item, what went wrong, the thread, and the extras of S99 (T16). */
 export const presentPublicPostWithThread = ([root, ...thread]: readonly PostRow[]) => ({
-  ...presentPost(root!), ...presentPublicPost(root!), thread: thread.map((item) => ({ ...presentPublicPost(item), error: item.error, errorKind: item.errorKind })),
+  ...presentPost(root!),
+  ...presentPublicPost(root!),
+  thread: thread.map((item) => ({ ...presentPublicPost(item), error: item.error, errorKind: item.errorKind })),
 });
 
 /** S117. */
 export const presentTimeline = ({ postId, items }: { postId: string; items: readonly TimelineRow[] }) => ({
-  postId, items: items.map(({ at, kind, message, data }) => ({ at: at.toISOString(), kind, message, data: data ?? null })),
+  postId,
+  items: items.map(({ at, kind, message, data }) => ({ at: at.toISOString(), kind, message, data: data ?? null })),
 });

@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { Outcome, Taken } from './attempt.ts';
 import { lookUpDelay, questionOf, retryDelay, settle, settles, tooLongAgo } from './rules.ts';
 
-const taken = (more: Partial<Taken> = {}) => ({ orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h', attemptsFailed: 0, lookUps: 0, ...more }) as Taken;
+const taken = (more: Partial<Taken> = {}) =>
+  ({ orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h', attemptsFailed: 0, lookUps: 0, ...more }) as Taken;
 const said = (outcome: Outcome, more: Partial<Taken> = {}, asked?: 'unconfirmed' | 'processing') => {
   const { state, detail, errorKind, slot, failed, topic, dueInMs, lookUpInMs } = settle(taken(more), outcome, asked);
   return { state, detail, errorKind, slot, failed, topic, dueInMs, lookUpInMs };
@@ -10,38 +11,89 @@ const said = (outcome: Outcome, more: Partial<Taken> = {}, asked?: 'unconfirmed'
 
 describe('retries', () => {
   test('only what may be repeated is repeated, further apart each time, and not for ever', () => {
-    expect((['reauthorize', 'exhausted', 'rejected', 'unsupported', 'lost'] as const).map((failure) => retryDelay(0, failure))).toEqual([undefined, undefined, undefined, undefined, undefined]);
+    expect((['reauthorize', 'exhausted', 'rejected', 'unsupported', 'lost'] as const).map((failure) => retryDelay(0, failure))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
     const delays = Array.from({ length: 8 }, (_, failed) => retryDelay(failed, 'unavailable'));
     expect(delays.slice(0, 6)).toEqual(delays.slice(0, 6).toSorted((a, b) => a! - b!));
     expect(delays.slice(6)).toEqual([undefined, undefined]);
   });
   test('the network’s own delay counts, within a second and a day', () => {
-    expect([retryDelay(0, 'rate_limited', 90_000), retryDelay(0, 'rate_limited', 1), retryDelay(0, 'unavailable', 10 ** 12)]).toEqual([90_000, 1_000, 86_400_000]);
+    expect([retryDelay(0, 'rate_limited', 90_000), retryDelay(0, 'rate_limited', 1), retryDelay(0, 'unavailable', 10 ** 12)]).toEqual([
+      90_000, 1_000, 86_400_000,
+    ]);
   });
   test('what is surely absent is sent at once', () => expect(retryDelay(3, 'absent', 5_000)).toBe(0));
 });
 
 test('when absent counts: at once with a key or an id of our own, else after the call and ten seconds, or as the adapter says', () => {
-  expect([settles({ once: 'key' }), settles({ once: 'own-id' }), settles({ once: 'read-back', timeoutMs: 5_000 }), settles({ once: 'two-phase' }), settles({ once: 'key', settlesWithinMs: 3 })]).toEqual([0, 0, 15_000, 70_000, 3]);
+  expect([
+    settles({ once: 'key' }),
+    settles({ once: 'own-id' }),
+    settles({ once: 'read-back', timeoutMs: 5_000 }),
+    settles({ once: 'two-phase' }),
+    settles({ once: 'key', settlesWithinMs: 3 }),
+  ]).toEqual([0, 0, 15_000, 70_000, 3]);
 });
 
 describe('what an outcome writes', () => {
-  const failure = (kind: 'rate_limited' | 'unavailable' | 'rejected' | 'unsupported' | 'exhausted' | 'reauthorize' | 'lost', more = {}) => ({ kind, message: 'm', ...more });
+  const failure = (kind: 'rate_limited' | 'unavailable' | 'rejected' | 'unsupported' | 'exhausted' | 'reauthorize' | 'lost', more = {}) => ({
+    kind,
+    message: 'm',
+    ...more,
+  });
   test('published frees the slot and is announced', () =>
-    expect(said({ kind: 'published', release: { id: 'r', url: 'u' } })).toEqual({ state: 'PUBLISHED', detail: null, errorKind: null, slot: 'free', failed: false, topic: 'post.published', dueInMs: null, lookUpInMs: null }));
-  test.each([['rejected', 'validation'], ['unsupported', 'unsupported'], ['exhausted', 'billing_required']] as const)('%s is final', (kind, errorKind) =>
-    expect(said(failure(kind))).toMatchObject({ state: 'ERROR', detail: null, errorKind, slot: 'free', failed: true, topic: 'post.failed' }));
-  test('media that cannot be used says so', () => expect(said(failure('rejected', { mediaFault: true }))).toMatchObject({ state: 'ERROR', errorKind: 'media_processing' }));
-  test('a rate limit waits as long as it was told', () => expect(said(failure('rate_limited', { retryAfterMs: 5_000 }))).toMatchObject({ state: 'QUEUE', detail: 'retrying', dueInMs: 5_000, failed: true, slot: 'free', topic: 'post.retrying' }));
+    expect(said({ kind: 'published', release: { id: 'r', url: 'u' } })).toEqual({
+      state: 'PUBLISHED',
+      detail: null,
+      errorKind: null,
+      slot: 'free',
+      failed: false,
+      topic: 'post.published',
+      dueInMs: null,
+      lookUpInMs: null,
+    }));
+  test.each([
+    ['rejected', 'validation'],
+    ['unsupported', 'unsupported'],
+    ['exhausted', 'billing_required'],
+  ] as const)('%s is final', (kind, errorKind) =>
+    expect(said(failure(kind))).toMatchObject({ state: 'ERROR', detail: null, errorKind, slot: 'free', failed: true, topic: 'post.failed' }),
+  );
+  test('media that cannot be used says so', () =>
+    expect(said(failure('rejected', { mediaFault: true }))).toMatchObject({ state: 'ERROR', errorKind: 'media_processing' }));
+  test('a rate limit waits as long as it was told', () =>
+    expect(said(failure('rate_limited', { retryAfterMs: 5_000 }))).toMatchObject({
+      state: 'QUEUE',
+      detail: 'retrying',
+      dueInMs: 5_000,
+      failed: true,
+      slot: 'free',
+      topic: 'post.retrying',
+    }));
   test('the last failure is ERROR', () => expect(said(failure('unavailable'), { attemptsFailed: 6 })).toMatchObject({ state: 'ERROR', errorKind: 'network' }));
-  test('a refused login pauses and does not count', () => expect(said(failure('reauthorize'))).toMatchObject({ state: 'QUEUE', detail: 'paused', failed: false, slot: 'free' }));
-  test('a lost answer holds the slot and is asked at once', () => expect(said(failure('lost'))).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed', slot: 'hold', lookUpInMs: 0, failed: false }));
-  test('asked again, the slot stays as it was said', () => expect(said(failure('lost'), { lookUps: 1 }, 'unconfirmed')).toMatchObject({ detail: 'unconfirmed', slot: 'keep', lookUpInMs: 4_000 }));
+  test('a refused login pauses and does not count', () =>
+    expect(said(failure('reauthorize'))).toMatchObject({ state: 'QUEUE', detail: 'paused', failed: false, slot: 'free' }));
+  test('a lost answer holds the slot and is asked at once', () =>
+    expect(said(failure('lost'))).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed', slot: 'hold', lookUpInMs: 0, failed: false }));
+  test('asked again, the slot stays as it was said', () =>
+    expect(said(failure('lost'), { lookUps: 1 }, 'unconfirmed')).toMatchObject({ detail: 'unconfirmed', slot: 'keep', lookUpInMs: 4_000 }));
   test('nobody asks for ever', () => {
     expect(lookUpDelay(14)).toBeUndefined();
-    expect(said(failure('lost'), { lookUps: 14 }, 'unconfirmed')).toMatchObject({ state: 'ERROR', detail: 'unconfirmed', errorKind: 'unconfirmed', slot: 'free', topic: 'post.unconfirmed' });
+    expect(said(failure('lost'), { lookUps: 14 }, 'unconfirmed')).toMatchObject({
+      state: 'ERROR',
+      detail: 'unconfirmed',
+      errorKind: 'unconfirmed',
+      slot: 'free',
+      topic: 'post.unconfirmed',
+    });
   });
-  test('absent is sent again at once', () => expect(said({ kind: 'absent' }, {}, 'unconfirmed')).toMatchObject({ state: 'QUEUE', detail: 'retrying', dueInMs: 0, slot: 'free' }));
+  test('absent is sent again at once', () =>
+    expect(said({ kind: 'absent' }, {}, 'unconfirmed')).toMatchObject({ state: 'QUEUE', detail: 'retrying', dueInMs: 0, slot: 'free' }));
   test('handed back is as it was', () => {
     expect(said({ kind: 'handed-back' })).toMatchObject({ detail: 'scheduled', slot: 'free', failed: false, dueInMs: null });
     expect(said({ kind: 'handed-back' }, { attemptsFailed: 2 })).toMatchObject({ detail: 'retrying' });

@@ -41,13 +41,39 @@ export function settles({ once, timeoutMs, settlesWithinMs }: Pick<Connected, 'o
 
 /** Why a post failed, in the words of clients.md S102. */
 const ERROR_KIND = {
-  reauthorize: 'auth_expired', rate_limited: 'rate_limited', exhausted: 'billing_required', rejected: 'validation', unsupported: 'unsupported', unavailable: 'network', lost: 'unconfirmed',
+  reauthorize: 'auth_expired',
+  rate_limited: 'rate_limited',
+  exhausted: 'billing_required',
+  rejected: 'validation',
+  unsupported: 'unsupported',
+  unavailable: 'network',
+  lost: 'unconfirmed',
 } as const satisfies Record<ProviderFailure, string>;
 
-const settlement = ({ orgId, channelId, postId, attempt, incarnation }: Attempt, change: Partial<Settlement> & Pick<Settlement, 'kind' | 'message'>): Settlement => ({
-  orgId, channelId, postId, attempt, incarnation,
-  state: 'QUEUE', detail: null, errorKind: null, error: null, releaseId: null, releaseUrl: null, released: null,
-  dueInMs: null, lookUpInMs: null, failed: false, slot: 'free', data: null, topic: null, payload: { channelId }, ...change,
+const settlement = (
+  { orgId, channelId, postId, attempt, incarnation }: Attempt,
+  change: Partial<Settlement> & Pick<Settlement, 'kind' | 'message'>,
+): Settlement => ({
+  orgId,
+  channelId,
+  postId,
+  attempt,
+  incarnation,
+  state: 'QUEUE',
+  detail: null,
+  errorKind: null,
+  error: null,
+  releaseId: null,
+  releaseUrl: null,
+  released: null,
+  dueInMs: null,
+  lookUpInMs: null,
+  failed: false,
+  slot: 'free',
+  data: null,
+  topic: null,
+  payload: { channelId },
+  ...change,
 });
 
 /** What an outcome writes. `asked`: it was found by asking the network, not by sending. `undefined`: there is nothing to write. */
@@ -55,17 +81,54 @@ export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | '
   const { channelId, attemptsFailed, lookUps } = taken;
   const attempts = attemptsFailed + 1;
   const fail = (errorKind: string, error: string, retryable: boolean) =>
-    settlement(taken, { state: 'ERROR', errorKind, error, failed: true, kind: 'failed', message: error, data: { errorKind }, topic: 'post.failed', payload: { channelId, errorKind, error, attempts, retryable } });
+    settlement(taken, {
+      state: 'ERROR',
+      errorKind,
+      error,
+      failed: true,
+      kind: 'failed',
+      message: error,
+      data: { errorKind },
+      topic: 'post.failed',
+      payload: { channelId, errorKind, error, attempts, retryable },
+    });
   const undecided = (error: string) =>
-    settlement(taken, { state: 'ERROR', detail: 'unconfirmed', errorKind: 'unconfirmed', error, failed: true, kind: 'failed', message: error, topic: 'post.unconfirmed', payload: { channelId, error } });
+    settlement(taken, {
+      state: 'ERROR',
+      detail: 'unconfirmed',
+      errorKind: 'unconfirmed',
+      error,
+      failed: true,
+      kind: 'failed',
+      message: error,
+      topic: 'post.unconfirmed',
+      payload: { channelId, error },
+    });
   const again = (errorKind: string, error: string, dueInMs: number) =>
-    settlement(taken, { detail: 'retrying', errorKind, error, dueInMs, failed: true, kind: errorKind === 'rate_limited' ? 'rate_limited' : 'retry_planned', message: error, data: { inMs: dueInMs }, topic: 'post.retrying', payload: { channelId, errorKind, error, attempt: attempts, inMs: dueInMs } });
+    settlement(taken, {
+      detail: 'retrying',
+      errorKind,
+      error,
+      dueInMs,
+      failed: true,
+      kind: errorKind === 'rate_limited' ? 'rate_limited' : 'retry_planned',
+      message: error,
+      data: { inMs: dueInMs },
+      topic: 'post.retrying',
+      payload: { channelId, errorKind, error, attempt: attempts, inMs: dueInMs },
+    });
 
   switch (outcome.kind) {
     case 'published':
       return settlement(taken, {
-        state: 'PUBLISHED', releaseId: outcome.release.id, releaseUrl: outcome.release.url, released: outcome.release.saved ?? null,
-        kind: asked === 'unconfirmed' ? 'reconciled' : 'published', message: asked === 'unconfirmed' ? 'Found on the network' : 'Published', data: { url: outcome.release.url }, topic: 'post.published',
+        state: 'PUBLISHED',
+        releaseId: outcome.release.id,
+        releaseUrl: outcome.release.url,
+        released: outcome.release.saved ?? null,
+        kind: asked === 'unconfirmed' ? 'reconciled' : 'published',
+        message: asked === 'unconfirmed' ? 'Found on the network' : 'Published',
+        data: { url: outcome.release.url },
+        topic: 'post.published',
       });
     case 'processing':
       if (lookUps >= POLLS) return undecided('The network took the post and never said that it is out');
@@ -83,12 +146,26 @@ export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | '
       const delay = asked ? lookUpDelay(lookUps) : 0;
       if (delay === undefined) return undecided(`Nobody knows whether the post is out: ${outcome.message}`);
       return settlement(taken, {
-        detail: 'unconfirmed', errorKind: 'unconfirmed', error: outcome.message, lookUpInMs: outcome.retryAfterMs ?? delay, slot: asked ? 'keep' : 'hold',
-        kind: 'unconfirmed', message: asked ? 'The network does not show it yet' : 'The answer was lost; the network will be asked', data: { reason: outcome.message },
+        detail: 'unconfirmed',
+        errorKind: 'unconfirmed',
+        error: outcome.message,
+        lookUpInMs: outcome.retryAfterMs ?? delay,
+        slot: asked ? 'keep' : 'hold',
+        kind: 'unconfirmed',
+        message: asked ? 'The network does not show it yet' : 'The answer was lost; the network will be asked',
+        data: { reason: outcome.message },
       });
     }
     case 'reauthorize':
-      return settlement(taken, { detail: 'paused', errorKind: 'auth_expired', error: outcome.message, kind: 'paused', message: 'The channel needs a new login', topic: 'post.paused', payload: { channelId, reason: 'channel' } });
+      return settlement(taken, {
+        detail: 'paused',
+        errorKind: 'auth_expired',
+        error: outcome.message,
+        kind: 'paused',
+        message: 'The channel needs a new login',
+        topic: 'post.paused',
+        payload: { channelId, reason: 'channel' },
+      });
     case 'rate_limited':
     case 'unavailable':
     case 'rejected':
@@ -96,7 +173,9 @@ export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | '
     case 'exhausted': {
       const errorKind = outcome.mediaFault ? 'media_processing' : ERROR_KIND[outcome.kind];
       const delay = retryDelay(attemptsFailed, outcome.kind, outcome.retryAfterMs);
-      return delay === undefined ? fail(errorKind, outcome.message, outcome.kind === 'rate_limited' || outcome.kind === 'unavailable') : again(errorKind, outcome.message, delay);
+      return delay === undefined
+        ? fail(errorKind, outcome.message, outcome.kind === 'rate_limited' || outcome.kind === 'unavailable')
+        : again(errorKind, outcome.message, delay);
     }
   }
 }

@@ -8,9 +8,26 @@ import { BEAT_MS, CALL_MS, HOLD_MS, settles, SKEW_MS } from './rules.ts';
 import { markSent, saveHandle } from './store/attempt.ts';
 import { renew } from './store/scan.ts';
 
-interface Needs { sql: Database; clock: Clock; channels: ChannelsPort; media: MediaPort; beat: Beat; log: Log; late(ms: number): void; called(call: { provider: string; latenessMs: number; durationMs: number }): void; inFlight: number; perLane: number; callMs?: number }
+interface Needs {
+  sql: Database;
+  clock: Clock;
+  channels: ChannelsPort;
+  media: MediaPort;
+  beat: Beat;
+  log: Log;
+  late(ms: number): void;
+  called(call: { provider: string; latenessMs: number; durationMs: number }): void;
+  inFlight: number;
+  perLane: number;
+  callMs?: number;
+}
 type Stage = 'preparing' | 'calling';
-export interface Work { readonly taken: Taken; stage: Stage; readonly since: number; heldSince: number }
+export interface Work {
+  readonly taken: Taken;
+  stage: Stage;
+  readonly since: number;
+  heldSince: number;
+}
 
 const RENEW_MS = 15_000;
 /** Ends the wait of a call that was in time; one for all, because an abort without a reason makes an error with a stack. */
@@ -34,7 +51,8 @@ export interface Sender {
 /** What a provider says is kept in rows: no U+0000, no half characters, not without end. */
 const clean = (text: string): string => text.replaceAll('\0', '').toWellFormed().slice(0, 2_000);
 
-const cleanJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value), (_, inner: unknown) => (typeof inner === 'string' ? inner.replaceAll('\0', '').toWellFormed() : inner));
+const cleanJson = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value), (_, inner: unknown) => (typeof inner === 'string' ? inner.replaceAll('\0', '').toWellFormed() : inner));
 
 type Failure = Extract<Outcome, { mediaFault?: boolean }>;
 const failure = (error: unknown): Failure | undefined =>
@@ -61,7 +79,11 @@ export function openSender(needs: Needs): Sender {
     const since = clock.monotonic();
     const old = [...works].filter(({ stage, heldSince }) => stage === 'preparing' && since - heldSince > RENEW_MS);
     try {
-      await renew(sql, old.map(({ taken }) => taken), HOLD_MS);
+      await renew(
+        sql,
+        old.map(({ taken }) => taken),
+        HOLD_MS,
+      );
       for (const work of old) work.heldSince = since;
     } catch (error) {
       log.warn({ err: error, slots: old.length }, 'slots could not be prolonged');
@@ -120,13 +142,15 @@ export function openSender(needs: Needs): Sender {
       called = clock.monotonic();
       latenessMs = taken.lateMs + (called - work.since);
       needs.late(latenessMs);
-      const answer = await inTime(connected.social.publish(postOf(taken, files), settingsOf(taken), {
-        saved: taken.saved,
-        thread: taken.thread,
-        async save(handle) {
-          if (!(await saveHandle(sql, taken, cleanJson(handle)))) throw new ProviderError('lost', 'This host was replaced while it was sending');
-        },
-      }));
+      const answer = await inTime(
+        connected.social.publish(postOf(taken, files), settingsOf(taken), {
+          saved: taken.saved,
+          thread: taken.thread,
+          async save(handle) {
+            if (!(await saveHandle(sql, taken, cleanJson(handle)))) throw new ProviderError('lost', 'This host was replaced while it was sending');
+          },
+        }),
+      );
       if ('processingMs' in answer) return { kind: 'processing', processingMs: Math.max(1_000, answer.processingMs) };
       return released(answer);
     } catch (error) {
@@ -142,9 +166,15 @@ export function openSender(needs: Needs): Sender {
   }
 
   return {
-    get closed() { return closed; },
-    get inFlight() { return gate.inFlight; },
-    get waiting() { return gate.waiting; },
+    get closed() {
+      return closed;
+    },
+    get inFlight() {
+      return gate.inFlight;
+    },
+    get waiting() {
+      return gate.waiting;
+    },
     underWay: () => [...works],
     close() {
       closed = true;
@@ -170,7 +200,8 @@ export function openSender(needs: Needs): Sender {
       try {
         connected = await channels.connect(taken.orgId, taken.channelId, taken.channel);
         const { social, once } = connected;
-        if (once === 'at-most-once' || !social.find) return taken.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'handed-back' };
+        if (once === 'at-most-once' || !social.find)
+          return taken.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'handed-back' };
         const files = taken.media.length === 0 ? [] : await media.load(taken.orgId, taken.media);
         const found = await inTime(social.find(postOf(taken, files), settingsOf(taken), new Date(taken.takenAt.getTime() - SKEW_MS), taken.saved));
         if (found) return released(found);

@@ -47,8 +47,14 @@ export interface PostsOptions {
 }
 
 /** The reminder of the Post that has to be set, and when. */
-export interface Question { reminder: 'look-up' | 'processing'; due: Date }
-export interface Changed { state: string; publishDate: Date }
+export interface Question {
+  reminder: 'look-up' | 'processing';
+  due: Date;
+}
+export interface Changed {
+  state: string;
+  publishDate: Date;
+}
 
 export interface Posts extends AsyncDisposable {
   /** Judges a create body whole and says what it means; makes missing tags. Nothing else is stored yet. */
@@ -122,7 +128,8 @@ const REFUSALS: Record<Exclude<changes.Verdict, 'done' | 'unjudged'>, () => AppE
   stale: () => new AppError('conflict', 'The post was changed meanwhile: load it again'),
   disabled: () => new AppError('invalid_request', 'Integration is disabled'),
   not_failed: () => new AppError('conflict', 'The post is in a state that does not allow this'),
-  too_old: () => new AppError('date_in_past', 'The date is more than a day ago', { errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }] }),
+  too_old: () =>
+    new AppError('date_in_past', 'The date is more than a day ago', { errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }] }),
 };
 
 /** How often, and after how many milliseconds at first, a host asks what became of a taking that was not answered. */
@@ -142,7 +149,19 @@ const same = (a: PostMedia, b: PostMedia) => a.path === b.path && a.id === b.id;
 export function openPosts({ sql, clock, nudges, channels, media, incarnation, beat, log, events, options }: PostsOptions): Posts {
   const { horizonMs, inFlight, perLane = Math.max(8, Math.floor(inFlight / 4)), lateMs, callMs, drainMs = 8_000 } = options;
   const lateness = openLateness({ sql, clock, incarnation, log });
-  const sender = openSender({ sql, clock, channels, media, beat, log, late: (ms) => lateness.record(ms), called: (call) => events?.publishCalled(call), inFlight, perLane, ...(callMs !== undefined && { callMs }) });
+  const sender = openSender({
+    sql,
+    clock,
+    channels,
+    media,
+    beat,
+    log,
+    late: (ms) => lateness.record(ms),
+    called: (call) => events?.publishCalled(call),
+    inFlight,
+    perLane,
+    ...(callMs !== undefined && { callMs }),
+  });
   const admit = admitOf(sql, { nudges, horizonMs });
   const take = takeNextOf({ incarnation, holdMs: HOLD_MS, horizonMs });
   const settleRow = settleOf({ holdMs: UNCONFIRMED_HOLD_MS, lateMs });
@@ -171,7 +190,13 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
         const held = await settleRow(sql, settlement);
         if (held || tries === 0) return held;
         const end = await endOf(sql, settlement); // an earlier try may have been committed with its answer lost
-        return end !== undefined && end.sameAttempt && end.incarnation === settlement.incarnation && end.state === settlement.state && end.detail === settlement.detail;
+        return (
+          end !== undefined &&
+          end.sameAttempt &&
+          end.incarnation === settlement.incarnation &&
+          end.state === settlement.state &&
+          end.detail === settlement.detail
+        );
       } catch (error) {
         log.warn({ err: error, postId: settlement.postId, tries }, 'a result could not be written yet');
         if (tries >= 10) throw error;
@@ -185,7 +210,8 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
     return watched;
   }
 
-  const changing = (statement: Parameters<typeof changes.changing>[2], after?: Parameters<typeof changes.changing>[3]) => changes.changing(sql, { nudges, horizonMs }, statement, after);
+  const changing = (statement: Parameters<typeof changes.changing>[2], after?: Parameters<typeof changes.changing>[3]) =>
+    changes.changing(sql, { nudges, horizonMs }, statement, after);
   async function get(orgId: string, postId: string): Promise<PostRow[]> {
     const rows = await read.getPost(sql, orgId, postId);
     if (!rows.some(({ id }) => id === postId)) throw notFound('Post not found');
@@ -198,7 +224,9 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
   }
   const rulesOf = ({ providerId, providerVersion }: read.Card) => channels.rules(providerId, providerVersion);
   const tagsOf = (orgId: string, wishes: readonly { name: string; color?: string }[]): Promise<string[]> => {
-    const named = new Map(wishes.toReversed().map((wish) => [wish.name.normalize('NFC').toLowerCase(), { ...wish, name: wish.name.normalize('NFC'), id: newId() }])); // the first of two counts
+    const named = new Map(
+      wishes.toReversed().map((wish) => [wish.name.normalize('NFC').toLowerCase(), { ...wish, name: wish.name.normalize('NFC'), id: newId() }]),
+    ); // the first of two counts
     return named.size === 0 ? Promise.resolve([]) : read.ensureTags(sql, orgId, [...named.values()]);
   };
   /** Holds a thread as it is stored against the limits of its network. */
@@ -217,7 +245,13 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
         ids.length === 0 ? [] : read.cards(sql, orgId, ids),
         named.length === 0 ? [] : read.existing(sql, orgId, named),
       ]);
-      const known = { cards: new Map(found.map((card) => [card.id, card])), existing: new Map(posts.map((post) => [post.id, post])), rules: rulesOf, tagIds: [], now };
+      const known = {
+        cards: new Map(found.map((card) => [card.id, card])),
+        existing: new Map(posts.map((post) => [post.id, post])),
+        rules: rulesOf,
+        tagIds: [],
+        now,
+      };
       const composed = compose(body, known);
       for (const [n, { value }] of body.posts.entries())
         for (const [index, { image }] of value.entries()) if (image.length > 0) await media.judge(orgId, image, `posts.${n}.value.${index}.image`);
@@ -228,15 +262,26 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
     async prepareEdit(orgId, postId, body, { merge, version }) {
       const rows = await get(orgId, postId);
       const post = rows.find(({ id }) => id === postId)!;
-      if (post.rootPostId !== null && body.thread) throw new AppError('validation_failed', 'thread: only the first post of a thread has one', { errors: [{ field: 'thread', message: 'only the first post of a thread has one', rule: 'not_root' }] });
+      if (post.rootPostId !== null && body.thread)
+        throw new AppError('validation_failed', 'thread: only the first post of a thread has one', {
+          errors: [{ field: 'thread', message: 'only the first post of a thread has one', rule: 'not_root' }],
+        });
       const card = await cardOf(orgId, post.channelId);
       const rules = rulesOf(card);
       if (body.settings) rules.checkSettings(merge ? { ...post.settings, ...body.settings } : body.settings, 'settings');
       const { image } = body;
       const ids = new Set(rows.map(({ id }) => id));
-      const thread = body.thread?.map(({ id, content, image: images, delay }) => ({ id: id !== undefined && id !== postId && ids.has(id) ? id : newId(), content, media: images, delayMinutes: delay }));
+      const thread = body.thread?.map(({ id, content, image: images, delay }) => ({
+        id: id !== undefined && id !== postId && ids.has(id) ? id : newId(),
+        content,
+        media: images,
+        delayMinutes: delay,
+      }));
       if (post.state === 'QUEUE') {
-        const items = [{ content: body.content ?? post.content, media: image ?? post.media }, ...(thread ?? rows.filter(({ id, rootPostId }) => id !== postId && rootPostId === postId))];
+        const items = [
+          { content: body.content ?? post.content, media: image ?? post.media },
+          ...(thread ?? rows.filter(({ id, rootPostId }) => id !== postId && rootPostId === postId)),
+        ];
         judgeContent(rules, card, items);
         if (body.publishDate) checkDate(body.publishDate, clock.now(), 'publishDate');
       }
@@ -257,14 +302,22 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       };
     },
 
-    admit: (orgId, creates) => Promise.all(creates.map((create) => admit(sql, { orgId, create }).then((refused) => {
-      if (!refused) events?.postsCreated({ orgId, posts: create.posts.length });
-      return refused;
-    }, (error: unknown) => {
-      const known = asCallerError(error);
-      if (known.code === 'internal') log.error({ err: error, orgId }, 'a create could not be stored');
-      return known;
-    }))),
+    admit: (orgId, creates) =>
+      Promise.all(
+        creates.map((create) =>
+          admit(sql, { orgId, create }).then(
+            (refused) => {
+              if (!refused) events?.postsCreated({ orgId, posts: create.posts.length });
+              return refused;
+            },
+            (error: unknown) => {
+              const known = asCallerError(error);
+              if (known.code === 'internal') log.error({ err: error, orgId }, 'a create could not be stored');
+              return known;
+            },
+          ),
+        ),
+      ),
     async removeGroup(orgId, group) {
       const { verdict, deleted } = await changes.removeGroup(sql, orgId, group);
       done({ verdict, state: null, publishDate: null, channelId: null });
@@ -286,7 +339,16 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
     async settle(taken, outcome, asked) {
       const settlement = settle(taken, outcome, asked);
       const held = await tracked(write(settlement)).finally(() => mine.delete(taken.postId));
-      if (held) events?.attemptSettled({ ...keyOf(taken), provider: taken.channel.providerId, outcome: outcome.kind, asked: asked !== undefined, state: settlement.state, detail: settlement.detail, reason: settlement.error });
+      if (held)
+        events?.attemptSettled({
+          ...keyOf(taken),
+          provider: taken.channel.providerId,
+          outcome: outcome.kind,
+          asked: asked !== undefined,
+          state: settlement.state,
+          detail: settlement.detail,
+          reason: settlement.error,
+        });
       const question = held ? questionOf(settlement) : undefined;
       return question && { reminder: question.reminder, due: clock.in(question.inMs) };
     },
@@ -321,7 +383,8 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       return rows;
     },
     list: (orgId, filter) => (filter.customerId !== undefined && !isId(filter.customerId) ? Promise.resolve([]) : read.calendar(sql, orgId, filter)),
-    page: (orgId, filter) => (filter.customerId !== undefined && !isId(filter.customerId) ? Promise.resolve({ posts: [], total: 0 }) : read.page(sql, orgId, filter)),
+    page: (orgId, filter) =>
+      filter.customerId !== undefined && !isId(filter.customerId) ? Promise.resolve({ posts: [], total: 0 }) : read.page(sql, orgId, filter),
     async timeline(orgId, postId) {
       const items = await read.timeline(sql, orgId, postId);
       if (!items) throw notFound('Post not found');
@@ -354,15 +417,27 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
     },
     lateness: () => lateness.lastHour(),
     work: () => workOfPosts(sql, horizonMs),
-    get gauges() { return { inFlight: sender.inFlight, waiting: sender.waiting }; },
+    get gauges() {
+      return { inFlight: sender.inFlight, waiting: sender.waiting };
+    },
     async handBack() {
       sender.close();
       leaving.abort();
       const patience = new AbortController();
       await Promise.race([quiet(), clock.sleep(drainMs, patience.signal).catch(() => {})]);
       patience.abort();
-      const left = sender.underWay().map(({ taken, stage }) => settle(taken, stage === 'calling' ? { kind: 'lost', message: 'This host went away while it was sending' } : { kind: 'handed-back' }));
-      await Promise.all(left.map((settlement) => settleRow(sql, settlement).catch((error: unknown) => log.error({ err: error, postId: settlement.postId }, 'a slot could not be handed back: the reconciler will find it'))));
+      const left = sender
+        .underWay()
+        .map(({ taken, stage }) =>
+          settle(taken, stage === 'calling' ? { kind: 'lost', message: 'This host went away while it was sending' } : { kind: 'handed-back' }),
+        );
+      await Promise.all(
+        left.map((settlement) =>
+          settleRow(sql, settlement).catch((error: unknown) =>
+            log.error({ err: error, postId: settlement.postId }, 'a slot could not be handed back: the reconciler will find it'),
+          ),
+        ),
+      );
     },
     async [Symbol.asyncDispose]() {
       leaving.abort();

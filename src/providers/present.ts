@@ -4,7 +4,15 @@ import { type AnyAdapter, lifecycleOf } from './rules.ts';
 import type { LedgerRow } from './store.ts';
 
 /** What the console is told of a credential field (S155). */
-interface CredentialField { name: string; label: string; secret: boolean; required: boolean; help: string | null; default?: string; placeholder?: string }
+interface CredentialField {
+  name: string;
+  label: string;
+  secret: boolean;
+  required: boolean;
+  help: string | null;
+  default?: string;
+  placeholder?: string;
+}
 
 /** One registered version of a provider, as the catalog shows it (PV6, S155). */
 export interface CatalogEntry {
@@ -42,7 +50,12 @@ export const presentCatalogEntry = (adapter: AnyAdapter, featuredSortOrder: numb
   defaultDomain: null,
   setupNotes: adapter.setupNotes ?? null,
   credentialFields: entries(adapter.credentials).map(([name, field]) => ({
-    name, label: field.label, secret: field.secret, required: field.required ?? false, help: field.help ?? null, ...(field.default !== undefined && { default: field.default }),
+    name,
+    label: field.label,
+    secret: field.secret,
+    required: field.required ?? false,
+    help: field.help ?? null,
+    ...(field.default !== undefined && { default: field.default }),
   })),
   capabilities: {
     kind: null,
@@ -90,7 +103,13 @@ export const presentCustomFields = ({ login, credentials }: Pick<AnyAdapter, 'lo
 /** A page of the sandbox's ledger (S243); `nextCursor` is null when it holds all there is. */
 export const presentLedger = ({ rows, limit }: { rows: readonly LedgerRow[]; limit: number }) => ({
   items: rows.map(({ seq, at, postId, text, media, idempotencyKey, accepted }) => ({
-    seq: Number(seq), at: at.toISOString(), postId, text, media: Array.isArray(media) ? (media as unknown[]) : [], idempotencyKey, accepted,
+    seq: Number(seq),
+    at: at.toISOString(),
+    postId,
+    text,
+    media: Array.isArray(media) ? (media as unknown[]) : [],
+    idempotencyKey,
+    accepted,
   })),
   nextCursor: rows.length === limit ? (rows.at(-1)?.seq ?? null) : null,
 });

@@ -8,8 +8,17 @@ import { type SocialAdapter, social } from './social/_contract.ts';
 
 const adapterOf = (version: `v${number}`, status: NonNullable<SocialAdapter['status']>): SocialAdapter =>
   social({
-    id: 'demo', version, status, title: 'Demo', description: 'Demo', authType: 'api_key', credentials: {}, api: 'https://demo.example',
-    once: 'at-most-once', login: { kind: 'credentials' }, limits: { text: 1, unit: 'characters', media: 0, mediaTypes: [] },
+    id: 'demo',
+    version,
+    status,
+    title: 'Demo',
+    description: 'Demo',
+    authType: 'api_key',
+    credentials: {},
+    api: 'https://demo.example',
+    once: 'at-most-once',
+    login: { kind: 'credentials' },
+    limits: { text: 1, unit: 'characters', media: 0, mediaTypes: [] },
     settings: z.object({ mode: z.enum(['a', 'b']).optional() }),
     profile: async () => ({ id: '1', name: 'n', handle: 'h' }),
     publish: async () => ({ id: '1', url: 'https://demo.example/1' }),
@@ -56,7 +65,12 @@ describe('readFields', () => {
   };
   test('fills defaults, trims, and makes addresses whole', () => {
     expect(readFields(fields, { name: ' bob ', key: ' k ' })).toEqual({ server: 'https://home.example', name: 'bob', key: ' k ' });
-    for (const [typed, origin] of [['social.example', 'https://social.example'], ['https://Social.example/@me?x', 'https://social.example'], ['http://127.0.0.1:80/', 'http://127.0.0.1']]) expect(readFields(fields, { name: 'bob', key: 'k', server: typed })['server']).toBe(origin);
+    for (const [typed, origin] of [
+      ['social.example', 'https://social.example'],
+      ['https://Social.example/@me?x', 'https://social.example'],
+      ['http://127.0.0.1:80/', 'http://127.0.0.1'],
+    ])
+      expect(readFields(fields, { name: 'bob', key: 'k', server: typed })['server']).toBe(origin);
   });
 
   test('names every fault', () => {
@@ -68,14 +82,22 @@ describe('readFields', () => {
       }
     };
     expect(faults({})).toEqual(['fields.name required', 'fields.key required']);
-    expect(faults({ name: 'B0B', key: 7, kind: 'z', server: 'user:pass@x', extra: 1 })).toEqual(['fields.extra unknown', 'fields.server invalid_format', 'fields.name invalid_format', 'fields.kind invalid_value', 'fields.key invalid_type']);
+    expect(faults({ name: 'B0B', key: 7, kind: 'z', server: 'user:pass@x', extra: 1 })).toEqual([
+      'fields.extra unknown',
+      'fields.server invalid_format',
+      'fields.name invalid_format',
+      'fields.kind invalid_value',
+      'fields.key invalid_type',
+    ]);
   });
 });
 
 test('a wrong value of a known setting is refused by name, an unknown setting passes', () => {
   const adapter = all[2]!;
   expect(() => checkSettings(adapter, { __type: 'x', invented: 1, mode: 'a' })).not.toThrow();
-  expect(() => checkSettings(adapter, { mode: 'c' })).toThrow(expect.objectContaining({ extra: { errors: [expect.objectContaining({ field: 'settings.mode' })] } }));
+  expect(() => checkSettings(adapter, { mode: 'c' })).toThrow(
+    expect.objectContaining({ extra: { errors: [expect.objectContaining({ field: 'settings.mode' })] } }),
+  );
 });
 
 test('the registry is what the folder holds', async () => {

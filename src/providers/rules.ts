@@ -4,11 +4,17 @@ import type { Fields } from './kit/fields.ts';
 import type { SocialAdapter } from './social/_contract.ts';
 
 /** Which adapter a domain has. A new domain adds its line. */
-export interface AdapterOf { social: SocialAdapter }
+export interface AdapterOf {
+  social: SocialAdapter;
+}
 export type AnyAdapter = AdapterOf[keyof AdapterOf];
 
 /** `new` writes a row; `pinned` uses or edits a row that holds this version already. */
-export interface Resolve { version?: string | undefined; use?: 'new' | 'pinned'; allowPreview?: boolean | undefined }
+export interface Resolve {
+  version?: string | undefined;
+  use?: 'new' | 'pinned';
+  allowPreview?: boolean | undefined;
+}
 
 export const lifecycleOf = (adapter: Pick<Adapter<unknown>, 'status'>): Lifecycle => adapter.status ?? 'active';
 const newest = <A extends AnyAdapter>(adapters: readonly A[]) => adapters.toSorted((a, b) => Number(b.version.slice(1)) - Number(a.version.slice(1)))[0];
@@ -21,11 +27,20 @@ export function knownDomain(domain: string): Domain {
 }
 
 /** The version that a write or a use means, in the order of S158 and S159: provider, version, status. */
-export function chooseVersion<A extends AnyAdapter>(registered: readonly A[], domain: Domain, id: string, { version, use = 'new', allowPreview = false }: Resolve): A {
+export function chooseVersion<A extends AnyAdapter>(
+  registered: readonly A[],
+  domain: Domain,
+  id: string,
+  { version, use = 'new', allowPreview = false }: Resolve,
+): A {
   const versions = registered.filter((adapter) => adapter.domain === domain && adapter.id === id);
   if (versions.length === 0) throw new AppError('unknown_version', `Unknown provider ${domain}/${id}`);
-  const chosen = version === undefined ? (newest(versions.filter((one) => lifecycleOf(one) === 'active')) ?? newest(versions.filter((one) => lifecycleOf(one) === 'preview'))) : versions.find((one) => one.version === version);
-  if (!chosen) throw new AppError('unknown_version', version === undefined ? `No version of ${domain}/${id} is active` : `Unknown version ${version} of ${domain}/${id}`);
+  const chosen =
+    version === undefined
+      ? (newest(versions.filter((one) => lifecycleOf(one) === 'active')) ?? newest(versions.filter((one) => lifecycleOf(one) === 'preview')))
+      : versions.find((one) => one.version === version);
+  if (!chosen)
+    throw new AppError('unknown_version', version === undefined ? `No version of ${domain}/${id} is active` : `Unknown version ${version} of ${domain}/${id}`);
   const name = `${domain}/${id}@${chosen.version}`;
   switch (lifecycleOf(chosen)) {
     case 'retired':
@@ -43,7 +58,9 @@ export function chooseVersion<A extends AnyAdapter>(registered: readonly A[], do
 
 /** The typed fields of a form, checked against their declaration: defaults filled in, every fault named. */
 export function readFields(fields: Fields, input: Readonly<Record<string, unknown>>, at = ''): Record<string, string> {
-  const errors: FieldError[] = Object.keys(input).filter((name) => !(name in fields)).map((name) => ({ field: at + name, message: `property ${name} should not exist`, rule: 'unknown' }));
+  const errors: FieldError[] = Object.keys(input)
+    .filter((name) => !(name in fields))
+    .map((name) => ({ field: at + name, message: `property ${name} should not exist`, rule: 'unknown' }));
   const values: Record<string, string> = {};
   for (const [name, field] of Object.entries(fields)) {
     const given = input[name] === undefined || input[name] === null || input[name] === '' ? field.default : input[name];
@@ -51,7 +68,8 @@ export function readFields(fields: Fields, input: Readonly<Record<string, unknow
     if (given === undefined) {
       if (field.required) fault('is needed', 'required');
     } else if (typeof given !== 'string') fault('must be a text', 'invalid_type');
-    else if (field.options && !field.options.some(({ value }) => value === given)) fault(`must be one of ${field.options.map(({ value }) => value).join(', ')}`, 'invalid_value');
+    else if (field.options && !field.options.some(({ value }) => value === given))
+      fault(`must be one of ${field.options.map(({ value }) => value).join(', ')}`, 'invalid_value');
     else if (field.validation && !new RegExp(`^(?:${field.validation})$`, 'u').test(given.trim())) fault(field.help ?? 'has another form', 'invalid_format');
     else if (field.form === 'origin') {
       const origin = originOf(given);

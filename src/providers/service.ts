@@ -61,19 +61,30 @@ export interface Providers {
   connect(adapter: SocialAdapter, options: ConnectOptions): Social;
 }
 
-const secretsOf = (adapter: SocialAdapter, values: Values) => Object.entries(adapter.credentials).filter(([, field]) => field.secret).map(([name]) => values[name]);
+const secretsOf = (adapter: SocialAdapter, values: Values) =>
+  Object.entries(adapter.credentials)
+    .filter(([, field]) => field.secret)
+    .map(([name]) => values[name]);
 
 /** The room of providers: the registry, the ways to log in, and connections. Needs no database. */
 export function openProviders({ outbound, clock, sandboxEnabled, apps = {}, servers = {}, appName = 'Rookery' }: ProvidersOptions): Providers {
   const all: readonly AnyAdapter[] = registered.filter((adapter) => adapter.optional !== 'sandbox' || sandboxEnabled);
   const sockets = openSockets(outbound);
 
-  interface Line { tokens?: Tokens | undefined; signed?: boolean; secrets?: readonly (string | undefined)[]; renew?: (() => Promise<string>) | undefined; errorOf?: SocialAdapter['errorOf'] }
+  interface Line {
+    tokens?: Tokens | undefined;
+    signed?: boolean;
+    secrets?: readonly (string | undefined)[];
+    renew?: (() => Promise<string>) | undefined;
+    errorOf?: SocialAdapter['errorOf'];
+  }
   /** `signed`: the access token goes with every call. */
   const httpOf = (adapter: SocialAdapter, values: Values, { tokens, signed = false, secrets = [], renew, errorOf = adapter.errorOf }: Line = {}) =>
     openHttp({
       manifest: { ...adapter, api: servers[adapter.id] ?? adapter.api, ...(errorOf && { errorOf }) },
-      outbound, clock, renew,
+      outbound,
+      clock,
+      renew,
       values: { ...values, ...tokens?.values },
       token: signed ? tokens?.accessToken : undefined,
       secrets: [...secretsOf(adapter, values), tokens?.accessToken, tokens?.refreshToken, ...secrets],
@@ -83,8 +94,15 @@ export function openProviders({ outbound, clock, sandboxEnabled, apps = {}, serv
     resolve: (domain, id, options = {}) => chooseVersion(all, domain, id, options),
     catalog(domain, featured = new Map()) {
       const wanted = domain === undefined ? undefined : knownDomain(domain);
-      const shown = all.filter((adapter) => wanted === undefined || adapter.domain === wanted).map((adapter) => presentCatalogEntry(adapter, featured.get(`${adapter.domain}/${adapter.id}`) ?? null));
-      return shown.toSorted((a, b) => (a.featuredSortOrder ?? Infinity) - (b.featuredSortOrder ?? Infinity) || a.displayName.localeCompare(b.displayName, 'en') || a.version.localeCompare(b.version));
+      const shown = all
+        .filter((adapter) => wanted === undefined || adapter.domain === wanted)
+        .map((adapter) => presentCatalogEntry(adapter, featured.get(`${adapter.domain}/${adapter.id}`) ?? null));
+      return shown.toSorted(
+        (a, b) =>
+          (a.featuredSortOrder ?? Infinity) - (b.featuredSortOrder ?? Infinity) ||
+          a.displayName.localeCompare(b.displayName, 'en') ||
+          a.version.localeCompare(b.version),
+      );
     },
     fields: (adapter, input, at) => readFields(adapter.credentials, input, at),
 
@@ -106,7 +124,12 @@ export function openProviders({ outbound, clock, sandboxEnabled, apps = {}, serv
       return { url: authorizeUrl(login, { app, redirectUri, state, verifier }), verifier };
     },
     exchange: async (adapter, { app, values, redirectUri, code, verifier }) =>
-      exchangeCode(httpOf(adapter, values, { secrets: [app.clientSecret, code, verifier], errorOf: TokenRefusal }), clock, consentOf(adapter, values), { app, code, redirectUri, verifier }),
+      exchangeCode(httpOf(adapter, values, { secrets: [app.clientSecret, code, verifier], errorOf: TokenRefusal }), clock, consentOf(adapter, values), {
+        app,
+        code,
+        redirectUri,
+        verifier,
+      }),
     async signIn(adapter, values) {
       if (adapter.login.kind !== 'credentials') return undefined;
       return adapter.login.signIn?.({ http: httpOf(adapter, values), values, clock });
@@ -116,13 +139,24 @@ export function openProviders({ outbound, clock, sandboxEnabled, apps = {}, serv
       if (login.kind === 'credentials') return login.refresh?.({ http: httpOf(adapter, values, { tokens }), values, tokens, clock });
       if (tokens.refreshToken === undefined) return undefined;
       if (!app) throw new ProviderError('reauthorize', `${adapter.title}: the app of this login is not known any more`);
-      return refreshGrant(httpOf(adapter, values, { tokens, secrets: [app.clientSecret], errorOf: TokenRefusal }), clock, consentOf(adapter, values), { app, refreshToken: tokens.refreshToken });
+      return refreshGrant(httpOf(adapter, values, { tokens, secrets: [app.clientSecret], errorOf: TokenRefusal }), clock, consentOf(adapter, values), {
+        app,
+        refreshToken: tokens.refreshToken,
+      });
     },
 
     connect(adapter, { values, account, tokens, renew }) {
       const freshToken = renew && (async () => (await renew()).accessToken);
       const http = httpOf(adapter, values, { tokens, renew: freshToken, signed: true });
-      const channel = adapter.connect({ http, sockets, clock, timeoutMs: adapter.timeoutMs ?? TIMEOUT_MS, values: { ...values, ...tokens?.values }, account, token: tokens?.accessToken });
+      const channel = adapter.connect({
+        http,
+        sockets,
+        clock,
+        timeoutMs: adapter.timeoutMs ?? TIMEOUT_MS,
+        values: { ...values, ...tokens?.values },
+        account,
+        token: tokens?.accessToken,
+      });
       return shield(channel, redactor([...secretsOf(adapter, values), tokens?.accessToken, tokens?.refreshToken]));
     },
   };

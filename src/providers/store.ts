@@ -1,6 +1,14 @@
 import type { Sql } from '../db/index.ts';
 
-export interface LedgerRow { seq: string; at: Date; postId: string | null; text: string; media: unknown; idempotencyKey: string | null; accepted: boolean }
+export interface LedgerRow {
+  seq: string;
+  at: Date;
+  postId: string | null;
+  text: string;
+  media: unknown;
+  idempotencyKey: string | null;
+  accepted: boolean;
+}
 
 /** What the sandbox network noted of a channel of this org, oldest first, after `seq`; undefined when the org has no such sandbox channel. */
 export async function sandboxLedger(sql: Sql, orgId: string, channelId: string, after: string, limit: number): Promise<LedgerRow[] | undefined> {

@@ -1,9 +1,17 @@
 import type { Log } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 
-interface OfOrg { orgId: string }
-interface OfChannel extends OfOrg { channelId: string }
-interface OfPost extends OfChannel { postId: string; attempt: number; provider: string }
+interface OfOrg {
+  orgId: string;
+}
+interface OfChannel extends OfOrg {
+  channelId: string;
+}
+interface OfPost extends OfChannel {
+  postId: string;
+  attempt: number;
+  provider: string;
+}
 
 /** What happens in the business, one function each: a counter with few labels and a log line with the detail. */
 export interface Events {
@@ -26,7 +34,8 @@ export interface Events {
 
 /** The class of a status: few values, whatever receivers think of. */
 const classOf = (status: number): string => (status >= 200 && status < 300 ? 'delivered' : status > 0 ? `${Math.floor(status / 100)}xx` : 'no answer');
-const levelOf = ({ state, detail }: { state: string; detail: string | null }) => (state === 'ERROR' || detail === 'unconfirmed' ? 'warn' : state === 'PUBLISHED' ? 'debug' : 'info');
+const levelOf = ({ state, detail }: { state: string; detail: string | null }) =>
+  state === 'ERROR' || detail === 'unconfirmed' ? 'warn' : state === 'PUBLISHED' ? 'debug' : 'info';
 
 export function openEvents(log: Log, metrics: Metrics): Events {
   const say = (event: string, level: 'debug' | 'info' | 'warn', detail: object, sentence: string) => {

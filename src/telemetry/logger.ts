@@ -10,7 +10,22 @@ export interface Log {
 }
 
 /** One child per room; a new one is added here. */
-const ROOMS = ['start', 'http', 'actors', 'posts', 'channels', 'webhooks', 'media', 'outbox', 'providers', 'auth', 'cache', 'database', 'sandbox', 'events'] as const;
+const ROOMS = [
+  'start',
+  'http',
+  'actors',
+  'posts',
+  'channels',
+  'webhooks',
+  'media',
+  'outbox',
+  'providers',
+  'auth',
+  'cache',
+  'database',
+  'sandbox',
+  'events',
+] as const;
 export type Room = (typeof ROOMS)[number];
 
 export interface Logs {
@@ -50,13 +65,24 @@ export function openLogs({ level, format, base = {}, write = standardOut }: Opti
   return { of: (room) => children[room] };
 }
 
-interface Line { level: string; time: string; room?: string; message?: string; err?: { message?: string; stack?: string; cause?: { message?: string } } }
+interface Line {
+  level: string;
+  time: string;
+  room?: string;
+  message?: string;
+  err?: { message?: string; stack?: string; cause?: { message?: string } };
+}
 
 /** `12:03:04.123 WARN  posts  slots could not be prolonged  slots=3`, and below it what went wrong. */
 function plainLine(json: string): string {
   const { level, time, room = '', message = '', err, ...detail } = JSON.parse(json) as Line;
   const values = Object.entries(detail).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   const head = [time.slice(11, 23), level.toUpperCase().padEnd(5), room.padEnd(8), message].join(' ');
-  const trouble = err ? [`\n    ${level === 'error' || level === 'fatal' ? (err.stack ?? err.message ?? JSON.stringify(err)) : (err.message ?? JSON.stringify(err))}`, err.cause?.message ? `\n    because: ${err.cause.message}` : ''] : [];
+  const trouble = err
+    ? [
+        `\n    ${level === 'error' || level === 'fatal' ? (err.stack ?? err.message ?? JSON.stringify(err)) : (err.message ?? JSON.stringify(err))}`,
+        err.cause?.message ? `\n    because: ${err.cause.message}` : '',
+      ]
+    : [];
   return `${[head, ...values].join('  ')}${trouble.join('')}\n`;
 }

@@ -37,9 +37,12 @@ async function refresh(metric: Gauge | Counter, read: Reader, label: string): Pr
   const late = sleep(READ_MS, {}, { signal: given.signal, ref: false }).catch(() => ({}));
   const value = await Promise.race([(async () => read())().catch(() => ({})), late]);
   given.abort();
-  const entries: [Record<string, string>, number][] = typeof value === 'number' ? [[{}, value]] : Object.entries(value).map(([name, number]) => [{ [label]: name }, number]);
+  const entries: [Record<string, string>, number][] =
+    typeof value === 'number' ? [[{}, value]] : Object.entries(value).map(([name, number]) => [{ [label]: name }, number]);
   metric.reset();
-  for (const [labels, number] of entries) if (metric instanceof Counter) metric.inc(labels, number); else metric.set(labels, number);
+  for (const [labels, number] of entries)
+    if (metric instanceof Counter) metric.inc(labels, number);
+    else metric.set(labels, number);
 }
 
 /** `processMetrics`: memory, event loop delay and the like of this process too. */
@@ -48,11 +51,15 @@ export function openMetrics({ processMetrics = true } = {}): Metrics {
   const registers = [registry];
   if (processMetrics) collectDefaultMetrics({ register: registry, prefix: PREFIX });
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) => new Counter({ name: PREFIX + name, help, labelNames, registers });
-  const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[], buckets = SHORT) => new Histogram({ name: PREFIX + name, help, labelNames, buckets, registers });
+  const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[], buckets = SHORT) =>
+    new Histogram({ name: PREFIX + name, help, labelNames, buckets, registers });
 
   return {
     publishes: counter('publishes_total', 'Attempts to publish by provider and outcome.', ['provider', 'outcome']),
-    lookUps: counter('look_ups_total', 'Questions to a network after a lost answer, or while it works on a post, by provider and outcome.', ['provider', 'outcome']),
+    lookUps: counter('look_ups_total', 'Questions to a network after a lost answer, or while it works on a post, by provider and outcome.', [
+      'provider',
+      'outcome',
+    ]),
     publishSeconds: histogram('publish_seconds', 'Duration of provider calls that publish.', ['provider']),
     latenessSeconds: histogram('post_lateness_seconds', 'From the due time of an attempt to the call of its provider.', [], LATE),
     webhookAttempts: counter('webhook_attempts_total', 'Attempts to deliver by event and outcome.', ['event', 'outcome']),
@@ -61,9 +68,25 @@ export function openMetrics({ processMetrics = true } = {}): Metrics {
     events: counter('events_total', 'Business events.', ['event']),
     found: counter('reconciler_found_total', 'What the reconciler found untouched, by kind.', ['kind']),
     gauge: (name, help, read, label = 'kind') =>
-      void new Gauge({ name: PREFIX + name, help, labelNames: [label], registers, async collect() { await refresh(this, read, label); } }),
+      void new Gauge({
+        name: PREFIX + name,
+        help,
+        labelNames: [label],
+        registers,
+        async collect() {
+          await refresh(this, read, label);
+        },
+      }),
     total: (name, help, read, label = 'kind') =>
-      void new Counter({ name: PREFIX + name, help, labelNames: [label], registers, async collect() { await refresh(this, read, label); } }),
+      void new Counter({
+        name: PREFIX + name,
+        help,
+        labelNames: [label],
+        registers,
+        async collect() {
+          await refresh(this, read, label);
+        },
+      }),
     contentType: registry.contentType,
     text: () => registry.metrics(),
   };

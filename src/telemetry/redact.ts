@@ -2,9 +2,40 @@
 
 /** Compared in lower case without `-`, `_` and blanks; the end of a name is enough (`webhookSigningSecret`). */
 const NAMES = [
-  'password', 'passwd', 'passphrase', 'secret', 'token', 'tokens', 'apikey', 'accesskey', 'privatekey', 'secretkey', 'signingkey', 'encryptionkey', 'keyhash',
-  'authorization', 'auth', 'cookie', 'cookies', 'credential', 'credentials', 'jwt', 'csrf', 'xcsrftoken', 'bearer', 'codeverifier', 'authorizationcode', 'providertoken',
-  'plaintext', 'sealed', 'signature', 'nsec', 'mnemonic', 'databaseurl', 'redisurl', 'connectionstring',
+  'password',
+  'passwd',
+  'passphrase',
+  'secret',
+  'token',
+  'tokens',
+  'apikey',
+  'accesskey',
+  'privatekey',
+  'secretkey',
+  'signingkey',
+  'encryptionkey',
+  'keyhash',
+  'authorization',
+  'auth',
+  'cookie',
+  'cookies',
+  'credential',
+  'credentials',
+  'jwt',
+  'csrf',
+  'xcsrftoken',
+  'bearer',
+  'codeverifier',
+  'authorizationcode',
+  'providertoken',
+  'plaintext',
+  'sealed',
+  'signature',
+  'nsec',
+  'mnemonic',
+  'databaseurl',
+  'redisurl',
+  'connectionstring',
 ];
 const FORMS: readonly [form: RegExp, instead: string][] = [
   [/\bpm_live_[0-9A-Za-z]{8,}/g, 'pm_live_…'],
@@ -14,7 +45,10 @@ const FORMS: readonly [form: RegExp, instead: string][] = [
   [/\bnsec1[02-9ac-hj-np-z]{20,}/g, 'nsec1…'],
   [/\b(Bearer|Basic|DPoP)\s+[\w.~+/=-]{6,}/gi, '$1 …'],
   [/([a-z][a-z0-9+.-]*:\/\/)[^\s/:@]*:[^\s/@]+@/gi, '$1…@'], // user and password in an address
-  [/([?&;](?:access_token|refresh_token|token|id_token|code|client_secret|api_?key|key|password|secret|signature|sig|state|code_verifier)=)[^&\s"'#]+/gi, '$1…'],
+  [
+    /([?&;](?:access_token|refresh_token|token|id_token|code|client_secret|api_?key|key|password|secret|signature|sig|state|code_verifier)=)[^&\s"'#]+/gi,
+    '$1…',
+  ],
 ];
 const GONE = '[redacted]';
 const DEEPEST = 8;
@@ -40,13 +74,22 @@ export function redact(value: unknown, depth = 0): unknown {
   if (value instanceof Map) return redact(Object.fromEntries(value), depth);
   if (value instanceof Set) return redact([...value], depth);
   if (value instanceof URL) return redactText(value.href);
-  return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, isSecretName(name) && entry !== null && entry !== undefined && typeof entry !== 'boolean' ? GONE : redact(entry, depth + 1)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, entry]) => [
+      name,
+      isSecretName(name) && entry !== null && entry !== undefined && typeof entry !== 'boolean' ? GONE : redact(entry, depth + 1),
+    ]),
+  );
 }
 
 function redactError(error: Error, depth: number): Record<string, unknown> {
   const { name, message, stack, cause, ...more } = error as Error & Record<string, unknown>;
   // What a database client hangs on its errors beside the message may hold values of rows.
-  const kept = Object.fromEntries(Object.entries(more).filter(([field]) => ['code', 'status', 'failure', 'errno', 'syscall', 'constraint_name', 'table_name', 'severity', 'routine', 'extra'].includes(field)));
+  const kept = Object.fromEntries(
+    Object.entries(more).filter(([field]) =>
+      ['code', 'status', 'failure', 'errno', 'syscall', 'constraint_name', 'table_name', 'severity', 'routine', 'extra'].includes(field),
+    ),
+  );
   return {
     type: name || error.constructor.name,
     message: redactText(message),

@@ -11,8 +11,13 @@ function logged(level = 'debug', format: 'json' | 'plain' = 'json') {
 
 describe('what never reaches a log', () => {
   const fields = adapters.flatMap((adapter) => {
-    const { credentials, login } = adapter as unknown as { credentials?: Record<string, { secret: boolean }>; login?: { fields?: Record<string, { secret: boolean }> } };
-    return Object.entries({ ...credentials, ...login?.fields }).filter(([, { secret }]) => secret).map(([name]) => [`${adapter.domain}/${adapter.id}`, name] as const);
+    const { credentials, login } = adapter as unknown as {
+      credentials?: Record<string, { secret: boolean }>;
+      login?: { fields?: Record<string, { secret: boolean }> };
+    };
+    return Object.entries({ ...credentials, ...login?.fields })
+      .filter(([, { secret }]) => secret)
+      .map(([name]) => [`${adapter.domain}/${adapter.id}`, name] as const);
   });
   test('there are adapters with secret fields', () => expect(fields).toContainEqual(['social/bluesky', 'password']));
   test.each(fields)('the secret field of %s: %s', (_, name) => {
@@ -21,13 +26,35 @@ describe('what never reaches a log', () => {
     expect(lines.join()).not.toContain(CANARY);
   });
 
-  test.each(['password', 'Authorization', 'cookie', 'set-cookie', 'auth', 'x-csrf-token', 'client_secret', 'refreshToken', 'access_token', 'apiKey', 'JWT_SECRET', 'ENCRYPTION_KEY', 'webhookSigningSecret', 'privateKey', 'DATABASE_URL', 'X-Service-Signature'])(
-    'the value of %s', (name) => expect(JSON.stringify(redact({ headers: { [name]: CANARY } }))).not.toContain(CANARY),
-  );
+  test.each([
+    'password',
+    'Authorization',
+    'cookie',
+    'set-cookie',
+    'auth',
+    'x-csrf-token',
+    'client_secret',
+    'refreshToken',
+    'access_token',
+    'apiKey',
+    'JWT_SECRET',
+    'ENCRYPTION_KEY',
+    'webhookSigningSecret',
+    'privateKey',
+    'DATABASE_URL',
+    'X-Service-Signature',
+  ])('the value of %s', (name) => expect(JSON.stringify(redact({ headers: { [name]: CANARY } }))).not.toContain(CANARY));
 
   test.each([
-    ['pm_live_AbCd0123456789AbCd0123456789AbCd0123456789A'], ['pos_0123456789abcdef'], ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'], ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'],
-    [`v2:${Buffer.alloc(40, 1).toString('base64')}`], ['Bearer abcdef123456'], ['https://user:hunter2@example.com/x'], ['https://a.example/cb?code=abcdef&x=1'], ['nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5'],
+    ['pm_live_AbCd0123456789AbCd0123456789AbCd0123456789A'],
+    ['pos_0123456789abcdef'],
+    ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+    ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'],
+    [`v2:${Buffer.alloc(40, 1).toString('base64')}`],
+    ['Bearer abcdef123456'],
+    ['https://user:hunter2@example.com/x'],
+    ['https://a.example/cb?code=abcdef&x=1'],
+    ['nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5'],
   ])('%s inside a text, a message, an error and its cause', (secret) => {
     const tail = secret.slice(-10);
     const { lines, log } = logged();
@@ -40,9 +67,22 @@ describe('what never reaches a log', () => {
 
   test('what helps stays: ids, codes, counts, true and false, the message and stack of an error', () => {
     const { lines, log } = logged();
-    log.warn({ postId: 'p1', attempt: 2, hasPassword: true, idempotencyKey: 'k', status: 429, err: new AppError('busy', 'Too much at once', { retryAfterMs: 5 }) }, 'a line');
+    log.warn(
+      { postId: 'p1', attempt: 2, hasPassword: true, idempotencyKey: 'k', status: 429, err: new AppError('busy', 'Too much at once', { retryAfterMs: 5 }) },
+      'a line',
+    );
     const line = JSON.parse(lines[0]!) as Record<string, unknown>;
-    expect(line).toMatchObject({ level: 'warn', room: 'posts', message: 'a line', postId: 'p1', attempt: 2, hasPassword: true, idempotencyKey: 'k', status: 429, err: { type: 'AppError', code: 'busy', message: 'Too much at once', extra: { retryAfterMs: 5 } } });
+    expect(line).toMatchObject({
+      level: 'warn',
+      room: 'posts',
+      message: 'a line',
+      postId: 'p1',
+      attempt: 2,
+      hasPassword: true,
+      idempotencyKey: 'k',
+      status: 429,
+      err: { type: 'AppError', code: 'busy', message: 'Too much at once', extra: { retryAfterMs: 5 } },
+    });
     expect((line['err'] as { stack: string }).stack).toContain('telemetry.test');
     expect(Date.parse(String(line['time']))).not.toBeNaN();
   });
@@ -117,7 +157,14 @@ describe('numbers', () => {
   test('a source that fails has no number, and the others are told all the same', async () => {
     const metrics = openMetrics({ processMetrics: false });
     metrics.gauge('away', 'Away.', () => Promise.reject(new Error('away')));
-    metrics.gauge('broken', 'Broken.', () => { throw new Error('broken'); }, 'type');
+    metrics.gauge(
+      'broken',
+      'Broken.',
+      () => {
+        throw new Error('broken');
+      },
+      'type',
+    );
     metrics.gauge('there', 'There.', () => 3);
     const text = await metrics.text();
     expect(text).toContain('rookery_there 3');

@@ -1,17 +1,59 @@
 import { groupCommit, type Sql } from '../db/index.ts';
 
 /** What became of an attempt. `retryInMs` null: it was the last one, or it worked. */
-export interface Attempted { deliveryId: string; attemptId: string; attempt: number; ok: boolean; status: number; error: string | null; durationMs: number; retryInMs: number | null }
+export interface Attempted {
+  deliveryId: string;
+  attemptId: string;
+  attempt: number;
+  ok: boolean;
+  status: number;
+  error: string | null;
+  durationMs: number;
+  retryInMs: number | null;
+}
 /** `settled` is written down, then the next delivery is taken, or the webhook's slot is given free. */
-export interface Step { orgId: string; webhookId: string; settled: Attempted | undefined; take: boolean }
+export interface Step {
+  orgId: string;
+  webhookId: string;
+  settled: Attempted | undefined;
+  take: boolean;
+}
 
 /** One delivery of one webhook, taken for one attempt. */
-export interface Taken { deliveryId: string; attempt: number; event: string; seq: number; body: string; url: string; optIn: boolean; secret: string | null; previousSecret: string | null }
+export interface Taken {
+  deliveryId: string;
+  attempt: number;
+  event: string;
+  seq: number;
+  body: string;
+  url: string;
+  optIn: boolean;
+  secret: string | null;
+  previousSecret: string | null;
+}
 /** `held`: another host is at work on this webhook, or it is gone. */
 export type Next = { kind: 'taken'; delivery: Taken } | { kind: 'early'; missingMs: number } | { kind: 'idle' } | { kind: 'held' };
 
-interface Host { incarnation: string; holdMs: number; rotationHours: number }
-interface Row { n: number; mine: boolean; stale: boolean; missingMs: number | null; deliveryId: string | null; attempt: number; event: string; seq: string; body: string; url: string; optIn: boolean; secret: string | null; previousSecret: string | null }
+interface Host {
+  incarnation: string;
+  holdMs: number;
+  rotationHours: number;
+}
+interface Row {
+  n: number;
+  mine: boolean;
+  stale: boolean;
+  missingMs: number | null;
+  deliveryId: string | null;
+  attempt: number;
+  event: string;
+  seq: string;
+  body: string;
+  url: string;
+  optIn: boolean;
+  secret: string | null;
+  previousSecret: string | null;
+}
 
 /**
  * The only door to a delivery: one statement for all webhooks of this process that move now. A slot that is free, expired,
@@ -21,8 +63,9 @@ interface Row { n: number; mine: boolean; stale: boolean; missingMs: number | nu
  * taken again.
  */
 export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
-  groupCommit(async (sql: Sql, steps: readonly Step[]): Promise<Next[]> => {
-    const rows = await sql<Row[]>`
+  groupCommit(
+    async (sql: Sql, steps: readonly Step[]): Promise<Next[]> => {
+      const rows = await sql<Row[]>`
       with input as (
         select * from unnest(
           ${steps.map((step) => step.orgId)}::uuid[], ${steps.map((step) => step.webhookId)}::uuid[], ${steps.map((step) => String(step.take))}::text[]::boolean[],
@@ -87,9 +130,11 @@ export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
       select n::int, mine, stale, case when at is not null then greatest(0, ceil(extract(epoch from at - now()) * 1000))::float8 end as "missingMs",
         taken_id as "deliveryId", taken_attempt as attempt, event, seq, body, url, events <> '{}' as "optIn", secret, previous_secret as "previousSecret"
       from next`;
-    const byStep = new Map(rows.map((row) => [row.n, row]));
-    return steps.map((_, n) => nextOf(byStep.get(n + 1)));
-  }, { max: 100 }); // results meet their rows by number, each with each
+      const byStep = new Map(rows.map((row) => [row.n, row]));
+      return steps.map((_, n) => nextOf(byStep.get(n + 1)));
+    },
+    { max: 100 },
+  ); // results meet their rows by number, each with each
 
 function nextOf(row: Row | undefined): Next {
   if (!row?.mine) return { kind: 'held' };

@@ -21,10 +21,22 @@ export interface Courier {
   /** Takes nothing new; gives attempts under way `graceMs` to end, and hands back the rest. */
   drain(graceMs: number): Promise<void>;
 }
-interface Options { sql: Database; clock: Clock; send: Send; log: Log; incarnation: string; timeoutMs: number; events?: WebhookEvents | undefined }
+interface Options {
+  sql: Database;
+  clock: Clock;
+  send: Send;
+  log: Log;
+  incarnation: string;
+  timeoutMs: number;
+  events?: WebhookEvents | undefined;
+}
 export type WebhookEvents = Pick<Events, 'webhookAttempted'>;
 /** One webhook at work here. `again`: something may have come since the last look. */
-interface Round { again: boolean; resting: AbortController | undefined; ended: Promise<void> }
+interface Round {
+  again: boolean;
+  resting: AbortController | undefined;
+  ended: Promise<void>;
+}
 
 export function openCourier({ sql, clock, send, log, incarnation, timeoutMs, events }: Options): Courier {
   const advance = openAdvance({ incarnation, holdMs: timeoutMs + HOLD_MARGIN_MS, rotationHours: ROTATION_HOURS });
@@ -49,7 +61,11 @@ export function openCourier({ sql, clock, send, log, incarnation, timeoutMs, eve
   }
 
   /** One attempt; undefined when it was handed back. */
-  async function attempt(orgId: string, webhookId: string, { deliveryId, attempt: number, event, body, url, seq, optIn, secret, previousSecret }: Taken): Promise<Attempted | undefined> {
+  async function attempt(
+    orgId: string,
+    webhookId: string,
+    { deliveryId, attempt: number, event, body, url, seq, optIn, secret, previousSecret }: Taken,
+  ): Promise<Attempted | undefined> {
     const outcome = await send({ url, id: deliveryId, body, secret, previousSecret, seq: optIn ? seq : undefined }, giveUp.signal);
     if (!outcome.ok && giveUp.signal.aborted) return undefined;
     const { status, durationMs, error } = outcome;

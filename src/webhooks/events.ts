@@ -1,5 +1,10 @@
 /** Every event that a webhook can ask for. `standard`: those of the specification, which a webhook without a list of its own receives. */
-export interface EventType { event: string; description: string; signed: boolean; standard: boolean }
+export interface EventType {
+  event: string;
+  description: string;
+  signed: boolean;
+  standard: boolean;
+}
 
 const standard = (event: string, description: string): EventType => ({ event, description, signed: true, standard: true });
 const unsigned = (event: string, description: string): EventType => ({ event, description, signed: false, standard: true });

@@ -28,7 +28,16 @@ export function openGate({ inAll, ofOne }: { inAll: number; ofOne: number }): Ga
   return {
     async enter(owner) {
       if (room(owner)) admit(owner);
-      else await new Promise<void>((resolve) => waiting.push({ owner, let: () => { admit(owner); resolve(); } }));
+      else
+        await new Promise<void>((resolve) =>
+          waiting.push({
+            owner,
+            let: () => {
+              admit(owner);
+              resolve();
+            },
+          }),
+        );
       let left = false;
       return () => {
         if (!left) leave(owner);

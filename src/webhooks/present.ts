@@ -11,14 +11,27 @@ export const presentWebhook = (row: WebhookRow) => ({
   createdAt: row.createdAt.toISOString(),
   updatedAt: row.updatedAt.toISOString(),
   stats: {
-    total: row.total, succeeded: row.succeeded, failed: row.failed, lastStatus: row.lastStatus,
-    lastDeliveredAt: row.lastDeliveredAt?.toISOString() ?? null, lastError: row.lastError, consecutiveFailures: row.consecutiveFailures,
+    total: row.total,
+    succeeded: row.succeeded,
+    failed: row.failed,
+    lastStatus: row.lastStatus,
+    lastDeliveredAt: row.lastDeliveredAt?.toISOString() ?? null,
+    lastError: row.lastError,
+    consecutiveFailures: row.consecutiveFailures,
   },
 });
 export type WebhookView = ReturnType<typeof presentWebhook>;
 
 /** One attempt (S170); `id` is the delivery's, to be delivered again by. */
-export const presentAttempt = ({ id, event, attempt, status, error, durationMs, at }: AttemptRow) => ({ id, event, attempt, status, error, durationMs, at: at.toISOString() });
+export const presentAttempt = ({ id, event, attempt, status, error, durationMs, at }: AttemptRow) => ({
+  id,
+  event,
+  attempt,
+  status,
+  error,
+  durationMs,
+  at: at.toISOString(),
+});
 
 /** One event of a webhook (S170); `id` is the `webhook-id` that its deliveries carry. */
 export const presentEvent = ({ seq, id, event, body, at }: EventRow) => ({ seq, id: `msg_${id}`, event, body, at: at.toISOString() });

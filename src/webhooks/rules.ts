@@ -8,7 +8,12 @@ export const ROTATION_HOURS = 24;
 export const ANSWER_BYTES = 4_096;
 
 /** What one attempt came to. `status` 0: no answer. `error` as in S168. */
-export interface Outcome { ok: boolean; status: number; error: string | null; durationMs: number }
+export interface Outcome {
+  ok: boolean;
+  status: number;
+  error: string | null;
+  durationMs: number;
+}
 export const outcomeOf = (status: number, durationMs: number): Outcome => {
   const ok = status >= 200 && status < 300;
   return { ok, status, error: ok ? null : `HTTP ${status}`, durationMs };
@@ -20,7 +25,8 @@ export const TEST_PING = 'Test ping';
 
 /** The answer to whoever asked for one delivery (S168). */
 export type PingResult = { success: true; status: number } | { success: false; status: 0; error: string };
-export const pingResult = ({ ok, status, error }: Outcome): PingResult => (ok ? { success: true, status } : { success: false, status: 0, error: error ?? `HTTP ${status}` });
+export const pingResult = ({ ok, status, error }: Outcome): PingResult =>
+  ok ? { success: true, status } : { success: false, status: 0, error: error ?? `HTTP ${status}` };
 
 /** Names that only a private network has: one label, or a suffix reserved for that. Which address they lead to is judged at each delivery. */
 const PRIVATE_NAME = /^[^.]+$|(^|\.)(localhost|local|internal|intranet|lan|test|home\.arpa)$/;

@@ -4,13 +4,27 @@ import { ANSWER_BYTES, type Outcome, outcomeOf } from './rules.ts';
 import { CARRIED, signedHeaders } from './sign.ts';
 
 /** One request to one receiver. `secret` and `previousSecret` are sealed. */
-export interface Letter { url: string; id: string; body: string; seq?: number | undefined; secret?: string | null; previousSecret?: string | null }
+export interface Letter {
+  url: string;
+  id: string;
+  body: string;
+  seq?: number | undefined;
+  secret?: string | null;
+  previousSecret?: string | null;
+}
 /** Sends once and says what came of it; never rejects. */
 export type Send = (letter: Letter, signal?: AbortSignal) => Promise<Outcome>;
 
-interface Options { outbound: Outbound; clock: Clock; vault: Vault; signingKey: string; timeoutMs: number }
+interface Options {
+  outbound: Outbound;
+  clock: Clock;
+  vault: Vault;
+  signingKey: string;
+  timeoutMs: number;
+}
 
-export const openSend = ({ outbound, clock, vault, signingKey, timeoutMs }: Options): Send =>
+export const openSend =
+  ({ outbound, clock, vault, signingKey, timeoutMs }: Options): Send =>
   async ({ url, id, body, seq, secret, previousSecret }, signal) => {
     const started = clock.monotonic();
     const took = () => Math.round(clock.monotonic() - started);
@@ -18,7 +32,15 @@ export const openSend = ({ outbound, clock, vault, signingKey, timeoutMs }: Opti
       const secrets = [secret, previousSecret].flatMap((sealed) => (sealed ? [vault.open(sealed)] : []));
       const headers = signedHeaders({ id: `msg_${id}`, body, seq, at: clock.now() }, { deploymentKey: signingKey, secrets });
       const answer = await outbound.stream(url, {
-        method: 'POST', headers, body: Buffer.from(body), timeoutMs, redirects: 'keep-body', carried: CARRIED, maxBytes: ANSWER_BYTES, excess: 'cut', ...(signal && { signal }),
+        method: 'POST',
+        headers,
+        body: Buffer.from(body),
+        timeoutMs,
+        redirects: 'keep-body',
+        carried: CARRIED,
+        maxBytes: ANSWER_BYTES,
+        excess: 'cut',
+        ...(signal && { signal }),
       });
       await discard(answer.body);
       return outcomeOf(answer.status, took());

@@ -1,5 +1,17 @@
 import { type Database, settleKey } from '../db/index.ts';
-import { AppError, type Clock, type FieldError, invalidField, isId, limitExceeded, newId, notFound, randomHex, validationFailed, type Vault } from '../kernel/index.ts';
+import {
+  AppError,
+  type Clock,
+  type FieldError,
+  invalidField,
+  isId,
+  limitExceeded,
+  newId,
+  notFound,
+  randomHex,
+  validationFailed,
+  type Vault,
+} from '../kernel/index.ts';
 import { type Outbound, OutboundError } from '../outbound/index.ts';
 import type { Log } from '../outbox/index.ts';
 import { type Courier, openCourier, type WebhookEvents } from './courier.ts';
@@ -24,7 +36,11 @@ export interface Webhooks extends Courier {
   testPing(orgId: string, id: string): Promise<PingResult>;
   /** One signed ping to a URL that is kept nowhere (S169). */
   send(url: string, message: string | undefined): Promise<PingResult>;
-  attempts(orgId: string, id: string, page: { limit: number; cursor: string | undefined }): Promise<{ items: readonly store.AttemptRow[]; nextCursor: string | null }>;
+  attempts(
+    orgId: string,
+    id: string,
+    page: { limit: number; cursor: string | undefined },
+  ): Promise<{ items: readonly store.AttemptRow[]; nextCursor: string | null }>;
   /** At most 100 events after number `after`; `last`: the number of the last one there is. */
   events(orgId: string, id: string, after: number): Promise<{ items: readonly store.EventRow[]; last: number }>;
   /** One more attempt of a delivery that is over, with the same id and bytes. */
@@ -67,7 +83,9 @@ export function openWebhooks({ sql, clock, vault, outbound, incarnation, signing
     const ids = [...new Set(integrations.map(({ id }) => id))].filter(isId);
     const known = new Set([...(ids.length > 0 ? await store.knownChannels(sql, orgId, ids) : []), ...kept]);
     const faults: FieldError[] = [
-      ...integrations.flatMap(({ id }, n) => (known.has(id) ? [] : [{ field: `integrations.${n}.id`, message: `integrations.${n}.id: no such integration`, rule: 'unknown_id' }])),
+      ...integrations.flatMap(({ id }, n) =>
+        known.has(id) ? [] : [{ field: `integrations.${n}.id`, message: `integrations.${n}.id: no such integration`, rule: 'unknown_id' }],
+      ),
       ...wanted.flatMap((event, n) => (isEvent(event) ? [] : [{ field: `events.${n}`, message: `events.${n}: no such event`, rule: 'invalid_value' }])),
     ];
     if (faults.length > 0) throw validationFailed(faults);
@@ -99,9 +117,26 @@ export function openWebhooks({ sql, clock, vault, outbound, incarnation, signing
       const secret = body.secret ? newSecret() : undefined;
       const now = clock.now();
       const webhook: NewWebhook = {
-        id: newId(), name: body.name, url: body.url, channelIds: unique(body), events: [...new Set(body.events)], createdAt: now, ...(secret && { secret: vault.seal(secret) }),
+        id: newId(),
+        name: body.name,
+        url: body.url,
+        channelIds: unique(body),
+        events: [...new Set(body.events)],
+        createdAt: now,
+        ...(secret && { secret: vault.seal(secret) }),
       };
-      const row = { ...webhook, hasSecret: secret !== undefined, updatedAt: now, total: 0, succeeded: 0, failed: 0, lastStatus: null, lastError: null, lastDeliveredAt: null, consecutiveFailures: 0 };
+      const row = {
+        ...webhook,
+        hasSecret: secret !== undefined,
+        updatedAt: now,
+        total: 0,
+        succeeded: 0,
+        failed: 0,
+        lastStatus: null,
+        lastError: null,
+        lastDeliveredAt: null,
+        consecutiveFailures: 0,
+      };
       return { webhook, row, secret };
     },
 
@@ -110,7 +145,14 @@ export function openWebhooks({ sql, clock, vault, outbound, incarnation, signing
       if (!row) throw unknown();
       await judge(orgId, body, row.channelIds);
       const secret = body.rotateSecret || (body.secret && !row.hasSecret) ? newSecret() : undefined;
-      const change = { id, name: body.name, url: body.url, channelIds: unique(body), ...(body.events && { events: [...new Set(body.events)] }), ...(secret && { secret: vault.seal(secret) }) };
+      const change = {
+        id,
+        name: body.name,
+        url: body.url,
+        channelIds: unique(body),
+        ...(body.events && { events: [...new Set(body.events)] }),
+        ...(secret && { secret: vault.seal(secret) }),
+      };
       return { change, secret };
     },
 
@@ -120,7 +162,8 @@ export function openWebhooks({ sql, clock, vault, outbound, incarnation, signing
         const outcome = await store.insertWebhook(transaction, orgId, webhook, max);
         if (outcome === 'full') throw limitExceeded('webhooks', max);
         const key = webhook.idempotency;
-        if (outcome === 'inserted' && key && !(await settleKey(transaction, { orgId, ...key }, key.status, key.reply))) throw new AppError('conflict', 'Another request with this Idempotency-Key took over');
+        if (outcome === 'inserted' && key && !(await settleKey(transaction, { orgId, ...key }, key.status, key.reply)))
+          throw new AppError('conflict', 'Another request with this Idempotency-Key took over');
         return { webhookId: webhook.id };
       }),
 

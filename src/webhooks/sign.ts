@@ -7,7 +7,12 @@ export interface Signing {
   /** The webhook's own `whsec_` secrets, newest first. */
   secrets: readonly string[];
 }
-export interface Message { id: string; body: string; /** Of this attempt. */ at: Date; seq?: number | undefined }
+export interface Message {
+  id: string;
+  body: string;
+  /** Of this attempt. */ at: Date;
+  seq?: number | undefined;
+}
 
 /** `whsec_` and the base64 of the key bytes. */
 const keyOf = (secret: string): Buffer => Buffer.from(secret.replace(/^whsec_/, ''), 'base64');

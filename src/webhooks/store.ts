@@ -3,14 +3,52 @@ import type { NewWebhook, WebhookChange } from './input.ts';
 import type { Outcome } from './rules.ts';
 
 export interface WebhookRow {
-  id: string; name: string; url: string; channelIds: string[]; events: string[]; hasSecret: boolean; createdAt: Date; updatedAt: Date;
-  total: number; succeeded: number; failed: number; lastStatus: number | null; lastError: string | null; lastDeliveredAt: Date | null; consecutiveFailures: number;
+  id: string;
+  name: string;
+  url: string;
+  channelIds: string[];
+  events: string[];
+  hasSecret: boolean;
+  createdAt: Date;
+  updatedAt: Date;
+  total: number;
+  succeeded: number;
+  failed: number;
+  lastStatus: number | null;
+  lastError: string | null;
+  lastDeliveredAt: Date | null;
+  consecutiveFailures: number;
 }
 /** What a delivery needs; the secrets are sealed. */
-export interface Target { url: string; optIn: boolean; secret: string | null; previousSecret: string | null }
-export interface AttemptRow { attemptId: string; id: string; event: string; attempt: number; status: number; error: string | null; durationMs: number; at: Date }
-export interface EventRow { seq: number; id: string; event: string; body: string; at: Date }
-export interface DeliveryRow { id: string; body: string; state: 'pending' | 'succeeded' | 'failed'; seq: number | null }
+export interface Target {
+  url: string;
+  optIn: boolean;
+  secret: string | null;
+  previousSecret: string | null;
+}
+export interface AttemptRow {
+  attemptId: string;
+  id: string;
+  event: string;
+  attempt: number;
+  status: number;
+  error: string | null;
+  durationMs: number;
+  at: Date;
+}
+export interface EventRow {
+  seq: number;
+  id: string;
+  event: string;
+  body: string;
+  at: Date;
+}
+export interface DeliveryRow {
+  id: string;
+  body: string;
+  state: 'pending' | 'succeeded' | 'failed';
+  seq: number | null;
+}
 
 const columns = (sql: Sql): Fragment => sql`
   id, name, url, channel_ids as "channelIds", events, secret is not null as "hasSecret", created_at as "createdAt", updated_at as "updatedAt",
@@ -80,7 +118,12 @@ export async function deleteWebhook(sql: Sql, orgId: string, id: string): Promis
   return rows.length > 0;
 }
 
-interface Ping { deliveryId: string; attemptId: string; body: string; outcome: Outcome }
+interface Ping {
+  deliveryId: string;
+  attemptId: string;
+  body: string;
+  outcome: Outcome;
+}
 /** Writes down a ping with its only attempt, and counts it. */
 export async function recordPing(sql: Sql, orgId: string, webhookId: string, { deliveryId, attemptId, body, outcome }: Ping): Promise<void> {
   await sql`
@@ -131,7 +174,9 @@ export async function lastSeq(sql: Sql, orgId: string, id: string): Promise<numb
 }
 
 export async function findDelivery(sql: Sql, orgId: string, webhookId: string, id: string): Promise<DeliveryRow | undefined> {
-  const [row] = await sql<DeliveryRow[]>`select id, body, state, seq::float8 as seq from webhook_deliveries where org_id = ${orgId} and webhook_id = ${webhookId} and id = ${id}`;
+  const [row] = await sql<
+    DeliveryRow[]
+  >`select id, body, state, seq::float8 as seq from webhook_deliveries where org_id = ${orgId} and webhook_id = ${webhookId} and id = ${id}`;
   return row;
 }
 

@@ -17,14 +17,20 @@ const listen = (listener: RequestListener) =>
     server.keepAliveTimeout = 120_000;
   });
 const headers = { 'content-type': 'application/json' };
-const send = async (pool: Pool, body: string): Promise<string> => (await pool.request({ method: 'PUT', path: '/actors/Bench/one/method/empty', headers, body })).body.text();
+const send = async (pool: Pool, body: string): Promise<string> =>
+  (await pool.request({ method: 'PUT', path: '/actors/Bench/one/method/empty', headers, body })).body.text();
 
 let through: Pool | undefined;
 answering({
   app: () => listen((request, response) => void textOf(request).then((text) => response.writeHead(200, headers).end(text))),
   proxy({ to }: { to: string }) {
     const pool = poolOf(to);
-    return listen((request, response) => void textOf(request).then((text) => send(pool, text)).then((text) => response.writeHead(200, headers).end(text)));
+    return listen(
+      (request, response) =>
+        void textOf(request)
+          .then((text) => send(pool, text))
+          .then((text) => response.writeHead(200, headers).end(text)),
+    );
   },
   calls({ by, ms }: { by: string; ms: number }) {
     const pool = (through ??= poolOf(by));

@@ -9,7 +9,11 @@ import { answering } from './kit/answering.ts';
 import { benchActor, benchActorImplementation, waysOf } from './kit/bench-actor.ts';
 import { allCalls } from './kit/calls.ts';
 
-interface Setup { databaseUrl: string; hosts: boolean; dapr?: { httpPort: number; grpcPort: number; appPort: number; placementHealthUrl: string } }
+interface Setup {
+  databaseUrl: string;
+  hosts: boolean;
+  dapr?: { httpPort: number; grpcPort: number; appPort: number; placementHealthUrl: string };
+}
 const { databaseUrl, hosts, dapr } = JSON.parse(process.argv[2]!) as Setup;
 
 const log = quietLog();

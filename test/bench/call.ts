@@ -39,8 +39,18 @@ async function embedded(options: Options, world: World): Promise<Report> {
   );
   const own = figures['rookery']!;
   return {
-    bench: 'call', size: 64, pairs, skipped: [], figures, ratios, settings, leavesOut: ['the floor checks no input, has no mailbox bound, no deadline and no errors'],
-    goals: [{ name: 'calls a second, one at a time', value: own['lone_per_s']!, least: 50_000 }, { name: 'calls a second, 32 callers', value: own['c32_per_s']!, least: 50_000 }],
+    bench: 'call',
+    size: 64,
+    pairs,
+    skipped: [],
+    figures,
+    ratios,
+    settings,
+    leavesOut: ['the floor checks no input, has no mailbox bound, no deadline and no errors'],
+    goals: [
+      { name: 'calls a second, one at a time', value: own['lone_per_s']!, least: 50_000 },
+      { name: 'calls a second, 32 callers', value: own['c32_per_s']!, least: 50_000 },
+    ],
   };
 }
 
@@ -49,7 +59,12 @@ async function dapr(options: Options, world: World): Promise<Report> {
   const { url: databaseUrl } = await world.database();
   const redis = await world.redis().catch((error: unknown) => (error instanceof CannotRun ? undefined : Promise.reject(error)));
   await using cluster = await startDapr({ databaseUrl, redisUrl: redis?.url });
-  const daprOf = ({ http, grpc, app }: { http: number; grpc: number; app: number }) => ({ httpPort: http, grpcPort: grpc, appPort: app, placementHealthUrl: cluster.placementHealthUrl });
+  const daprOf = ({ http, grpc, app }: { http: number; grpc: number; app: number }) => ({
+    httpPort: http,
+    grpcPort: grpc,
+    appPort: app,
+    placementHealthUrl: cluster.placementHealthUrl,
+  });
 
   const hostPorts = await cluster.reserve();
   const host = world.script(HOST, { databaseUrl, hosts: true, dapr: daprOf(hostPorts) });
@@ -88,15 +103,34 @@ async function dapr(options: Options, world: World): Promise<Report> {
     ],
     [
       { name: 'p50 of a lone call, two exchanges (floor)', figure: 'lone_p50_ms', peer: 'two exchanges', better: 'smaller', goal: 1 / 1.3 },
-      { name: 'p50 of a lone call through a second sidecar, two exchanges (floor)', of: 'rookery, second sidecar', figure: 'lone_p50_ms', peer: 'two exchanges', better: 'smaller', goal: 1 / 2 },
+      {
+        name: 'p50 of a lone call through a second sidecar, two exchanges (floor)',
+        of: 'rookery, second sidecar',
+        figure: 'lone_p50_ms',
+        peer: 'two exchanges',
+        better: 'smaller',
+        goal: 1 / 2,
+      },
       { name: 'rate with 32 callers, SDK', figure: 'c32_per_s', peer: '@dapr/dapr@3.18.0', better: 'greater', goal: 1.3 },
       { name: 'rate with 32 callers, two exchanges (floor)', figure: 'c32_per_s', peer: 'two exchanges', better: 'greater' },
     ],
     options,
   );
   return {
-    bench: 'call', size: 64, pairs, skipped: [], figures, ratios, settings: { ...settings, dapr: '1.18.3, flags of dapr/processes.ts' },
+    bench: 'call',
+    size: 64,
+    pairs,
+    skipped: [],
+    figures,
+    ratios,
+    settings: { ...settings, dapr: '1.18.3, flags of dapr/processes.ts' },
     leavesOut: ['the two exchanges go over plain node:http, without any address of an actor', 'the SDK validates nothing and repeats nothing'],
-    goals: [{ name: 'logical operations a second, one batched method, from the API process', value: figures['rookery, second sidecar']!['batched_per_s']!, least: 10_000 }],
+    goals: [
+      {
+        name: 'logical operations a second, one batched method, from the API process',
+        value: figures['rookery, second sidecar']!['batched_per_s']!,
+        least: 10_000,
+      },
+    ],
   };
 }

@@ -46,11 +46,13 @@ export async function lateness(options: Options): Promise<Report> {
     });
     return new Map(created);
   };
-  const asJobs = (child: Child) => async (dues: readonly Date[]): Promise<Map<string, number>> => {
-    const posts: SeededPost[] = await seedPosts(others.database.sql, others.tenants, dues.length, (n) => dues[n]!);
-    await handedTo(child, posts);
-    return new Map(posts.map(({ id, due }) => [id, due]));
-  };
+  const asJobs =
+    (child: Child) =>
+    async (dues: readonly Date[]): Promise<Map<string, number>> => {
+      const posts: SeededPost[] = await seedPosts(others.database.sql, others.tenants, dues.length, (n) => dues[n]!);
+      await handedTo(child, posts);
+      return new Map(posts.map(({ id, due }) => [id, due]));
+    };
   const sideOf = (name: string, sql: Database, make: (dues: readonly Date[]) => Promise<Map<string, number>>): Side => ({
     name,
     async run() {
@@ -63,7 +65,8 @@ export async function lateness(options: Options): Promise<Report> {
   });
 
   const [mostLone, mostCrowd] = engine === 'embedded' ? [50, 500] : [200, 1_200];
-  const against = (peer: string): Comparison[] => ['lone_p50_ms', 'lone_p99_ms', 'crowd_p99_ms'].map((figure) => ({ name: `${figure}, ${peer}`, figure, peer, better: 'smaller' }));
+  const against = (peer: string): Comparison[] =>
+    ['lone_p50_ms', 'lone_p99_ms', 'crowd_p99_ms'].map((figure) => ({ name: `${figure}, ${peer}`, figure, peer, better: 'smaller' }));
   const { pairs, figures, ratios } = await interleave(
     [
       sideOf('rookery', own.database.sql, throughApi),
@@ -75,13 +78,25 @@ export async function lateness(options: Options): Promise<Report> {
   );
   const measured = figures['rookery']!;
   return {
-    bench: 'lateness', size: alone, pairs, skipped, figures, ratios,
+    bench: 'lateness',
+    size: alone,
+    pairs,
+    skipped,
+    figures,
+    ratios,
     goals: [
       { name: 'lone post, p99 in ms', value: measured['lone_p99_ms']!, most: mostLone },
       { name: `${crowd} posts in one second, p99 in ms`, value: measured['crowd_p99_ms']!, most: mostCrowd },
       { name: 'early', value: measured['early']!, most: 0 },
     ],
-    settings: { alone, crowd, apartMs: APART_MS, bullmq: 'concurrency 256', 'graphile-worker': `concurrency 256, localQueue 500, pollInterval ${POLL_MS}`, redis: 'appendonly yes, appendfsync always' },
+    settings: {
+      alone,
+      crowd,
+      apartMs: APART_MS,
+      bullmq: 'concurrency 256',
+      'graphile-worker': `concurrency 256, localQueue 500, pollInterval ${POLL_MS}`,
+      redis: 'appendonly yes, appendfsync always',
+    },
     leavesOut: ['posts of the product come through its API, those of the others are inserted and given to their queues'],
   };
 }
@@ -92,7 +107,12 @@ async function tenantsOn(world: World): Promise<{ database: TestDatabase; tenant
 }
 
 /** Milliseconds from each due time until the network was asked. */
-async function lates(provider: Provider, count: number, dueInMs: (n: number) => number, make: (dues: readonly Date[]) => Promise<Map<string, number>>): Promise<number[]> {
+async function lates(
+  provider: Provider,
+  count: number,
+  dueInMs: (n: number) => number,
+  make: (dues: readonly Date[]) => Promise<Map<string, number>>,
+): Promise<number[]> {
   await provider.reset(0);
   const begun = Date.now();
   const wanted = await make(Array.from({ length: count }, (_, n) => new Date(begun + dueInMs(n))));

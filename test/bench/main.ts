@@ -20,14 +20,21 @@ const MOST_MS = 10 * 60_000;
 const QUICK_MS = 60_000;
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { engine: { type: 'string', default: 'embedded' }, quick: { type: 'boolean', default: false }, pairs: { type: 'string' }, size: { type: 'string' } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { engine: { type: 'string', default: 'embedded' }, quick: { type: 'boolean', default: false }, pairs: { type: 'string' }, size: { type: 'string' } },
+});
 
 /** Runs one; undefined when this machine cannot. */
 async function run(name: Name, engine: Engine): Promise<{ options: Options; report: Report } | { why: string }> {
   const { quick, pairs, size } = values;
   const options: Options = {
-    engine, quick, pairs: pairs === undefined ? (quick ? 1 : 5) : Number(pairs), ...(size !== undefined && { size: Number(size) }),
-    until: performance.now() + (quick ? QUICK_MS : MOST_MS), say: (line) => say(`${new Date().toISOString().slice(11, 19)}  ${line}`),
+    engine,
+    quick,
+    pairs: pairs === undefined ? (quick ? 1 : 5) : Number(pairs),
+    ...(size !== undefined && { size: Number(size) }),
+    until: performance.now() + (quick ? QUICK_MS : MOST_MS),
+    say: (line) => say(`${new Date().toISOString().slice(11, 19)}  ${line}`),
   };
   if (engine === 'dapr' && !(await findDapr())) return { why: 'Dapr is not on this machine: npm run dapr:install' };
   try {

@@ -17,7 +17,14 @@ const PEER_CONNECTIONS = 16;
 const HOUR_MS = 3_600_000;
 const SHARE = 0.7;
 
-interface Target { url: string; sql: Database; tenants: readonly Tenant[]; pids: readonly number[]; helpers: readonly number[]; idle: Counts }
+interface Target {
+  url: string;
+  sql: Database;
+  tenants: readonly Tenant[];
+  pids: readonly number[];
+  helpers: readonly number[];
+  idle: Counts;
+}
 
 /** Creates of single posts over HTTP: rate of a closed loop, latency at a fixed rate, and cost. */
 export async function schedule(options: Options): Promise<Report> {
@@ -30,8 +37,12 @@ export async function schedule(options: Options): Promise<Report> {
   const product = await world.product(own.database, { env: { DATABASE_CONNECTION_LIMIT: `${CONNECTIONS}` } });
   say(`the product serves at ${product.url}`);
 
-  const target = async ({ database, tenants }: Awaited<ReturnType<typeof tenantsOn>>, url: string, pids: readonly number[], helpers: readonly number[] = []): Promise<Target> =>
-    ({ url, sql: database.sql, tenants, pids, helpers, idle: await idleRate(database.sql, restMs) });
+  const target = async (
+    { database, tenants }: Awaited<ReturnType<typeof tenantsOn>>,
+    url: string,
+    pids: readonly number[],
+    helpers: readonly number[] = [],
+  ): Promise<Target> => ({ url, sql: database.sql, tenants, pids, helpers, idle: await idleRate(database.sql, restMs) });
   const stack = async (queue: string): Promise<Target> => {
     const others = await tenantsOn(world, orgs);
     const child = await world.peer('schedule-fastify.mjs', { databaseUrl: others.database.url, connections: PEER_CONNECTIONS });
@@ -54,7 +65,14 @@ export async function schedule(options: Options): Promise<Report> {
     { name: 'rookery', run: () => measured(targets.rookery, { ms, restMs, dueInMs: HOUR_MS, perSecond, farMs: 30 * 24 * HOUR_MS }) },
     { name: 'fastify + graphile-worker@0.18.0', run: () => measured(targets.graphile, { ms, restMs, dueInMs: HOUR_MS, perSecond }) },
     { name: 'fastify + pg-boss@12.38.0', run: () => measured(targets.pgboss, { ms, restMs, dueInMs: HOUR_MS, perSecond }) },
-    ...(bullmq ? [{ name: 'bullmq@6.7.0, add alone', run: async () => ({ per_s: (await bullmq.ask({ do: 'add', callers: CALLERS, ms: ms / 2, dueInMs: HOUR_MS })) as number }) }] : []),
+    ...(bullmq
+      ? [
+          {
+            name: 'bullmq@6.7.0, add alone',
+            run: async () => ({ per_s: (await bullmq.ask({ do: 'add', callers: CALLERS, ms: ms / 2, dueInMs: HOUR_MS })) as number }),
+          },
+        ]
+      : []),
   ];
   const embedded = engine === 'embedded';
   const against = (peer: string, goal: number): Comparison[] => [
@@ -62,13 +80,33 @@ export async function schedule(options: Options): Promise<Report> {
     { name: `p99, ${peer}`, figure: 'create_p99_ms', peer, better: 'smaller', ...(embedded && { goal: 2 }) },
     { name: `cpu, ${peer}`, figure: 'cpu_ms_per_op', peer, better: 'smaller' },
   ];
-  const { pairs, figures, ratios } = await interleave(sides, [...against('fastify + graphile-worker@0.18.0', 3), ...against('fastify + pg-boss@12.38.0', 2)], options);
+  const { pairs, figures, ratios } = await interleave(
+    sides,
+    [...against('fastify + graphile-worker@0.18.0', 3), ...against('fastify + pg-boss@12.38.0', 2)],
+    options,
+  );
   const measuredOwn = figures['rookery']!;
   return {
-    bench: 'schedule', size: orgs, pairs, skipped, figures, ratios,
+    bench: 'schedule',
+    size: orgs,
+    pairs,
+    skipped,
+    figures,
+    ratios,
     goals: embedded ? [{ name: 'commits per post', value: measuredOwn['commits_per_op']!, most: 0.15 }] : [],
-    settings: { orgs, callers: CALLERS, connections: { rookery: CONNECTIONS, peers: PEER_CONNECTIONS }, openLoopPerSecond: rounded(perSecond), due: 'in 1 h; per_s_far: in 30 days', log: 'warn' },
-    leavesOut: ['the peers have no ladder: no sessions, rate limit, permissions, idempotency, limits of the network', 'their limit is one conditional update, cheaper than a row lock and an update', 'bullmq only adds jobs, without HTTP and rows'],
+    settings: {
+      orgs,
+      callers: CALLERS,
+      connections: { rookery: CONNECTIONS, peers: PEER_CONNECTIONS },
+      openLoopPerSecond: rounded(perSecond),
+      due: 'in 1 h; per_s_far: in 30 days',
+      log: 'warn',
+    },
+    leavesOut: [
+      'the peers have no ladder: no sessions, rate limit, permissions, idempotency, limits of the network',
+      'their limit is one conditional update, cheaper than a row lock and an update',
+      'bullmq only adds jobs, without HTTP and rows',
+    ],
   };
 }
 
@@ -77,7 +115,13 @@ async function tenantsOn(world: World, orgs: number): Promise<{ database: TestDa
   return { database, tenants: await seedTenants(database.sql, { orgs, channels: orgs }) };
 }
 
-interface Run { ms: number; restMs: number; dueInMs: number; /** Of the open loop; absent: none. */ perSecond?: number; /** Measures the closed loop again with posts due so much later. */ farMs?: number }
+interface Run {
+  ms: number;
+  restMs: number;
+  dueInMs: number;
+  /** Of the open loop; absent: none. */ perSecond?: number;
+  /** Measures the closed loop again with posts due so much later. */ farMs?: number;
+}
 
 async function measured(target: Target, { ms, restMs, dueInMs, perSecond, farMs }: Run): Promise<Figures> {
   const { url, sql, tenants, pids, helpers, idle } = target;
@@ -107,7 +151,8 @@ async function measured(target: Target, { ms, restMs, dueInMs, perSecond, farMs 
   }
   return {
     per_s: (result.ended * 1_000) / result.took,
-    ...far, ...open,
+    ...far,
+    ...open,
     cpu_ms_per_op: result.cpu / result.ended,
     ...(helpers.length > 0 && { helpers_cpu_ms_per_op: result.helpersCpu / result.ended }),
     commits_per_op: commits / result.ended,

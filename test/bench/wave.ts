@@ -45,24 +45,45 @@ export async function wave(options: Options): Promise<Report> {
   const sides = (latencyMs: number, suffix: string): Side[] => [
     {
       name: `rookery${suffix}`,
-      run: () => measured(own.database.sql, { ...run, idle: idle.own, latencyMs, pids: product.apps, helpers: product.dapr }, async (posts) => {
-        await announce(own.database.sql, posts);
-        return () => settled(own.database.sql, provider, size, () => product.lastWords());
-      }, own.tenants, SWEEP_MS + 2_000),
+      run: () =>
+        measured(
+          own.database.sql,
+          { ...run, idle: idle.own, latencyMs, pids: product.apps, helpers: product.dapr },
+          async (posts) => {
+            await announce(own.database.sql, posts);
+            return () => settled(own.database.sql, provider, size, () => product.lastWords());
+          },
+          own.tenants,
+          SWEEP_MS + 2_000,
+        ),
     },
     ...(bullmq ? [{ name: `bullmq@6.7.0${suffix}`, run: () => peerRun(bullmq, latencyMs, 3_000 + size / 2, [redis.pid]) }] : []),
     { name: `bare${suffix}`, run: () => peerRun(bare, latencyMs, 2_000) },
   ];
   const peerRun = (child: Child, latencyMs: number, leadMs: number, helpers: readonly number[] = []): Promise<Figures> =>
-    measured(others.database.sql, { ...run, idle: idle.others, latencyMs, pids: [child.pid], helpers }, (posts) => handedTo(child, posts), others.tenants, leadMs);
+    measured(
+      others.database.sql,
+      { ...run, idle: idle.others, latencyMs, pids: [child.pid], helpers },
+      (posts) => handedTo(child, posts),
+      others.tenants,
+      leadMs,
+    );
 
   const goals = engine === 'embedded' ? { bullmq: 3, bare: 0.5 } : { bullmq: 2, bare: undefined };
   const comparisons = (suffix: string): Comparison[] => [
-    ...(bullmq ? [
-      { name: `drain, bullmq${suffix}`, figure: 'drain_per_s', peer: `bullmq@6.7.0${suffix}`, better: 'greater' as const, goal: goals.bullmq },
-      { name: `late_p99, bullmq${suffix}`, figure: 'late_p99_ms', peer: `bullmq@6.7.0${suffix}`, better: 'smaller' as const, ...(engine === 'embedded' && { goal: 1 / 0.35 }) },
-      { name: `cpu, bullmq${suffix}`, figure: 'cpu_ms_per_op', peer: `bullmq@6.7.0${suffix}`, better: 'smaller' as const },
-    ] : []),
+    ...(bullmq
+      ? [
+          { name: `drain, bullmq${suffix}`, figure: 'drain_per_s', peer: `bullmq@6.7.0${suffix}`, better: 'greater' as const, goal: goals.bullmq },
+          {
+            name: `late_p99, bullmq${suffix}`,
+            figure: 'late_p99_ms',
+            peer: `bullmq@6.7.0${suffix}`,
+            better: 'smaller' as const,
+            ...(engine === 'embedded' && { goal: 1 / 0.35 }),
+          },
+          { name: `cpu, bullmq${suffix}`, figure: 'cpu_ms_per_op', peer: `bullmq@6.7.0${suffix}`, better: 'smaller' as const },
+        ]
+      : []),
     { name: `drain, bare${suffix}`, figure: 'drain_per_s', peer: `bare${suffix}`, better: 'greater', ...(goals.bare !== undefined && { goal: goals.bare }) },
   ];
   const atOnce = await interleave(sides(0, ''), comparisons(''), options);
@@ -70,17 +91,33 @@ export async function wave(options: Options): Promise<Report> {
   const slow = quick ? undefined : await interleave(sides(100, suffix), comparisons(suffix), { ...options, pairs: Math.min(3, options.pairs) });
   const figures = atOnce.figures['rookery']!;
   return {
-    bench: 'wave', size, pairs: atOnce.pairs, skipped,
+    bench: 'wave',
+    size,
+    pairs: atOnce.pairs,
+    skipped,
     figures: { ...atOnce.figures, ...slow?.figures },
     ratios: { ...atOnce.ratios, ...slow?.ratios },
     goals: [
       { name: 'early', value: figures['early']!, most: 0 },
       { name: 'doubled', value: figures['doubled']!, most: 0 },
       { name: 'CPU of the product, ms per post', value: figures['cpu_ms_per_op']!, most: 0.3 },
-      ...(engine === 'embedded' ? [{ name: 'commits per post', value: figures['commits_per_op']!, most: 0.1 }] : [{ name: 'CPU of the Dapr processes, ms per post', value: figures['helpers_cpu_ms_per_op']!, most: 0.3 }]),
+      ...(engine === 'embedded'
+        ? [{ name: 'commits per post', value: figures['commits_per_op']!, most: 0.1 }]
+        : [{ name: 'CPU of the Dapr processes, ms per post', value: figures['helpers_cpu_ms_per_op']!, most: 0.3 }]),
     ],
-    settings: { orgs: ORGS, channels, inFlight: IN_FLIGHT, connections: CONNECTIONS, bullmq: `concurrency ${IN_FLIGHT}, removeOnComplete`, redis: 'appendonly yes, appendfsync always' },
-    leavesOut: ['bullmq keeps no order per channel and is not fair over orgs', 'bare has no contracts, fences, retries or errors', 'the product also deals its outbox out, the others leave theirs'],
+    settings: {
+      orgs: ORGS,
+      channels,
+      inFlight: IN_FLIGHT,
+      connections: CONNECTIONS,
+      bullmq: `concurrency ${IN_FLIGHT}, removeOnComplete`,
+      redis: 'appendonly yes, appendfsync always',
+    },
+    leavesOut: [
+      'bullmq keeps no order per channel and is not fair over orgs',
+      'bare has no contracts, fences, retries or errors',
+      'the product also deals its outbox out, the others leave theirs',
+    ],
   };
 }
 
@@ -91,9 +128,23 @@ async function tenantsOn(world: World, channels: number): Promise<{ database: Te
 
 type Prepare = (posts: readonly SeededPost[]) => Promise<() => Promise<void>>;
 /** `helpers`: Redis, or the processes of Dapr. */
-interface Run { provider: Provider; size: number; latencyMs: number; restMs: number; idle: Counts; pids: readonly number[]; helpers: readonly number[] }
+interface Run {
+  provider: Provider;
+  size: number;
+  latencyMs: number;
+  restMs: number;
+  idle: Counts;
+  pids: readonly number[];
+  helpers: readonly number[];
+}
 
-async function measured(sql: Database, { provider, size, latencyMs, restMs, idle, pids, helpers }: Run, prepare: Prepare, tenants: readonly Tenant[], leadMs: number): Promise<Figures> {
+async function measured(
+  sql: Database,
+  { provider, size, latencyMs, restMs, idle, pids, helpers }: Run,
+  prepare: Prepare,
+  tenants: readonly Tenant[],
+  leadMs: number,
+): Promise<Figures> {
   await sql`truncate posts, post_timeline, outbox`;
   await provider.reset(latencyMs);
   const due = new Date(Date.now() + leadMs);
@@ -102,7 +153,11 @@ async function measured(sql: Database, { provider, size, latencyMs, restMs, idle
   const helpersBefore = cpuMs(helpers);
   const wait = await prepare(posts);
   await sleep(Math.max(0, due.getTime() - Date.now() - 50));
-  const { result: used, commits, syncs } = await counted(sql, idle, restMs, async () => {
+  const {
+    result: used,
+    commits,
+    syncs,
+  } = await counted(sql, idle, restMs, async () => {
     const before = cpuMs(pids);
     await wait();
     return cpuMs(pids) - before;

@@ -27,7 +27,11 @@ describe.each(engines)('a drain on the $name engine', ({ name, missing, start })
 
       const from = systemClock.in(3_000 + POSTS * CREATE_MS);
       const before = new Date(from.getTime() - 1_500);
-      await crowd.post([...waveOf(held, HELD, before, { latencyMs: HELD_MS }), ...waveOf(held, HELD, from, { latencyMs: LATENCY_MS }), ...waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS })]);
+      await crowd.post([
+        ...waveOf(held, HELD, before, { latencyMs: HELD_MS }),
+        ...waveOf(held, HELD, from, { latencyMs: LATENCY_MS }),
+        ...waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS }),
+      ]);
       expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
 
       const moment = 1 + random.pick(POSTS - 1);

@@ -27,7 +27,11 @@ describe.each(engines)('a host dies on the $name engine', ({ name, missing, star
 
       const from = systemClock.in(3_000 + POSTS * CREATE_MS);
       const before = new Date(from.getTime() - 1_500);
-      await crowd.post([...waveOf(held, HELD, before, { latencyMs: HELD_MS }), ...waveOf(held, HELD, from, { latencyMs: LATENCY_MS }), ...waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS })]);
+      await crowd.post([
+        ...waveOf(held, HELD, before, { latencyMs: HELD_MS }),
+        ...waveOf(held, HELD, from, { latencyMs: LATENCY_MS }),
+        ...waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS }),
+      ]);
       expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
       note({ round, engine: name, created: crowd.created.length, leftMs: from.getTime() - systemClock.now().getTime() });
 
@@ -43,7 +47,17 @@ describe.each(engines)('a host dies on the $name engine', ({ name, missing, star
       if (name === 'embedded') await service.restart(index);
       const restartMs = Math.round(performance.now() - at);
       await settledOr(service, database.sql);
-      note({ round, engine: name, posts: POSTS, moment, acceptedAtKill, heldNow, ...(name === 'dapr' && { host: index, sidecar }), restartMs, settledAfterMs: Math.round(performance.now() - at) });
+      note({
+        round,
+        engine: name,
+        posts: POSTS,
+        moment,
+        acceptedAtKill,
+        heldNow,
+        ...(name === 'dapr' && { host: index, sidecar }),
+        restartMs,
+        settledAfterMs: Math.round(performance.now() - at),
+      });
 
       const history = await crowd.history(database.sql);
       expect(violationsOf(history)).toEqual([]);
@@ -54,4 +68,5 @@ describe.each(engines)('a host dies on the $name engine', ({ name, missing, star
   );
 });
 
-const settledOr = (service: Service, sql: Parameters<typeof settled>[0]) => settled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)));
+const settledOr = (service: Service, sql: Parameters<typeof settled>[0]) =>
+  settled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)));

@@ -44,7 +44,8 @@ test.each(rounds(4))(
     const beside = await crowd.post(well.flatMap((channel) => [0, 100, 200].map((later): Wanted => ({ channel, due: new Date(due.getTime() + later) }))));
     expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
     const ids = (list: typeof first) => list.map(({ postId }) => postId!);
-    const states = async (list: typeof first) => sql<{ id: string; state: string; detail: string | null }[]>`select id, state, detail from posts where id = any(${ids(list)}::uuid[])`;
+    const states = async (list: typeof first) =>
+      sql<{ id: string; state: string; detail: string | null }[]>`select id, state, detail from posts where id = any(${ids(list)}::uuid[])`;
 
     // Others go out while a request that is never answered is still open.
     expect(await comes(async () => (await states(beside)).every(({ state }) => state === 'PUBLISHED'), 60_000)).toBe(true);

@@ -25,9 +25,13 @@ const PLANTS: Record<string, Record<string, string[]>> = {
   'adapter-sees-its-kit': { 'src/providers/social/planted.v1.ts': ['node:fs'] },
   'adapters-by-registry': { 'src/providers/planted-adapter.ts': ['./social/known.v1.ts'] },
   ...Object.fromEntries(named('layer:').map((layer) => [`layer:${layer}`, { [`src/${layer}/planted-layer.ts`]: ['../posts/index.ts'] }])),
-  ...Object.fromEntries(named('room:').map((room) => [`room:${room}`, { [`src/${room}/planted-room.ts`]: ['../cli/main.ts', '../actor-runtime/contract.ts'] }])),
+  ...Object.fromEntries(
+    named('room:').map((room) => [`room:${room}`, { [`src/${room}/planted-room.ts`]: ['../cli/main.ts', '../actor-runtime/contract.ts'] }]),
+  ),
   ...Object.fromEntries(named('door:').map((room) => [`door:${room}`, { [`api/planted-door-${room}.ts`]: [`../src/${room}/store.ts`] }])),
-  ...Object.fromEntries(named('owner:').map((owner) => [`owner:${owner}`, { [`src/kernel/planted-owner-${named('owner:').indexOf(owner)}.ts`]: [packageOf(owner)] }])),
+  ...Object.fromEntries(
+    named('owner:').map((owner) => [`owner:${owner}`, { [`src/kernel/planted-owner-${named('owner:').indexOf(owner)}.ts`]: [packageOf(owner)] }]),
+  ),
 };
 
 /** The first package that an owner's pattern names. */
@@ -41,7 +45,8 @@ const put = (file: string, text: string) => {
   mkdirSync(dirname(join(root, file)), { recursive: true });
   writeFileSync(join(root, file), text);
 };
-const importing = (modules: readonly string[]) => modules.map((module, n) => `import * as m${n} from '${module}';\n`).join('') + `export const x = [${modules.map((_, n) => `m${n}`).join(', ')}];\n`;
+const importing = (modules: readonly string[]) =>
+  modules.map((module, n) => `import * as m${n} from '${module}';\n`).join('') + `export const x = [${modules.map((_, n) => `m${n}`).join(', ')}];\n`;
 
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), 'planted-'));
@@ -60,14 +65,32 @@ beforeAll(() => {
     put(`src/${folder}/index.ts`, 'export const x = 1;\n');
     put(`src/${folder}/store.ts`, 'export const x = 1;\n');
   }
-  for (const file of ['src/actor-runtime/contract.ts', 'src/actor-runtime/dapr/engine.ts', 'src/actor-runtime/embedded/engine.ts', 'src/context.ts', 'src/cli/main.ts', 'api/app.ts', 'actors/post/actor.ts', 'actors/channel/actor.ts', 'test/support/turn.ts', 'src/providers/social/known.v1.ts'])
+  for (const file of [
+    'src/actor-runtime/contract.ts',
+    'src/actor-runtime/dapr/engine.ts',
+    'src/actor-runtime/embedded/engine.ts',
+    'src/context.ts',
+    'src/cli/main.ts',
+    'api/app.ts',
+    'actors/post/actor.ts',
+    'actors/channel/actor.ts',
+    'test/support/turn.ts',
+    'src/providers/social/known.v1.ts',
+  ])
     put(file, 'export const x = 1;\n');
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-interface Violation { from: string; rule: { name: string } }
+interface Violation {
+  from: string;
+  rule: { name: string };
+}
 function violations(): Violation[] {
-  const { stdout, stderr } = spawnSync(resolve('node_modules/.bin/depcruise'), ['--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'src', 'actors', 'api', 'test'], { cwd: root, maxBuffer: 1e8 });
+  const { stdout, stderr } = spawnSync(
+    resolve('node_modules/.bin/depcruise'),
+    ['--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'src', 'actors', 'api', 'test'],
+    { cwd: root, maxBuffer: 1e8 },
+  );
   if (!stdout.length) throw new Error(stderr.toString());
   return (JSON.parse(stdout.toString()) as { summary: { violations: Violation[] } }).summary.violations;
 }
@@ -83,5 +106,9 @@ test('a clean tree has no violation, and each rule catches its planted one', () 
 
 test('a type-only import counts', () => {
   put('src/kernel/planted-type.ts', "import type * as t from '../posts/index.ts';\nexport type X = typeof t;\n");
-  expect(violations().filter(({ from }) => from === 'src/kernel/planted-type.ts').map(({ rule }) => rule.name)).toContain('layer:kernel');
+  expect(
+    violations()
+      .filter(({ from }) => from === 'src/kernel/planted-type.ts')
+      .map(({ rule }) => rule.name),
+  ).toContain('layer:kernel');
 });

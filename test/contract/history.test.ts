@@ -25,7 +25,15 @@ function received(postId: string, { id = `msg_${postId}`, secret = SECRET, deplo
     status,
   };
 }
-const created = (postId: string, due: number, channel = 'one') => ({ status: 201, postId, channelId: channel, account: channel, due: at(due), answeredAt: at(-500), latencyMs: 50 });
+const created = (postId: string, due: number, channel = 'one') => ({
+  status: 201,
+  postId,
+  channelId: channel,
+  account: channel,
+  due: at(due),
+  answeredAt: at(-500),
+  latencyMs: 50,
+});
 const noted = (seq: number, key: string, ms: number, more: Partial<LedgerRow> = {}): LedgerRow => ({
   seq,
   at: at(ms),
@@ -37,7 +45,16 @@ const noted = (seq: number, key: string, ms: number, more: Partial<LedgerRow> = 
   answered: 'ok',
   ...more,
 });
-const row = (id: string, more: object = {}) => ({ id, state: 'PUBLISHED', detail: null, error: null, attempt: 1, deleted: false, releaseId: `there-${id}`, ...more });
+const row = (id: string, more: object = {}) => ({
+  id,
+  state: 'PUBLISHED',
+  detail: null,
+  error: null,
+  attempt: 1,
+  deleted: false,
+  releaseId: `there-${id}`,
+  ...more,
+});
 const delivery = (postId: string, more: object = {}) => ({ id: `d-${postId}`, webhookId: 'hook', postId, attempts: 1, ...more });
 
 /** Two posts of one channel, published in order, each announced once. */
@@ -66,13 +83,25 @@ describe('the checker of histories', () => {
         received: forged.received(),
       },
     ],
-    ['an unconfirmed post that the network has', { posts: forged.posts({ state: 'ERROR', detail: 'unconfirmed', error: 'Nobody knows' }), received: forged.received() }],
+    [
+      'an unconfirmed post that the network has',
+      { posts: forged.posts({ state: 'ERROR', detail: 'unconfirmed', error: 'Nobody knows' }), received: forged.received() },
+    ],
     ['a cancelled post', { posts: forged.posts({ state: 'QUEUE', deleted: true }), ledger: [noted(2, 'b', 160)], received: forged.received() }],
     ['a refused create', { created: [...good.created, { ...created('c', 0), status: 429, postId: undefined }] }],
-    ['a create without an answer whose post went out', { created: [...good.created, { ...created('c', 0), status: 0, postId: undefined }], ledger: [...good.ledger, noted(3, 'c', 300)] }],
-    ['a second try after a failure', { ledger: [noted(1, 'a', 60, { accepted: false, answered: 'error' }), noted(2, 'b', 160), noted(3, 'a', 10_060)], posts: forged.posts({ attempt: 2 }) }],
+    [
+      'a create without an answer whose post went out',
+      { created: [...good.created, { ...created('c', 0), status: 0, postId: undefined }], ledger: [...good.ledger, noted(3, 'c', 300)] },
+    ],
+    [
+      'a second try after a failure',
+      { ledger: [noted(1, 'a', 60, { accepted: false, answered: 'error' }), noted(2, 'b', 160), noted(3, 'a', 10_060)], posts: forged.posts({ attempt: 2 }) },
+    ],
     ['a post that became due first and was created too late to go first', { created: [created('a', 0), { ...created('b', -100), answeredAt: at(40) }] }],
-    ['a webhook given up after three attempts', { received: forged.received(received('a', { status: 500 })), deliveries: [delivery('a', { attempts: 3 }), delivery('b')] }],
+    [
+      'a webhook given up after three attempts',
+      { received: forged.received(received('a', { status: 500 })), deliveries: [delivery('a', { attempts: 3 }), delivery('b')] },
+    ],
     ['a delivery repeated under its id', { received: forged.received(received('a', { status: 500 }), received('a')) }],
     ['a webhook of another channel that is told nothing', { hooks: [...good.hooks, { id: 'other', secret: SECRET, channelIds: ['two'] }] }],
   ])('takes %s', (_, more) => expect(violationsOf({ ...good, ...more })).toEqual([]));
@@ -89,14 +118,22 @@ describe('the checker of histories', () => {
     ['I2', 'a post that nobody was told of', { ledger: [...good.ledger, noted(3, 'c', 300)] }],
     ['I2', 'a post sent without a key', { ledger: [...good.ledger, noted(3, 'a', 300, { idempotencyKey: null, accepted: false })] }],
     ['I3', 'two posts out of order', { created: [created('a', 0), created('b', -100)] }],
-    ['I3', 'two requests of one channel in flight', { created: [created('a', 0), { ...created('b', 100), latencyMs: 120 }], ledger: [noted(1, 'a', 250), noted(2, 'b', 260)] }],
+    [
+      'I3',
+      'two requests of one channel in flight',
+      { created: [created('a', 0), { ...created('b', 100), latencyMs: 120 }], ledger: [noted(1, 'a', 250), noted(2, 'b', 260)] },
+    ],
     ['I4', 'a post before its time', { ledger: [noted(1, 'a', 40), noted(2, 'b', 160)] }],
     ['I6', 'a published post that was not announced', { received: forged.received() }],
     ['I6', 'one that was refused once and never again', { received: forged.received(received('a', { status: 500 })) }],
     ['I6', 'two ids for one event', { received: forged.received(received('a'), received('a', { id: 'msg_again' })) }],
     ['I6', 'one id for two events', { received: [received('a', { id: 'msg_1' }), received('b', { id: 'msg_1' })] }],
     ['I6', 'two deliveries of one event', { deliveries: [delivery('a'), delivery('a', { id: 'again' }), delivery('b')] }],
-    ['I6', 'the signature of another webhook', { received: forged.received(received('a', { secret: `whsec_${Buffer.from('another key').toString('base64')}` })) }],
+    [
+      'I6',
+      'the signature of another webhook',
+      { received: forged.received(received('a', { secret: `whsec_${Buffer.from('another key').toString('base64')}` })) },
+    ],
     ['I6', 'the signature of another deployment', { received: forged.received(received('a', { deployment: 'another' })) }],
     ['I6', 'a body that was changed on the way', { received: forged.received({ ...received('a'), body: Buffer.from(`${received('a').body.toString()} `) }) }],
     ['I6', 'news of a post that is not out', { posts: forged.posts({ state: 'ERROR', error: 'Refused' }), ledger: [noted(2, 'b', 160)] }],

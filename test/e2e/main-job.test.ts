@@ -59,8 +59,10 @@ describe('the main job', () => {
   });
   afterAll(() => receiver[Symbol.asyncDispose]());
 
-  onEachEngine('sign-up, key, channel, schedule, published on time, signed webhook over https, timeline, list', '[PO2, PO3, PO4, WH11, WH12]', ({ service, database }) =>
-    mainJob(service.url, receiver, database.sql),
+  onEachEngine(
+    'sign-up, key, channel, schedule, published on time, signed webhook over https, timeline, list',
+    '[PO2, PO3, PO4, WH11, WH12]',
+    ({ service, database }) => mainJob(service.url, receiver, database.sql),
   );
 });
 
@@ -71,7 +73,9 @@ await describePeer(
     let pds: Peer;
     beforeAll(async () => void (pds = await start()), START_MS);
     afterAll(() => pds.stop());
-    onEachEngine('text with link, mention, tag and a picture with alt text is in the repository as it was written', '[PO3]', ({ service }) => blueskyJob(service.url, pds));
+    onEachEngine('text with link, mention, tag and a picture with alt text is in the repository as it was written', '[PO3]', ({ service }) =>
+      blueskyJob(service.url, pds),
+    );
   },
 );
 
@@ -79,7 +83,9 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
   let snac: Peer;
   beforeAll(async () => void (snac = await start()), START_MS);
   afterAll(() => snac.stop());
-  onEachEngine('connected by consent, text with link, mention, tag and a picture with alt text is shown as it was written', '[PO3]', ({ service }) => mastodonJob(service.url, snac));
+  onEachEngine('connected by consent, text with link, mention, tag and a picture with alt text is shown as it was written', '[PO3]', ({ service }) =>
+    mastodonJob(service.url, snac),
+  );
 });
 
 await describePeer(
@@ -89,6 +95,8 @@ await describePeer(
     let relays: Peer[];
     beforeAll(async () => void (relays = await Promise.all([start(), start()])), START_MS);
     afterAll(async () => void (await Promise.all(relays.map((relay) => relay.stop()))));
-    onEachEngine('text with link, mention, tag and a picture with alt text is on both relays as it was written', '[PO3]', ({ service }) => nostrJob(service.url, relays, encodeNpub('a1'.repeat(32))));
+    onEachEngine('text with link, mention, tag and a picture with alt text is on both relays as it was written', '[PO3]', ({ service }) =>
+      nostrJob(service.url, relays, encodeNpub('a1'.repeat(32))),
+    );
   },
 );

@@ -16,7 +16,12 @@ const inherited = Object.fromEntries(['PATH', 'HOME', 'LANG', 'TMPDIR'].map((nam
 const folders: string[] = [];
 const children: ChildProcess[] = [];
 afterEach(async () => {
-  for (const child of children.splice(0)) if (child.exitCode === null && child.signalCode === null) await new Promise((done) => { child.once('exit', done); child.kill('SIGTERM'); });
+  for (const child of children.splice(0))
+    if (child.exitCode === null && child.signalCode === null)
+      await new Promise((done) => {
+        child.once('exit', done);
+        child.kill('SIGTERM');
+      });
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 const newFolder = () => {
@@ -26,16 +31,27 @@ const newFolder = () => {
   return join(folder, '.data');
 };
 
-interface Service { child: ChildProcess; said: () => string; ended: Promise<{ code: number | null; signal: string | null }>; ready: () => Promise<string> }
+interface Service {
+  child: ChildProcess;
+  said: () => string;
+  ended: Promise<{ code: number | null; signal: string | null }>;
+  ready: () => Promise<string>;
+}
 function run(command: string, args: readonly string[], env: Record<string, string>): Service {
-  const child = spawn(process.execPath, ['--no-warnings', 'rookery.ts', command, ...args], { cwd: ROOT, env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['--no-warnings', 'rookery.ts', command, ...args], {
+    cwd: ROOT,
+    env: { ...inherited, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   children.push(child);
   let output = '';
   child.stdout!.on('data', (data) => (output += data));
   child.stderr!.on('data', (data) => (output += data));
   const ended = new Promise<{ code: number | null; signal: string | null }>((done) => child.once('close', (code, signal) => done({ code, signal })));
   return {
-    child, ended, said: () => output,
+    child,
+    ended,
+    said: () => output,
     async ready() {
       for (;;) {
         const address = /is ready\.[^]*address\s+(\S+)/.exec(output)?.[1];
@@ -48,7 +64,11 @@ function run(command: string, args: readonly string[], env: Record<string, strin
 }
 const start = (dataFolder: string, env: Record<string, string> = {}) => run('start', [], { DATA_FOLDER: dataFolder, PORT: '0', ...env });
 const postgresOf = (dataFolder: string) => Number(readFileSync(join(dataFolder, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0]);
-const status = (url: string) => call('GET', url, { timeoutMs: 5_000 }).then((answer) => answer.status, () => 0);
+const status = (url: string) =>
+  call('GET', url, { timeoutMs: 5_000 }).then(
+    (answer) => answer.status,
+    () => 0,
+  );
 
 describe('npm start', () => {
   test('from nothing: serves, says where, on which engine, and what to do next; the demo then does the main job', async () => {
@@ -59,7 +79,12 @@ describe('npm start', () => {
     expect(await status(`${address}/health/ready`)).toBe(200);
 
     const demo = run('demo', [], { DATA_FOLDER: dataFolder });
-    expect({ ...(await demo.ended), said: demo.said() }).toMatchObject({ code: 0, said: expect.stringMatching(/signed up[^]*API key[^]*channel[^]*webhook[^]*scheduled[^]*published[^]*webhook received[^]*webhook-signature[^]*X-Service-Signature, with the secret of the deployment[^]*All of it worked/) });
+    expect({ ...(await demo.ended), said: demo.said() }).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(
+        /signed up[^]*API key[^]*channel[^]*webhook[^]*scheduled[^]*published[^]*webhook received[^]*webhook-signature[^]*X-Service-Signature, with the secret of the deployment[^]*All of it worked/,
+      ),
+    });
     const again = run('demo', [address], { DATA_FOLDER: dataFolder });
     expect({ ...(await again.ended), said: again.said() }).toMatchObject({ code: 0, said: expect.stringMatching(/logged in[^]*found the channel/) });
   });
@@ -102,24 +127,34 @@ describe('npm start', () => {
     expect((await call('POST', `${address}/auth/login`, { body: account })).status).toBe(200);
   });
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('on %s it stops accepting work, closes its database, and exits once, also when a second signal comes [BO5, BO6]', async (signal) => {
-    const dataFolder = newFolder();
-    const service = start(dataFolder);
-    const address = await service.ready();
-    const postgres = postgresOf(dataFolder);
-    service.child.kill(signal);
-    service.child.kill(signal);
-    expect(await service.ended).toEqual({ code: 0, signal: null });
-    expect(await status(`${address}/health/live`)).toBe(0);
-    expect(processStart(postgres)).toBeUndefined();
-    expect(service.said().match(/: ending …/g)).toHaveLength(1);
-  });
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'on %s it stops accepting work, closes its database, and exits once, also when a second signal comes [BO5, BO6]',
+    async (signal) => {
+      const dataFolder = newFolder();
+      const service = start(dataFolder);
+      const address = await service.ready();
+      const postgres = postgresOf(dataFolder);
+      service.child.kill(signal);
+      service.child.kill(signal);
+      expect(await service.ended).toEqual({ code: 0, signal: null });
+      expect(await status(`${address}/health/live`)).toBe(0);
+      expect(processStart(postgres)).toBeUndefined();
+      expect(service.said().match(/: ending …/g)).toHaveLength(1);
+    },
+  );
 });
 
 describe('production', () => {
   const whole = {
-    NODE_ENV: 'production', DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x', REDIS_URL: 'redis://127.0.0.1:9', JWT_SECRET: 'x'.repeat(32), IS_GENERAL: 'true', BACKEND_LISTEN_HOST: '127.0.0.1',
-    FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://app.example.com/api', BACKEND_INTERNAL_URL: 'http://127.0.0.1:3000',
+    NODE_ENV: 'production',
+    DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x',
+    REDIS_URL: 'redis://127.0.0.1:9',
+    JWT_SECRET: 'x'.repeat(32),
+    IS_GENERAL: 'true',
+    BACKEND_LISTEN_HOST: '127.0.0.1',
+    FRONTEND_URL: 'https://app.example.com',
+    NEXT_PUBLIC_BACKEND_URL: 'https://app.example.com/api',
+    BACKEND_INTERNAL_URL: 'http://127.0.0.1:3000',
   };
 
   test('refuses to run, and names everything that is missing at once [BO7, BO9, BO10]', async () => {

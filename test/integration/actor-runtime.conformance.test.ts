@@ -11,10 +11,42 @@ import { ODD_NAME, plain, plainActor, probe, probeActor, probeNeeds } from '../s
 const engines: readonly EngineUnderTest[] = [embeddedEngine, daprUnderTest];
 
 const ODD_IDS = [
-  'a/b', 'a%2Fb', 'a%b', '..', '.', 'a?b=c', 'a#b', 'a\\b', 'a b', ' a', 'a||b', 'a:b', 'ünï', 'u\u0308ni', '日本語', '🪺', '\0', 'a\0b', 'line\nbreak', '"quoted"', "it's", '{curly}', 'null', '0', 'A', 'a', '__proto__', 'constructor', 'é'.repeat(200),
+  'a/b',
+  'a%2Fb',
+  'a%b',
+  '..',
+  '.',
+  'a?b=c',
+  'a#b',
+  'a\\b',
+  'a b',
+  ' a',
+  'a||b',
+  'a:b',
+  'ünï',
+  'u\u0308ni',
+  '日本語',
+  '🪺',
+  '\0',
+  'a\0b',
+  'line\nbreak',
+  '"quoted"',
+  "it's",
+  '{curly}',
+  'null',
+  '0',
+  'A',
+  'a',
+  '__proto__',
+  'constructor',
+  'é'.repeat(200),
 ];
 const soon = (ms: number) => systemClock.in(ms);
-const codeOf = (call: Promise<unknown>) => call.then(() => 'answered', (error: unknown) => (error instanceof AppError ? error.code : error));
+const codeOf = (call: Promise<unknown>) =>
+  call.then(
+    () => 'answered',
+    (error: unknown) => (error instanceof AppError ? error.code : error),
+  );
 
 for (const engine of engines)
   (engine.missing ? describe.skip : describe)(`${engine.name} engine${engine.missing ? ` [skipped: ${engine.missing}]` : ''}`, () => {
@@ -36,14 +68,16 @@ for (const engine of engines)
       on(id, step, (_turn, data) => void heard.push(data));
       return heard;
     };
-    const bump = (id: string) => on(id, 'bump', (turn) => {
-      turn.state.count += 1;
-      turn.state.list.push('€\0');
-      turn.memory.used += 1;
-      return [turn.state.count, turn.memory.built, turn.memory.used];
-    });
+    const bump = (id: string) =>
+      on(id, 'bump', (turn) => {
+        turn.state.count += 1;
+        turn.state.list.push('€\0');
+        turn.memory.used += 1;
+        return [turn.state.count, turn.memory.built, turn.memory.used];
+      });
     const look = (id: string) => on(id, 'look', ({ state, memory }) => [state, memory.built]);
-    const failureOf = (method: string, input: unknown) => running.engine.invoke({ type: 'Probe', id: newActor() }, method, input).catch((thrown: unknown) => thrown);
+    const failureOf = (method: string, input: unknown) =>
+      running.engine.invoke({ type: 'Probe', id: newActor() }, method, input).catch((thrown: unknown) => thrown);
 
     beforeAll(async () => {
       harness = await engine.open();
@@ -107,9 +141,16 @@ for (const engine of engines)
         on(id, 'refuse', () => {
           throw new AppError('limit_exceeded', 'Plan limit reached: channels (3) ✋', { limit: 'channels', max: 3 });
         });
-        const error = await actors(probe, id).run({ step: 'refuse' }).catch((thrown: unknown) => thrown);
+        const error = await actors(probe, id)
+          .run({ step: 'refuse' })
+          .catch((thrown: unknown) => thrown);
         expect(error).toBeInstanceOf(AppError);
-        expect(error).toMatchObject({ code: 'limit_exceeded', status: 402, message: 'Plan limit reached: channels (3) ✋', extra: { limit: 'channels', max: 3 } });
+        expect(error).toMatchObject({
+          code: 'limit_exceeded',
+          status: 402,
+          message: 'Plan limit reached: channels (3) ✋',
+          extra: { limit: 'channels', max: 3 },
+        });
       });
 
       test('an unknown error arrives as `internal` without its message, whatever was thrown', async () => {
@@ -118,7 +159,9 @@ for (const engine of engines)
           on(id, 'break', () => {
             throw thrown;
           });
-          const error = await actors(probe, id).run({ step: 'break' }).catch((caught: unknown) => caught);
+          const error = await actors(probe, id)
+            .run({ step: 'break' })
+            .catch((caught: unknown) => caught);
           expect(error).toMatchObject({ code: 'internal', status: 500 });
           expect(JSON.stringify(error)).not.toContain('42');
         }
@@ -129,19 +172,28 @@ for (const engine of engines)
       });
 
       test('an unknown method is not found, also one that every object has', async () => {
-        for (const name of ['fly', 'constructor', 'toString', '__proto__', 'hasOwnProperty']) expect(await codeOf(running.engine.invoke({ type: 'Probe', id: 'x' }, name, {}))).toBe('not_found');
+        for (const name of ['fly', 'constructor', 'toString', '__proto__', 'hasOwnProperty'])
+          expect(await codeOf(running.engine.invoke({ type: 'Probe', id: 'x' }, name, {}))).toBe('not_found');
       });
 
       test('bad input is refused with every field named, and nothing runs', async () => {
         const id = newActor();
-        const error = await actors(probe, id).typed({ name: '', times: 10, at: 'no date' }).catch((thrown: unknown) => thrown);
+        const error = await actors(probe, id)
+          .typed({ name: '', times: 10, at: 'no date' })
+          .catch((thrown: unknown) => thrown);
         expect(error).toMatchObject({ code: 'validation_failed', status: 400, extra: { errors: [{ field: 'name' }, { field: 'times' }, { field: 'at' }] } });
         expect(needs.spans.some((span) => span.id === id)).toBe(false);
       });
 
       test('an unknown field is refused by name, a missing one as required', async () => {
-        expect(await failureOf('typed', { name: 'x', at: '2026-01-01', colour: 'red' })).toMatchObject({ code: 'unknown_field', extra: { errors: [{ field: 'colour', rule: 'unknown' }] } });
-        expect(await failureOf('typed', { at: '2026-01-01' })).toMatchObject({ code: 'validation_failed', extra: { errors: [{ field: 'name', rule: 'required' }] } });
+        expect(await failureOf('typed', { name: 'x', at: '2026-01-01', colour: 'red' })).toMatchObject({
+          code: 'unknown_field',
+          extra: { errors: [{ field: 'colour', rule: 'unknown' }] },
+        });
+        expect(await failureOf('typed', { at: '2026-01-01' })).toMatchObject({
+          code: 'validation_failed',
+          extra: { errors: [{ field: 'name', rule: 'required' }] },
+        });
       });
 
       test('an answer that breaks the contract is `internal`', async () => {
@@ -161,7 +213,8 @@ for (const engine of engines)
       });
 
       test('an id that is empty, too long or half a character is refused', async () => {
-        for (const id of ['', 'x'.repeat(2_000), '\ud800']) expect(await codeOf(running.engine.invoke({ type: 'Probe', id }, 'hush', { step: 'x' }))).toBe('validation_failed');
+        for (const id of ['', 'x'.repeat(2_000), '\ud800'])
+          expect(await codeOf(running.engine.invoke({ type: 'Probe', id }, 'hush', { step: 'x' }))).toBe('validation_failed');
       });
 
       test('an input of a megabyte arrives whole', async () => {
@@ -223,7 +276,11 @@ for (const engine of engines)
 
       test('an input that breaks the contract fails alone, with its field named', async () => {
         const id = newActor();
-        const [good, bad, also] = await Promise.allSettled([actors(probe, id).sum({ n: 1 }), actors(probe, id).sum({ n: 'two' as unknown as number }), actors(probe, id).sum({ n: 3 })]);
+        const [good, bad, also] = await Promise.allSettled([
+          actors(probe, id).sum({ n: 1 }),
+          actors(probe, id).sum({ n: 'two' as unknown as number }),
+          actors(probe, id).sum({ n: 3 }),
+        ]);
         expect(good).toMatchObject({ status: 'fulfilled', value: { n: 1 } });
         expect(bad).toMatchObject({ status: 'rejected', reason: { code: 'validation_failed', extra: { errors: [{ field: 'n' }] } } });
         expect(also).toMatchObject({ status: 'fulfilled', value: { n: 3 } });
@@ -231,7 +288,9 @@ for (const engine of engines)
 
       test('an input that the actor refuses fails alone', async () => {
         const id = newActor();
-        on(id, 'sum', (_turn, inputs) => (inputs as { n: number }[]).map(({ n }, place) => (n === 2 ? notFound('Not this one') : { n, place, size: 3, turn: 1 })));
+        on(id, 'sum', (_turn, inputs) =>
+          (inputs as { n: number }[]).map(({ n }, place) => (n === 2 ? notFound('Not this one') : { n, place, size: 3, turn: 1 })),
+        );
         const [first, second, third] = await Promise.allSettled([1, 2, 3].map((n) => actors(probe, id).sum({ n })));
         expect([first!.status, third!.status]).toEqual(['fulfilled', 'fulfilled']);
         expect(second).toMatchObject({ status: 'rejected', reason: { code: 'not_found', message: 'Not this one' } });
@@ -253,7 +312,15 @@ for (const engine of engines)
 
       test('a list beyond the contract is refused whole', async () => {
         const to = { type: 'Probe', id: newActor() };
-        expect(await codeOf(running.engine.invoke(to, 'sum', Array.from({ length: 11 }, (_, n) => ({ n }))))).toBe('validation_failed');
+        expect(
+          await codeOf(
+            running.engine.invoke(
+              to,
+              'sum',
+              Array.from({ length: 11 }, (_, n) => ({ n })),
+            ),
+          ),
+        ).toBe('validation_failed');
         expect(await codeOf(running.engine.invoke(to, 'sum', []))).toBe('validation_failed');
         expect(await codeOf(running.engine.invoke(to, 'sum', { n: 1 }))).toBe('validation_failed');
       });
@@ -413,7 +480,10 @@ for (const engine of engines)
       test('two names of one actor are two reminders', async () => {
         const id = newActor();
         const [ring, bell] = [count(id, 'ring'), count(id, 'bell')];
-        await running.engine.remind([{ type: 'Probe', id, name: 'ring', due: soon(0) }, { type: 'Probe', id, name: 'bell', due: soon(0) }]);
+        await running.engine.remind([
+          { type: 'Probe', id, name: 'ring', due: soon(0) },
+          { type: 'Probe', id, name: 'bell', due: soon(0) },
+        ]);
         await eventually('both fire', () => ring.length === 1 && bell.length === 1);
       });
 
@@ -449,10 +519,12 @@ for (const engine of engines)
         });
         committed.after();
         await eventually('it fires', () => heard.length > 0);
-        await harness.sql.begin(async (transaction) => {
-          await running.engine.remindWithin(transaction, [{ type: 'Probe', id: lost, name: 'ring', due: soon(0) }]);
-          throw new Error('rolled back');
-        }).catch(() => {});
+        await harness.sql
+          .begin(async (transaction) => {
+            await running.engine.remindWithin(transaction, [{ type: 'Probe', id: lost, name: 'ring', due: soon(0) }]);
+            throw new Error('rolled back');
+          })
+          .catch(() => {});
         await sleep(500);
         expect([heard, unheard]).toEqual([[7], []]);
       });
@@ -469,7 +541,13 @@ for (const engine of engines)
         for (let n = 0; n < 1_000; n++) on(`many-${n}`, 'poke', (turn) => void heard.add(turn.id));
         for (let n = 1_000; n < total; n++) on(`many-${n}`, n % 2 ? 'ring' : 'poke', (turn) => void heard.add(turn.id));
         const due = soon(8_000);
-        const list = Array.from({ length: total }, (_, n): Reminder => ({ type: 'Probe', id: `many-${n}`, name: n < 1_000 || n % 2 === 0 ? 'poke' : 'ring', due: new Date(due.getTime() + (n % 1_000)), owner: `org-${n % 50}` }));
+        const list = Array.from({ length: total }, (_, n): Reminder => ({
+          type: 'Probe',
+          id: `many-${n}`,
+          name: n < 1_000 || n % 2 === 0 ? 'poke' : 'ring',
+          due: new Date(due.getTime() + (n % 1_000)),
+          owner: `org-${n % 50}`,
+        }));
         for (let n = 0; n < total; n += 500) await running.engine.remind(list.slice(n, n + 500));
         let healthy = 0;
         while (heard.size < total && systemClock.now().getTime() < due.getTime() + 60_000) {
@@ -569,9 +647,11 @@ for (const engine of engines)
           turn.beside(async () => void (started += 1));
           throw new Error('no');
         });
-        on(id, 'loose', (turn) => turn.beside(async () => {
-          throw new Error('beside');
-        }));
+        on(id, 'loose', (turn) =>
+          turn.beside(async () => {
+            throw new Error('beside');
+          }),
+        );
         expect(await codeOf(actors(probe, id).run({ step: 'fail' }))).toBe('internal');
         await actors(probe, id).run({ step: 'loose' });
         await sleep(50);
@@ -603,9 +683,13 @@ for (const engine of engines)
       test('10,000 actors are active at once, each with its own memory, and the host says so', async () => {
         const before = running.host.activations()['Plain']!;
         const all = Array.from({ length: 10_000 }, (_, n) => `plain-${n}`);
-        for (const round of [1, 2]) for (let n = 0; n < all.length; n += 200) expect(await Promise.all(all.slice(n, n + 200).map((id) => actors(plain, id).count({})))).toEqual(Array.from({ length: 200 }, () => round));
+        for (const round of [1, 2])
+          for (let n = 0; n < all.length; n += 200)
+            expect(await Promise.all(all.slice(n, n + 200).map((id) => actors(plain, id).count({})))).toEqual(Array.from({ length: 200 }, () => round));
         expect(running.host.activations()['Plain']).toBe(before + 10_000);
-        await eventually('the beat says it', async () => (await placement(harness.sql)).some(({ engine: name, actors: active }) => name === engine.name && active['Plain'] === before + 10_000));
+        await eventually('the beat says it', async () =>
+          (await placement(harness.sql)).some(({ engine: name, actors: active }) => name === engine.name && active['Plain'] === before + 10_000),
+        );
       }, 120_000);
     });
 
@@ -634,10 +718,12 @@ for (const engine of engines)
           await turnHeld.passed;
           ended.push('turn');
         });
-        on(other, 'work', (turn) => turn.beside(async () => {
-          await workHeld.passed;
-          ended.push('beside');
-        }));
+        on(other, 'work', (turn) =>
+          turn.beside(async () => {
+            await workHeld.passed;
+            ended.push('beside');
+          }),
+        );
         await actors(probe, other).run({ step: 'work' });
         const long = actors(probe, id).run({ step: 'long' });
         await eventually('the turn runs', () => needs.built.has(id));

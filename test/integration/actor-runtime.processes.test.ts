@@ -96,7 +96,12 @@ describe('the embedded engine as a process', () => {
     await using host = await start();
     await takeDatabaseAway(database.url, 800);
     await eventually('the beat goes on', async () => (await host.beatAgeMs()) < 1_500);
-    await eventually('a second one is refused again', () => start().then(async (other) => (await other[Symbol.asyncDispose](), false), (error: unknown) => /Dapr/.test(String(error))));
+    await eventually('a second one is refused again', () =>
+      start().then(
+        async (other) => (await other[Symbol.asyncDispose](), false),
+        (error: unknown) => /Dapr/.test(String(error)),
+      ),
+    );
     expect(await host.invoke(at('after'), 'note', { text: 'x' })).toBe(host.incarnation);
   }, 60_000);
 

@@ -22,7 +22,8 @@ afterAll(async () => {
 
 const address = () => `${randomUUID()}@example.com`;
 const person = () => ({ provider: 'LOCAL', email: address(), password: 'long enough', company: 'Acme' });
-const login = (client: Client, email: string, password = 'correct horse battery', more = {}) => client.post('/auth/login', { provider: 'local', email, password, ...more });
+const login = (client: Client, email: string, password = 'correct horse battery', more = {}) =>
+  client.post('/auth/login', { provider: 'local', email, password, ...more });
 
 describe('registration', () => {
   test('makes user, profile, org and ownership, and logs in [S30, US1, US3, GN3, AU1]', async () => {
@@ -31,7 +32,16 @@ describe('registration', () => {
     const { status, body } = await client.post('/auth/register', given);
     expect([status, body]).toEqual([200, { register: true }]);
     expect([...client.cookies.keys()]).toEqual(['auth', 'refresh', 'csrf_token']);
-    expect((await client.get('/user/self')).body).toMatchObject({ email: given.email, name: 'Ann', timezone: 'Europe/Paris', role: 'owner', orgName: 'Acme', isSuperAdmin: false, activated: true, providerName: 'local' });
+    expect((await client.get('/user/self')).body).toMatchObject({
+      email: given.email,
+      name: 'Ann',
+      timezone: 'Europe/Paris',
+      role: 'owner',
+      orgName: 'Acme',
+      isSuperAdmin: false,
+      activated: true,
+      providerName: 'local',
+    });
     const [user] = await db.sql`
       select u.*, p.* from users u join user_profiles p on p.user_id = u.id where email = ${given.email}`;
     expect(user).toMatchObject({ provider_name: 'local', is_super_admin: false, activated: true, ip: '127.0.0.1', timezone: 'Europe/Paris' });
@@ -70,15 +80,37 @@ describe('registration', () => {
     expect((await app.client().post('/auth/register', { ...person(), email })).status).toBe(200);
   });
   test.each([
-    ['provider', 'no such', 'custom'], ['provider', undefined, 'required'], ['provider', 7, 'invalid_type'],
-    ['email', 'x', 'invalid_format'], ['email', undefined, 'required'], ['email', `${'x'.repeat(250)}@example.com`, 'too_big'], ['email', null, 'invalid_type'], ['email', ['a@b.co'], 'invalid_type'],
+    ['provider', 'no such', 'custom'],
+    ['provider', undefined, 'required'],
+    ['provider', 7, 'invalid_type'],
+    ['email', 'x', 'invalid_format'],
+    ['email', undefined, 'required'],
+    ['email', `${'x'.repeat(250)}@example.com`, 'too_big'],
+    ['email', null, 'invalid_type'],
+    ['email', ['a@b.co'], 'invalid_type'],
     ['email', 'a@b.co\u0000', 'invalid_characters'],
-    ['password', 'short', 'too_small'], ['password', 'x'.repeat(129), 'too_big'], ['password', undefined, 'required'], ['password', { $ne: 1 }, 'invalid_type'],
-    ['company', 'ab', 'too_small'], ['company', '   ', 'too_small'], ['company', 'x'.repeat(129), 'too_big'], ['company', 1, 'invalid_type'], ['company', undefined, 'required'],
-    ['name', 'x'.repeat(101), 'too_big'], ['name', false, 'invalid_type'],
-    ['timezone', 'Mars/Olympus', 'custom'], ['timezone', '+02:00', 'custom'], ['timezone', '', 'custom'], ['timezone', 1, 'invalid_type'],
-    ['returnToken', 'yes', 'invalid_type'], ['providerToken', 1, 'invalid_type'],
-    ['isSuperAdmin', true, 'unknown'], ['role', 'owner', 'unknown'], ['organizationId', 'x', 'unknown'], ['activated', true, 'unknown'], ['id', 'x', 'unknown'],
+    ['password', 'short', 'too_small'],
+    ['password', 'x'.repeat(129), 'too_big'],
+    ['password', undefined, 'required'],
+    ['password', { $ne: 1 }, 'invalid_type'],
+    ['company', 'ab', 'too_small'],
+    ['company', '   ', 'too_small'],
+    ['company', 'x'.repeat(129), 'too_big'],
+    ['company', 1, 'invalid_type'],
+    ['company', undefined, 'required'],
+    ['name', 'x'.repeat(101), 'too_big'],
+    ['name', false, 'invalid_type'],
+    ['timezone', 'Mars/Olympus', 'custom'],
+    ['timezone', '+02:00', 'custom'],
+    ['timezone', '', 'custom'],
+    ['timezone', 1, 'invalid_type'],
+    ['returnToken', 'yes', 'invalid_type'],
+    ['providerToken', 1, 'invalid_type'],
+    ['isSuperAdmin', true, 'unknown'],
+    ['role', 'owner', 'unknown'],
+    ['organizationId', 'x', 'unknown'],
+    ['activated', true, 'unknown'],
+    ['id', 'x', 'unknown'],
   ])('%s = %j is refused: %s [S30, S6, X24, US4]', async (field, value, rule) => {
     const before = await db.sql`select count(*) from users`;
     const { status, body } = await app.client().post('/auth/register', { ...person(), [field]: value });
@@ -128,10 +160,19 @@ describe('login', () => {
   });
   test('every failure has one answer: unknown, wrong password, other provider, a person without a password [S32, X15]', async () => {
     const answers = await Promise.all([
-      login(app.client(), address()), login(app.client(), ann.email, 'wrong password'), login(app.client(), ann.email, 'correct horse battery', { provider: 'github' }),
-      login(app.client(), ''), login(app.client(), 'no address'), login(app.client(), ann.email, ''), login(app.client(), `${ann.email} `),
+      login(app.client(), address()),
+      login(app.client(), ann.email, 'wrong password'),
+      login(app.client(), ann.email, 'correct horse battery', { provider: 'github' }),
+      login(app.client(), ''),
+      login(app.client(), 'no address'),
+      login(app.client(), ann.email, ''),
+      login(app.client(), `${ann.email} `),
     ]);
-    for (const { status, body } of answers) expect([status, body]).toEqual([400, { statusCode: 400, error: 'Bad Request', message: 'Invalid user name or password', msg: 'Invalid user name or password', code: 'invalid_request' }]);
+    for (const { status, body } of answers)
+      expect([status, body]).toEqual([
+        400,
+        { statusCode: 400, error: 'Bad Request', message: 'Invalid user name or password', msg: 'Invalid user name or password', code: 'invalid_request' },
+      ]);
   });
   test('an account that is not activated is told so [S32]', async () => {
     const bob = await app.signUp();
@@ -147,7 +188,13 @@ describe('login', () => {
   });
   test('`returnToken` adds what a client without cookies needs [S33, S29, S250, CS7]', async () => {
     const { body, headers } = await login(app.client(), ann.email, undefined, { returnToken: true });
-    expect(body).toEqual({ login: true, accessToken: expect.any(String), refreshToken: expect.any(String), expiresIn: 2_592_000, csrfToken: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(body).toEqual({
+      login: true,
+      accessToken: expect.any(String),
+      refreshToken: expect.any(String),
+      expiresIn: 2_592_000,
+      csrfToken: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
     expect(headers.get('auth')).toBeNull();
     const mobile = app.client();
     for (const header of [body.accessToken, `Bearer ${body.accessToken}`]) {
@@ -166,13 +213,21 @@ describe('login', () => {
       await open[Symbol.asyncDispose]();
     }
   });
-  test.each([['email', 1], ['email', undefined], ['password', 1], ['password', undefined], ['password', 'x'.repeat(2000)], ['provider', undefined], ['provider', {}], ['returnToken', 1], ['isSuperAdmin', true], ['token', 'x']])(
-    '%s = %j is refused by name',
-    async (field, value) => {
-      const { status, body } = await app.client().post('/auth/login', { provider: 'local', email: ann.email, password: 'x', [field]: value });
-      expect([status, body.errors.map((error: { field: string }) => error.field)]).toEqual([400, [field]]);
-    },
-  );
+  test.each([
+    ['email', 1],
+    ['email', undefined],
+    ['password', 1],
+    ['password', undefined],
+    ['password', 'x'.repeat(2000)],
+    ['provider', undefined],
+    ['provider', {}],
+    ['returnToken', 1],
+    ['isSuperAdmin', true],
+    ['token', 'x'],
+  ])('%s = %j is refused by name', async (field, value) => {
+    const { status, body } = await app.client().post('/auth/login', { provider: 'local', email: ann.email, password: 'x', [field]: value });
+    expect([status, body.errors.map((error: { field: string }) => error.field)]).toEqual([400, [field]]);
+  });
 });
 
 describe('session token', () => {
@@ -207,7 +262,12 @@ describe('session token', () => {
     expect(good).toEqual({ sub: bob.userId, sid: expect.any(String), aud: 'session', iat: expect.any(Number), exp: (good['iat'] as number) + 30 * 24 * 3600 });
   });
   test('one of the right form is accepted, whoever wrote it', async () => {
-    for (const value of [signed(H, claims({})), signed({ alg: 'HS256' }, claims({})), signed(H, claims({ nbf: now() - 5 })), signed(H, claims({ iat: now() + 30, exp: now() + 600 }))])
+    for (const value of [
+      signed(H, claims({})),
+      signed({ alg: 'HS256' }, claims({})),
+      signed(H, claims({ nbf: now() - 5 })),
+      signed(H, claims({ iat: now() + 30, exp: now() + 600 })),
+    ])
       for (const { status } of await asks(value)) expect(status).toBe(200);
   });
   test('each request by cookie renews it, with a new expiry, and csrf_token with it [S26, AU4]', async () => {
@@ -223,8 +283,14 @@ describe('session token', () => {
   });
 
   const bad: [string, () => string | Promise<string>][] = [
-    ...['none', 'None', 'NONE', 'nOnE', ''].map((alg): [string, () => string] => [`algorithm ${JSON.stringify(alg)} unsigned`, () => `${base64({ alg, typ: 'JWT' })}.${base64(good)}.`]),
-    ...['none', 'NONE', 'hs256', 'HS384', 'HS512', 'RS256', 'ES256', 'EdDSA'].map((alg): [string, () => string] => [`algorithm ${alg} with our signature`, () => signed({ alg, typ: 'JWT' }, good)]),
+    ...['none', 'None', 'NONE', 'nOnE', ''].map((alg): [string, () => string] => [
+      `algorithm ${JSON.stringify(alg)} unsigned`,
+      () => `${base64({ alg, typ: 'JWT' })}.${base64(good)}.`,
+    ]),
+    ...['none', 'NONE', 'hs256', 'HS384', 'HS512', 'RS256', 'ES256', 'EdDSA'].map((alg): [string, () => string] => [
+      `algorithm ${alg} with our signature`,
+      () => signed({ alg, typ: 'JWT' }, good),
+    ]),
     ['HS384 truly', () => signed({ alg: 'HS384', typ: 'JWT' }, good, JWT_SECRET, 'sha384')],
     ['HS512 truly', () => signed({ alg: 'HS512', typ: 'JWT' }, good, JWT_SECRET, 'sha512')],
     ['RS256 truly', () => new SignJWT(good).setProtectedHeader({ alg: 'RS256' }).sign(rsa.privateKey)],
@@ -272,7 +338,14 @@ describe('session token', () => {
     ['a changed payload', () => flip(token, token.indexOf('.') + 30)],
     ['stray bits in the last character', () => `${token.slice(0, -1)}${String.fromCharCode(token.charCodeAt(token.length - 1) + 1)}`],
     ['padding', () => `${token}=`],
-    ['standard base64', () => token.replace(/-/g, '+').replace(/_/g, '/').replace(/\.([^.]+)$/, '.+/$1')],
+    [
+      'standard base64',
+      () =>
+        token
+          .replace(/-/g, '+')
+          .replace(/_/g, '/')
+          .replace(/\.([^.]+)$/, '.+/$1'),
+    ],
     ['white space inside', () => token.replace('.', '. ')],
     ['trailing data', () => `${token}%00`],
     ['payload is an array', () => signed(H, '[]')],
@@ -280,7 +353,10 @@ describe('session token', () => {
     ['payload is text', () => signed(H, '"x"')],
     ['payload is no JSON', () => signed(H, '{')],
     ['an empty payload', async () => new CompactSign(new Uint8Array()).setProtectedHeader({ alg: 'HS256' }).sign(key)],
-    ...['extension', 'activate', 'reset', 'invite', 'oauth-state', 'collab', 'lifetime', 'impersonate'].map((aud): [string, () => string] => [`audience ${aud}`, () => signed(H, claims({ aud }))]),
+    ...['extension', 'activate', 'reset', 'invite', 'oauth-state', 'collab', 'lifetime', 'impersonate'].map((aud): [string, () => string] => [
+      `audience ${aud}`,
+      () => signed(H, claims({ aud })),
+    ]),
     ['audience as a list', () => signed(H, claims({ aud: ['session'] }))],
     ['audience in another case', () => signed(H, claims({ aud: 'Session' }))],
     ['no audience', () => signed(H, claims({ aud: undefined }))],
@@ -352,7 +428,14 @@ describe('sessions', () => {
     await login(phone, bob.email);
     const { body } = await phone.get('/user/sessions');
     expect(body).toHaveLength(2);
-    expect(body.find((session: { current: boolean }) => session.current)).toEqual({ id: expect.any(String), userAgent: expect.stringContaining('Phone/1'), ip: '127.0.0.1', lastUsedAt: expect.stringMatching(/Z$/), createdAt: expect.stringMatching(/Z$/), current: true });
+    expect(body.find((session: { current: boolean }) => session.current)).toEqual({
+      id: expect.any(String),
+      userAgent: expect.stringContaining('Phone/1'),
+      ip: '127.0.0.1',
+      lastUsedAt: expect.stringMatching(/Z$/),
+      createdAt: expect.stringMatching(/Z$/),
+      current: true,
+    });
   });
   test('one session is revoked and the others stay; not those of others [S41, SE6, X11]', async () => {
     const bob = await app.signUp();
@@ -406,7 +489,10 @@ describe('refresh', () => {
   test('the form with a body answers the tokens and needs no CSRF, whatever cookies there are [S39, S33]', async () => {
     const bob = await app.signUp();
     const { status, body } = await bob.client.post('/auth/refresh', { refreshToken: tokenOf(bob.client) }, { 'x-csrf-token': undefined });
-    expect([status, body]).toEqual([200, { refreshed: true, accessToken: expect.any(String), refreshToken: expect.any(String), expiresIn: 2_592_000, csrfToken: expect.any(String) }]);
+    expect([status, body]).toEqual([
+      200,
+      { refreshed: true, accessToken: expect.any(String), refreshToken: expect.any(String), expiresIn: 2_592_000, csrfToken: expect.any(String) },
+    ]);
     expect((await refresh(body.refreshToken)).status).toBe(200);
   });
   test('two tabs that refresh at once get the same pair [S39]', async () => {

@@ -12,7 +12,15 @@ import { example, inputSchema, wrongValues } from '../support/example.ts';
 // by the ladder, so every handler but those of the documents is replaced by one that only says it was reached.
 let reached = 0;
 const declared = routes.map((route): AnyRoute =>
-  route.path.endsWith('openapi.json') ? route : { ...route, handle: async () => { reached += 1; throw new AppError('unavailable', 'Reached'); } },
+  route.path.endsWith('openapi.json')
+    ? route
+    : {
+        ...route,
+        handle: async () => {
+          reached += 1;
+          throw new AppError('unavailable', 'Reached');
+        },
+      },
 );
 
 /** Needed to make users and keys. */
@@ -50,7 +58,8 @@ const guarded = routes.filter((route) => !takes(route, 'none'));
 const withJson = routes.filter(({ input }) => input !== 'stream');
 /** Someone whom the route lets in. */
 const asker = (route: AnyRoute): Client => (takes(route, 'none') ? app.client() : takes(route, 'session', 'super-admin') ? ann.client : program);
-const ask = (route: AnyRoute, body: unknown, headers: Record<string, string | undefined> = {}, client = asker(route)) => client.send(route.method.toUpperCase(), pathOf(route), route.method === 'get' ? undefined : body, headers);
+const ask = (route: AnyRoute, body: unknown, headers: Record<string, string | undefined> = {}, client = asker(route)) =>
+  client.send(route.method.toUpperCase(), pathOf(route), route.method === 'get' ? undefined : body, headers);
 
 afterEach(() => {
   reached = 0;
@@ -81,12 +90,18 @@ describe('CSRF', () => {
     const { body } = await ask(route, { an_invented_field: 1 }, { auth: ann.client.cookies.get('auth') }, app.client());
     expect(body?.code).not.toBe('csrf_failed');
   });
-  test.each(named(routes.filter(({ method, auth }) => method === 'get' && auth.includes('session'))).slice(0, 10))('%s does not either [CS6]', async (_, route) => {
-    const { status } = await ask(route, undefined, { 'x-csrf-token': undefined }, ann.client);
-    expect(status).not.toBe(403);
-  });
+  test.each(named(routes.filter(({ method, auth }) => method === 'get' && auth.includes('session'))).slice(0, 10))(
+    '%s does not either [CS6]',
+    async (_, route) => {
+      const { status } = await ask(route, undefined, { 'x-csrf-token': undefined }, ann.client);
+      expect(status).not.toBe(403);
+    },
+  );
   test('the exemptions are those of the interface and no others', () => {
-    expect(named(routes.filter(({ csrf }) => csrf !== undefined)).map(([name, { csrf }]) => [name, csrf])).toEqual([['POST /auth/refresh', 'refresh-cookie'], ['POST /integrations/social-connect/:provider', 'params']]);
+    expect(named(routes.filter(({ csrf }) => csrf !== undefined)).map(([name, { csrf }]) => [name, csrf])).toEqual([
+      ['POST /auth/refresh', 'refresh-cookie'],
+      ['POST /integrations/social-connect/:provider', 'params'],
+    ]);
   });
 });
 
@@ -108,14 +123,17 @@ describe('credentials', () => {
 });
 
 describe('permissions', () => {
-  test.each(named(routes.filter(({ permission }) => permission !== undefined)))('%s is refused to each role that lacks its permission, by 403 and before anything else is looked at [ER1, S15, S52]', async (_, route) => {
-    for (const [role, { client, key }] of holders) {
-      if (permissionsOf(role, false).has(route.permission as Permission)) continue;
-      for (const who of [...(takes(route, 'session') ? [client] : []), ...(takes(route, 'api-key') ? [key] : [])])
-        expect([role, (await ask(route, { an_invented_field: 1 }, {}, who)).body.code]).toEqual([role, 'forbidden']);
-    }
-    expect(reached).toBe(0);
-  });
+  test.each(named(routes.filter(({ permission }) => permission !== undefined)))(
+    '%s is refused to each role that lacks its permission, by 403 and before anything else is looked at [ER1, S15, S52]',
+    async (_, route) => {
+      for (const [role, { client, key }] of holders) {
+        if (permissionsOf(role, false).has(route.permission as Permission)) continue;
+        for (const who of [...(takes(route, 'session') ? [client] : []), ...(takes(route, 'api-key') ? [key] : [])])
+          expect([role, (await ask(route, { an_invented_field: 1 }, {}, who)).body.code]).toEqual([role, 'forbidden']);
+      }
+      expect(reached).toBe(0);
+    },
+  );
   test('every permission of a route exists, and every route that writes for an org asks for one', () => {
     const own = /^\/(auth|user|orgs)(\/|$)/; // own rows need none (S51)
     expect(mutating.filter((route) => !route.permission && !takes(route, 'none', 'super-admin') && !own.test(route.path)).map(({ path }) => path)).toEqual([]);
@@ -147,7 +165,14 @@ describe('bodies', () => {
     }
   });
   test.each(named(withJson.filter(({ method }) => method !== 'get')))('%s refuses what is no JSON object [S8]', async (_, route) => {
-    for (const [text, status] of [['{', 400], ['[]', 400], ['null', 400], ['"x"', 400], ['{"__proto__":{"a":1}}', 400]] as const) expect([text, (await ask(route, text)).status]).toEqual([text, status]);
+    for (const [text, status] of [
+      ['{', 400],
+      ['[]', 400],
+      ['null', 400],
+      ['"x"', 400],
+      ['{"__proto__":{"a":1}}', 400],
+    ] as const)
+      expect([text, (await ask(route, text)).status]).toEqual([text, status]);
     expect((await ask(route, 'x=1', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415);
     expect(reached).toBe(0);
   });
@@ -168,16 +193,25 @@ describe('document', () => {
     expect([whole.openapi, whole.servers]).toEqual(['3.1.0', [{ url: '/' }]]);
     for (const route of routes) {
       const operation = whole.paths[route.path.replace(/:(\w+)/g, '{$1}')][route.method];
-      expect(operation.parameters.filter(({ in: place }: { in: string }) => place === 'path').map(({ name }: { name: string }) => name)).toEqual([...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
+      expect(operation.parameters.filter(({ in: place }: { in: string }) => place === 'path').map(({ name }: { name: string }) => name)).toEqual(
+        [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name),
+      );
       expect(Object.keys(operation.responses).some((status) => status.startsWith('2'))).toBe(true);
-      if (route.body && route.input !== 'stream') expect(operation.requestBody.content['application/json'].schema.type === 'object' || operation.requestBody.content['application/json'].schema.anyOf !== undefined).toBe(true);
+      if (route.body && route.input !== 'stream')
+        expect(
+          operation.requestBody.content['application/json'].schema.type === 'object' ||
+            operation.requestBody.content['application/json'].schema.anyOf !== undefined,
+        ).toBe(true);
       expect(operation.security.length === 0).toBe(takes(route, 'none'));
     }
-    const ids = Object.values(whole.paths as Record<string, Record<string, { operationId: string }>>).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
+    const ids = Object.values(whole.paths as Record<string, Record<string, { operationId: string }>>).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId),
+    );
     expect(new Set(ids).size).toBe(ids.length);
     expect(whole.paths['/user/api-keys'].post.requestBody.content['application/json'].schema.additionalProperties).toBe(false);
     expect(Object.keys(open.paths)).toEqual(Object.keys(whole.paths).filter((path) => path.startsWith('/public/v1/')));
     for (const text of [JSON.stringify(whole), JSON.stringify(open)])
-      for (const [, reference] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) expect(reference!.split('/').reduce((at, key) => at?.[key], text.startsWith(JSON.stringify(whole).slice(0, 60)) ? whole : open)).toBeDefined();
+      for (const [, reference] of text.matchAll(/"\$ref":"#\/([^"]+)"/g))
+        expect(reference!.split('/').reduce((at, key) => at?.[key], text.startsWith(JSON.stringify(whole).slice(0, 60)) ? whole : open)).toBeDefined();
   });
 });

@@ -9,7 +9,15 @@ import { testDatabase } from '../support/database.ts';
 // The one way around the CSRF header: a token of the browser extension in `params` (S11). The handler only says it was reached.
 let reached = 0;
 const declared = routes.map((route): AnyRoute =>
-  route.csrf === 'params' ? { ...route, handle: async () => { reached += 1; throw new AppError('unavailable', 'Reached'); } } : route,
+  route.csrf === 'params'
+    ? {
+        ...route,
+        handle: async () => {
+          reached += 1;
+          throw new AppError('unavailable', 'Reached');
+        },
+      }
+    : route,
 );
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
@@ -35,7 +43,8 @@ function sign(claims: Record<string, unknown>, { header = { alg: 'HS256', typ: '
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
 }
 const good = () => ({ sub: ann.userId, org: ann.orgId, provider: 'skool', aud: 'extension', iat: now(), exp: now() + 300 });
-const connect = (params: unknown, { path = '/integrations/social-connect/skool', headers = {} } = {}) => ann.client.post(path, { params }, { 'x-csrf-token': undefined, ...headers });
+const connect = (params: unknown, { path = '/integrations/social-connect/skool', headers = {} } = {}) =>
+  ann.client.post(path, { params }, { 'x-csrf-token': undefined, ...headers });
 
 test('a token that verifies and names user, org and provider of the session stands in for the header [CS8, S11, S251]', async () => {
   expect((await connect(sign(good()))).body.message).toBe('Reached');
@@ -50,7 +59,14 @@ const wrong: [string, () => unknown][] = [
   ['an object', () => good()],
   ['a token among others', () => [sign(good())]],
   ['another secret', () => sign(good(), { secret: 'another-secret-that-is-long-enough-too' })],
-  ['unsigned', () => `${sign(good(), { header: { alg: 'none' } }).split('.').slice(0, 2).join('.')}.`],
+  [
+    'unsigned',
+    () =>
+      `${sign(good(), { header: { alg: 'none' } })
+        .split('.')
+        .slice(0, 2)
+        .join('.')}.`,
+  ],
   ['another algorithm', () => sign(good(), { header: { alg: 'HS512', typ: 'JWT' } })],
   ['another user', () => sign({ ...good(), sub: eve.userId })],
   ['another org', () => sign({ ...good(), org: eve.orgId })],
@@ -62,7 +78,9 @@ const wrong: [string, () => unknown][] = [
   ['no expiry', () => sign({ ...good(), exp: undefined })],
   ['a longer life than ten minutes', () => sign({ ...good(), exp: now() + 700 })],
   ['issued ahead', () => sign({ ...good(), iat: now() + 120 })],
-  ...['session', 'activate', 'reset', 'invite', 'oauth-state', 'collab', 'lifetime', 'impersonate', ['extension'], undefined].map((aud): [string, () => unknown] => [`audience ${JSON.stringify(aud)}`, () => sign({ ...good(), aud })]),
+  ...['session', 'activate', 'reset', 'invite', 'oauth-state', 'collab', 'lifetime', 'impersonate', ['extension'], undefined].map(
+    (aud): [string, () => unknown] => [`audience ${JSON.stringify(aud)}`, () => sign({ ...good(), aud })],
+  ),
   ['the session token', () => ann.client.cookies.get('auth')],
 ];
 test.each(wrong)('%s: 403 [S11, X7, X17]', async (_, make) => {

@@ -24,7 +24,16 @@ afterAll(async () => {
 const hour = 3_600_000;
 const later = (ms: number) => new Date(new Date().getTime() + ms).toISOString();
 const create = (client: Client, body: unknown = { name: 'ci' }) => client.post('/user/api-keys', body);
-const list = async (client: Client) => (await client.get('/user/api-keys')).body as { id: string; name: string; prefix: string; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; createdAt: string }[];
+const list = async (client: Client) =>
+  (await client.get('/user/api-keys')).body as {
+    id: string;
+    name: string;
+    prefix: string;
+    expiresAt: string | null;
+    revokedAt: string | null;
+    lastUsedAt: string | null;
+    createdAt: string;
+  }[];
 const works = async (key: string) => (await app.client().get('/public/v1/is-connected', { authorization: key })).status === 200;
 /** What another process sees within a second is asked until it is so. */
 const eventually = async (holds: () => Promise<boolean>) => {
@@ -39,7 +48,11 @@ describe('a key', () => {
   test('has its exact form, is shown once, and only its hash is kept [AK3, AK4, AK5, AK6, AK17, S55, X10, X19]', async () => {
     const { status, body, headers } = await create(ann.client, { name: ' Build\u0065\u0301 ' });
     expect([status, headers.get('cache-control')]).toEqual([201, 'no-store']);
-    expect(body).toEqual({ plaintext: expect.stringMatching(/^pm_live_[0-9A-Za-z]{43}$/), prefix: body.plaintext.slice(0, 12), name: 'Buildé'.normalize('NFC') });
+    expect(body).toEqual({
+      plaintext: expect.stringMatching(/^pm_live_[0-9A-Za-z]{43}$/),
+      prefix: body.plaintext.slice(0, 12),
+      name: 'Buildé'.normalize('NFC'),
+    });
     expect(body.prefix).toMatch(/^pm_live_[0-9A-Za-z]{4}$/);
     const [row] = await db.sql`select * from api_keys where prefix = ${body.prefix}`;
     expect(row).toMatchObject({ org_id: ann.orgId, user_id: ann.userId, key_hash: sha256(body.plaintext) });
@@ -53,7 +66,15 @@ describe('a key', () => {
     await create(ann.client, { name: 'newer', expiresAt: later(hour) });
     const keys = await list(ann.client);
     expect(keys.slice(0, 2).map(({ name }) => name)).toEqual(['newer', 'older']);
-    expect(keys[0]).toEqual({ id: expect.any(String), name: 'newer', prefix: expect.any(String), expiresAt: expect.stringMatching(/\.\d{3}Z$/), revokedAt: null, lastUsedAt: null, createdAt: expect.stringMatching(/\.\d{3}Z$/) });
+    expect(keys[0]).toEqual({
+      id: expect.any(String),
+      name: 'newer',
+      prefix: expect.any(String),
+      expiresAt: expect.stringMatching(/\.\d{3}Z$/),
+      revokedAt: null,
+      lastUsedAt: null,
+      createdAt: expect.stringMatching(/\.\d{3}Z$/),
+    });
   });
   test('is presented raw, after Bearer in any case, with an api prefix; not in the query [AU7, AU8, S13, T1]', async () => {
     const { key } = await ann.withKey();
@@ -75,8 +96,29 @@ describe('a key', () => {
     const ask = (authorization?: string) => app.client().get('/public/v1/is-connected', { authorization });
     expect((await ask()).body).toMatchObject({ statusCode: 401, msg: 'No API Key found', code: 'unauthenticated' });
     const tail = key.slice(8);
-    for (const odd of [`pm_live_${'A'.repeat(43)}`, `pm_live_${tail}x`, `pm_live_${tail.slice(1)}`, `pm_test_${tail}`, `PM_LIVE_${tail}`, `pm_live_${tail.slice(0, 42)}-`, tail, 'x', `Basic ${key}`, `${key} ${key}`, `${key}, ${key}`, `Token ${key}`, "pm_live_' or 1=1 --", ann.client.cookies.get('auth')!])
-      expect((await ask(odd)).body).toEqual({ statusCode: 401, error: 'Unauthorized', message: 'Invalid API key', msg: 'Invalid API key', code: 'invalid_api_key' });
+    for (const odd of [
+      `pm_live_${'A'.repeat(43)}`,
+      `pm_live_${tail}x`,
+      `pm_live_${tail.slice(1)}`,
+      `pm_test_${tail}`,
+      `PM_LIVE_${tail}`,
+      `pm_live_${tail.slice(0, 42)}-`,
+      tail,
+      'x',
+      `Basic ${key}`,
+      `${key} ${key}`,
+      `${key}, ${key}`,
+      `Token ${key}`,
+      "pm_live_' or 1=1 --",
+      ann.client.cookies.get('auth')!,
+    ])
+      expect((await ask(odd)).body).toEqual({
+        statusCode: 401,
+        error: 'Unauthorized',
+        message: 'Invalid API key',
+        msg: 'Invalid API key',
+        code: 'invalid_api_key',
+      });
     for (const empty of ['', 'Bearer', 'Bearer  ']) expect((await ask(empty)).status).toBe(401);
     expect((await ask('pos_abc')).body).toMatchObject({ statusCode: 401, msg: 'Invalid OAuth token', code: 'invalid_token' });
     expect((await ask('Bearer pos_abc')).body.msg).toBe('Invalid OAuth token');
@@ -101,9 +143,25 @@ describe('a key', () => {
 
 describe('create', () => {
   test.each([
-    ['name', undefined, 'required'], ['name', '', 'too_small'], ['name', '   ', 'too_small'], ['name', 'x'.repeat(101), 'too_big'], ['name', 1, 'invalid_type'], ['name', null, 'invalid_type'], ['name', ['a'], 'invalid_type'], ['name', 'a\u0000', 'invalid_characters'],
-    ['expiresAt', 'tomorrow', 'invalid_format'], ['expiresAt', '2020-01-01T00:00:00Z', 'too_small'], ['expiresAt', 1_900_000_000, 'invalid_type'], ['expiresAt', '', 'invalid_format'], ['expiresAt', '2030-02-30T00:00:00Z', 'invalid_format'],
-    ['userId', 'x', 'unknown'], ['organizationId', 'x', 'unknown'], ['role', 'owner', 'unknown'], ['revokedAt', null, 'unknown'], ['plaintext', 'x', 'unknown'], ['scopes', [], 'unknown'],
+    ['name', undefined, 'required'],
+    ['name', '', 'too_small'],
+    ['name', '   ', 'too_small'],
+    ['name', 'x'.repeat(101), 'too_big'],
+    ['name', 1, 'invalid_type'],
+    ['name', null, 'invalid_type'],
+    ['name', ['a'], 'invalid_type'],
+    ['name', 'a\u0000', 'invalid_characters'],
+    ['expiresAt', 'tomorrow', 'invalid_format'],
+    ['expiresAt', '2020-01-01T00:00:00Z', 'too_small'],
+    ['expiresAt', 1_900_000_000, 'invalid_type'],
+    ['expiresAt', '', 'invalid_format'],
+    ['expiresAt', '2030-02-30T00:00:00Z', 'invalid_format'],
+    ['userId', 'x', 'unknown'],
+    ['organizationId', 'x', 'unknown'],
+    ['role', 'owner', 'unknown'],
+    ['revokedAt', null, 'unknown'],
+    ['plaintext', 'x', 'unknown'],
+    ['scopes', [], 'unknown'],
   ])('%s = %j is refused: %s [S55, S6, X24]', async (field, value, rule) => {
     const before = await db.sql`select count(*) from api_keys`;
     const { status, body } = await create(ann.client, { name: 'ok', [field]: value });
@@ -145,7 +203,10 @@ describe('revoke and rotate', () => {
     expect(await works(old.plaintext)).toBe(true);
     const { id } = (await list(ann.client))[0]!;
     const { status, body } = await ann.client.post(`/user/api-keys/${id}/rotate`);
-    expect([status, body]).toEqual([201, { plaintext: expect.stringMatching(/^pm_live_[0-9A-Za-z]{43}$/), prefix: body.plaintext.slice(0, 12), name: 'deploy' }]);
+    expect([status, body]).toEqual([
+      201,
+      { plaintext: expect.stringMatching(/^pm_live_[0-9A-Za-z]{43}$/), prefix: body.plaintext.slice(0, 12), name: 'deploy' },
+    ]);
     expect([await works(old.plaintext), await works(body.plaintext)]).toEqual([false, true]);
     const [fresh, gone] = await list(ann.client);
     expect([fresh!.expiresAt, gone!.id, gone!.revokedAt === null]).toEqual([null, id, false]);
@@ -162,7 +223,14 @@ describe('revoke and rotate', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
     expect(await list(bob.client)).toHaveLength(2);
   });
-  test.each([['name', 1], ['name', ''], ['expiresAt', 'x'], ['expiresAt', '2020-01-01T00:00:00Z'], ['id', 'x'], ['prefix', 'x']])('rotate with %s = %j is refused by name, and the old key lives', async (field, value) => {
+  test.each([
+    ['name', 1],
+    ['name', ''],
+    ['expiresAt', 'x'],
+    ['expiresAt', '2020-01-01T00:00:00Z'],
+    ['id', 'x'],
+    ['prefix', 'x'],
+  ])('rotate with %s = %j is refused by name, and the old key lives', async (field, value) => {
     const { key } = await ann.withKey();
     const { id } = (await list(ann.client))[0]!;
     const { status, body } = await ann.client.post(`/user/api-keys/${id}/rotate`, { [field]: value });
@@ -204,7 +272,10 @@ describe('rights', () => {
     await db.sql`update memberships set role_key = 'viewer' where user_id = ${bob.userId}`;
     expect(await eventually(async () => (await permissions()) === 'viewer')).toBe(true);
     for (const [off, on] of [
-      [db.sql`update memberships set disabled = true where user_id = ${bob.userId}`, db.sql`update memberships set disabled = false where user_id = ${bob.userId}`],
+      [
+        db.sql`update memberships set disabled = true where user_id = ${bob.userId}`,
+        db.sql`update memberships set disabled = false where user_id = ${bob.userId}`,
+      ],
       [db.sql`update organizations set deleted_at = now() where id = ${bob.orgId}`, db.sql`update organizations set deleted_at = null where id = ${bob.orgId}`],
       [db.sql`update users set deleted_at = now() where id = ${bob.userId}`, db.sql`update users set deleted_at = null where id = ${bob.userId}`],
     ] as const) {
@@ -254,6 +325,14 @@ describe('rights', () => {
     const key = await ann.withKey();
     for (const path of ['/user/api-keys', '/user/self', '/orgs/current', '/user/sessions']) expect((await key.get(path)).status).toBe(401);
     expect((await key.post('/user/api-keys', { name: 'more' })).status).toBe(401);
-    expect((await key.post('/user/api-keys', { name: 'more' }, { cookie: [...ann.client.cookies].map(([name, value]) => `${name}=${value}`).join('; '), 'x-csrf-token': ann.client.csrf })).status).toBe(401);
+    expect(
+      (
+        await key.post(
+          '/user/api-keys',
+          { name: 'more' },
+          { cookie: [...ann.client.cookies].map(([name, value]) => `${name}=${value}`).join('; '), 'x-csrf-token': ann.client.csrf },
+        )
+      ).status,
+    ).toBe(401);
   });
 });

@@ -30,7 +30,12 @@ const echo = (more: Partial<AnyRoute> & Pick<AnyRoute, 'method' | 'path' | 'auth
     present: (result: unknown) => result,
     ...more,
   });
-const Note = z.strictObject({ text: z.string().min(1), count: z.int().optional(), inner: z.strictObject({ a: z.string() }).optional(), open: z.record(z.string(), z.unknown()).optional() });
+const Note = z.strictObject({
+  text: z.string().min(1),
+  count: z.int().optional(),
+  inner: z.strictObject({ a: z.string() }).optional(),
+  open: z.record(z.string(), z.unknown()).optional(),
+});
 const probes: AnyRoute[] = [
   echo({ method: 'get', path: '/probe', auth: ['none'], query: z.strictObject({ page: z.coerce.number().int().optional() }) }),
   echo({ method: 'post', path: '/probe', auth: ['none'], body: Note }),
@@ -79,7 +84,11 @@ const raw = (text: string) =>
     const { hostname, port } = new URL(app.address);
     const socket = connect(Number(port), hostname, () => socket.write(text));
     let answer = '';
-    socket.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk)).on('end', () => resolve(answer)).on('error', reject);
+    socket
+      .setEncoding('utf8')
+      .on('data', (chunk: string) => (answer += chunk))
+      .on('end', () => resolve(answer))
+      .on('error', reject);
   });
 
 describe('paths', () => {
@@ -92,7 +101,8 @@ describe('paths', () => {
   });
   test('the same holds for routes in front of Express [S1]', async () => {
     const id = newId();
-    for (const path of [`/probe/${id}`, `/probe/${id}/`, `/api/probe/${id}`, `/api/probe/${id}/?x=1`]) expect((await client.get(path)).body.params).toEqual({ id });
+    for (const path of [`/probe/${id}`, `/probe/${id}/`, `/api/probe/${id}`, `/api/probe/${id}/?x=1`])
+      expect((await client.get(path)).body.params).toEqual({ id });
     expect((await client.get(`/Probe/${id}`)).status).toBe(404);
   });
   test('a known path with another method answers 405 and says which [S4]', async () => {
@@ -108,17 +118,17 @@ describe('paths', () => {
     expect([status, text]).toEqual([200, '']);
     expect(Number(headers.get('content-length'))).toBeGreaterThan(0);
   });
-  test.each(['/probe/%', '/probe/by/%ff', '/probe/%00', '/probe/by/a%00b', '/%'])(
-    '%s names nothing [S9]',
-    async (path) => {
-      const { status, body } = await client.get(path);
-      expect([status, body.code]).toEqual([404, 'not_found']);
-      expect(seen).toEqual([]);
+  test.each(['/probe/%', '/probe/by/%ff', '/probe/%00', '/probe/by/a%00b', '/%'])('%s names nothing [S9]', async (path) => {
+    const { status, body } = await client.get(path);
+    expect([status, body.code]).toEqual([404, 'not_found']);
+    expect(seen).toEqual([]);
+  });
+  test.each(['not-an-id', `${newId()}%20`, newId().toUpperCase(), '..%2f..%2fetc', '%27', '1'])(
+    'the id %s cannot be one: handlers get an id that no row has [S9]',
+    async (id) => {
+      expect((await client.get(`/probe/${id}`)).body.params).toEqual({ id: '00000000-0000-0000-0000-000000000000' });
     },
   );
-  test.each(['not-an-id', `${newId()}%20`, newId().toUpperCase(), '..%2f..%2fetc', '%27', '1'])('the id %s cannot be one: handlers get an id that no row has [S9]', async (id) => {
-    expect((await client.get(`/probe/${id}`)).body.params).toEqual({ id: '00000000-0000-0000-0000-000000000000' });
-  });
 });
 
 describe('answers', () => {
@@ -140,7 +150,14 @@ describe('answers', () => {
   });
   test('an error has one flat shape, for every status [S3, T20]', async () => {
     refusal = () => new AppError('conflict', 'It is taken', { own: 1 });
-    expect((await client.get('/probe')).body).toEqual({ statusCode: 409, error: 'Conflict', message: 'It is taken', msg: 'It is taken', code: 'conflict', own: 1 });
+    expect((await client.get('/probe')).body).toEqual({
+      statusCode: 409,
+      error: 'Conflict',
+      message: 'It is taken',
+      msg: 'It is taken',
+      code: 'conflict',
+      own: 1,
+    });
     expect(Object.keys((await client.get('/nothing')).body)).toEqual(['statusCode', 'error', 'message', 'msg', 'code']);
   });
   test('402 names the limit and where to go [S5, ER2, ER3]', async () => {
@@ -196,9 +213,13 @@ describe('bodies', () => {
     expect((await client.delete(path, { a: 1 })).body.code).toBe('unknown_field');
     for (const body of ['[]', 'null', '"x"', '1']) expect((await client.delete(path, body)).body.code).toBe('validation_failed');
     const { hostname, port } = new URL(app.address);
-    const withBody = (text: string) => new Promise<number>((resolve) => {
-      httpRequest({ hostname, port, path: '/probe', method: 'GET', headers: { 'content-type': 'application/json', 'content-length': text.length } }, (response) => resolve(response.resume().statusCode!)).end(text);
-    });
+    const withBody = (text: string) =>
+      new Promise<number>((resolve) => {
+        httpRequest(
+          { hostname, port, path: '/probe', method: 'GET', headers: { 'content-type': 'application/json', 'content-length': text.length } },
+          (response) => resolve(response.resume().statusCode!),
+        ).end(text);
+      });
     expect(await withBody('{}')).toBe(200);
     expect(await withBody('{"a":1}')).toBe(400);
   });
@@ -216,8 +237,14 @@ describe('bodies', () => {
     expect((await client.post('/probe', Buffer.from([0x22, 0xff, 0x22]))).body.code).toBe('invalid_json');
   });
   test.each([
-    ['text/plain', 415], ['application/x-www-form-urlencoded', 415], ['multipart/form-data; boundary=x', 415], ['application/json; charset=utf-16', 415],
-    ['', 415], ['application/json; charset=utf-8', 200], ['Application/JSON', 200], ['application/json;charset="UTF-8"', 200],
+    ['text/plain', 415],
+    ['application/x-www-form-urlencoded', 415],
+    ['multipart/form-data; boundary=x', 415],
+    ['application/json; charset=utf-16', 415],
+    ['', 415],
+    ['application/json; charset=utf-8', 200],
+    ['Application/JSON', 200],
+    ['application/json;charset="UTF-8"', 200],
   ])('a body of type %s: %i [S8]', async (type, status) => {
     expect((await client.post('/probe', '{"text":"a"}', { 'content-type': type })).status).toBe(status);
   });
@@ -228,7 +255,9 @@ describe('bodies', () => {
     const large = JSON.stringify({ text: 'x'.repeat(2_000_000) });
     expect((await client.post('/probe', large)).body.code).toBe('too_large');
     expect((await client.post('/probe/small', { text: 'x'.repeat(100) })).status).toBe(413);
-    const chunked = await raw(`POST /probe/small HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n80\r\n${'x'.repeat(128)}\r\n0\r\n\r\n`);
+    const chunked = await raw(
+      `POST /probe/small HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n80\r\n${'x'.repeat(128)}\r\n0\r\n\r\n`,
+    );
     expect(chunked).toContain('413');
     expect((await client.post('/probe', { text: 'x'.repeat(1_900_000) })).status).toBe(200);
   });
@@ -255,7 +284,8 @@ describe('order of checks', () => {
     const bob = await app.signUp();
     await db.sql`update memberships set role_key = 'viewer' where user_id = ${bob.userId}`;
     const scale = app.context.config.http.rateLimitScale;
-    const bad = (headers: Record<string, string | undefined> = {}, from = bob.client) => from.post('/probe/order', { text: '', colour: 1 }, { 'idempotency-key': 'k', ...headers });
+    const bad = (headers: Record<string, string | undefined> = {}, from = bob.client) =>
+      from.post('/probe/order', { text: '', colour: 1 }, { 'idempotency-key': 'k', ...headers });
     expect((await bad({}, app.client())).body.code).toBe('unauthenticated');
     expect((await bad({ 'x-csrf-token': undefined })).body.code).toBe('csrf_failed');
     expect((await bad()).body.code).toBe('forbidden');
@@ -309,18 +339,25 @@ describe('idempotency', () => {
     expect(seen).toHaveLength(1);
     expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);
   });
-  test.each([['invalid_content', true], ['not_found', true], ['conflict', true], ['link_expired', true], ['limit_exceeded', false], ['forbidden', false], ['rate_limited', false], ['internal', false], ['unavailable', false]] as const)(
-    'an answer %s is kept: %s [S18]',
-    async (code, kept) => {
-      const key = randomUUID();
-      refusal = () => new AppError(code, 'No');
-      const first = await post('x', key);
-      refusal = undefined;
-      const second = await post('x', key);
-      expect(second.status).toBe(kept ? first.status : 201);
-      if (kept) expect(second.text).toBe(first.text);
-    },
-  );
+  test.each([
+    ['invalid_content', true],
+    ['not_found', true],
+    ['conflict', true],
+    ['link_expired', true],
+    ['limit_exceeded', false],
+    ['forbidden', false],
+    ['rate_limited', false],
+    ['internal', false],
+    ['unavailable', false],
+  ] as const)('an answer %s is kept: %s [S18]', async (code, kept) => {
+    const key = randomUUID();
+    refusal = () => new AppError(code, 'No');
+    const first = await post('x', key);
+    refusal = undefined;
+    const second = await post('x', key);
+    expect(second.status).toBe(kept ? first.status : 201);
+    if (kept) expect(second.text).toBe(first.text);
+  });
   test('a key left behind by a process that died can be used again, a day-old one is new [S18]', async () => {
     const key = randomUUID();
     await post('a', key);
@@ -367,7 +404,11 @@ describe('rate limits', () => {
       const dan = await strict.signUp();
       expect((await dan.client.get('/probe/limited-too')).status).toBe(200);
       expect((await program.get('/public/v1/is-connected')).headers.get('x-ratelimit-remaining')).toBe('599');
-      expect([(await strict.client().get('/probe/limited')).status, (await strict.client().get('/probe/limited')).status, (await strict.client().get('/probe/limited')).status]).toEqual([200, 200, 429]);
+      expect([
+        (await strict.client().get('/probe/limited')).status,
+        (await strict.client().get('/probe/limited')).status,
+        (await strict.client().get('/probe/limited')).status,
+      ]).toEqual([200, 200, 429]);
     } finally {
       await strict[Symbol.asyncDispose]();
     }
@@ -375,7 +416,9 @@ describe('rate limits', () => {
   (redisUrl ? test : test.skip)('two replicas over one Redis count together; it counts for readiness [RL7, HE2]', async () => {
     const prefix = `${randomUUID()}:`;
     const caches = await Promise.all([0, 1].map(() => openCache(redisUrl, systemClock, { prefix })));
-    const replicas = await Promise.all(caches.map((cache) => testApp({ sql: db.sql, routes: [...allRoutes, ...probes], env: { RATE_LIMIT_SCALE: '1' }, context: () => ({ cache }) })));
+    const replicas = await Promise.all(
+      caches.map((cache) => testApp({ sql: db.sql, routes: [...allRoutes, ...probes], env: { RATE_LIMIT_SCALE: '1' }, context: () => ({ cache }) })),
+    );
     try {
       const bob = await replicas[0]!.signUp();
       const ask = (n: number) => new Client(replicas[n]!.address).get('/probe/limited-too', { auth: bob.client.cookies.get('auth') });
@@ -391,7 +434,8 @@ describe('rate limits', () => {
       const from = (n: number) => ({ 'x-forwarded-for': `198.51.100.${n}` });
       const register = await Promise.all(Array.from({ length: 6 }, () => strict.client().post('/auth/register', {}, from(1))));
       expect(register.map(({ status }) => status).toSorted()).toEqual([400, 400, 400, 400, 400, 429]);
-      const login = (n: number, email = `${randomUUID()}@example.com`) => strict.client().post('/auth/login', { provider: 'LOCAL', email, password: 'wrong password' }, from(n));
+      const login = (n: number, email = `${randomUUID()}@example.com`) =>
+        strict.client().post('/auth/login', { provider: 'LOCAL', email, password: 'wrong password' }, from(n));
       const byAddress = [];
       for (let n = 0; n < 11; n += 1) byAddress.push((await login(2)).status);
       expect(byAddress).toEqual([...Array.from({ length: 10 }, () => 400), 429]);
@@ -436,8 +480,22 @@ describe('rate limits', () => {
 });
 
 describe('headers', () => {
-  const NAMES = ['strict-transport-security', 'x-frame-options', 'x-content-type-options', 'referrer-policy', 'content-security-policy', 'cross-origin-resource-policy'];
-  const production = { NODE_ENV: 'production', FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://api.example.com', BACKEND_INTERNAL_URL: 'https://api.example.com', DATABASE_URL: 'postgres://127.0.0.1/x', REDIS_URL: 'redis://127.0.0.1' };
+  const NAMES = [
+    'strict-transport-security',
+    'x-frame-options',
+    'x-content-type-options',
+    'referrer-policy',
+    'content-security-policy',
+    'cross-origin-resource-policy',
+  ];
+  const production = {
+    NODE_ENV: 'production',
+    FRONTEND_URL: 'https://app.example.com',
+    NEXT_PUBLIC_BACKEND_URL: 'https://api.example.com',
+    BACKEND_INTERNAL_URL: 'https://api.example.com',
+    DATABASE_URL: 'postgres://127.0.0.1/x',
+    REDIS_URL: 'redis://127.0.0.1',
+  };
 
   test('in production every answer carries the security headers, errors included [HD1, HD2, HD3, HD4, HD5, HD6]', async () => {
     const secure = await testApp({ sql: db.sql, routes: probes, env: production });
@@ -445,7 +503,12 @@ describe('headers', () => {
       for (const path of ['/probe', '/nothing', `/probe/${newId()}`]) {
         const { headers } = await secure.client().get(path);
         expect(NAMES.map((name) => headers.get(name))).toEqual([
-          'max-age=31536000; includeSubDomains; preload', 'DENY', 'nosniff', 'strict-origin-when-cross-origin', expect.stringContaining("default-src 'none'"), 'cross-origin',
+          'max-age=31536000; includeSubDomains; preload',
+          'DENY',
+          'nosniff',
+          'strict-origin-when-cross-origin',
+          expect.stringContaining("default-src 'none'"),
+          'cross-origin',
         ]);
         expect(headers.get('x-powered-by')).toBeNull();
       }
@@ -467,10 +530,16 @@ describe('headers', () => {
   test('cookies in production are for the common domain, secure and for other sites [S26, S229, CS4]', async () => {
     const secure = await testApp({ sql: db.sql, env: production });
     try {
-      const answer = await secure.client().post('/auth/register', { provider: 'LOCAL', email: `${randomUUID()}@example.com`, password: 'long enough', company: 'Acme' });
+      const answer = await secure
+        .client()
+        .post('/auth/register', { provider: 'LOCAL', email: `${randomUUID()}@example.com`, password: 'long enough', company: 'Acme' });
       const cookies = answer.headers.getSetCookie();
       for (const cookie of cookies) expect(cookie).toContain('; Max-Age=2592000; Path=/; Domain=example.com; Secure; SameSite=None');
-      expect(cookies.map((cookie) => [cookie.split('=')[0], cookie.endsWith('; HttpOnly')])).toEqual([['auth', true], ['refresh', true], ['csrf_token', false]]);
+      expect(cookies.map((cookie) => [cookie.split('=')[0], cookie.endsWith('; HttpOnly')])).toEqual([
+        ['auth', true],
+        ['refresh', true],
+        ['csrf_token', false],
+      ]);
     } finally {
       await secure[Symbol.asyncDispose]();
     }
@@ -493,16 +562,24 @@ describe('headers', () => {
     expect((await client.get('/.well-known/apps-challenge', { origin: 'https://anywhere.example' })).headers.get('access-control-allow-origin')).toBe('*');
   });
   test('a preflight is answered without a credential [S20]', async () => {
-    const { status, headers } = await client.send('OPTIONS', '/public/v1/probe', undefined, { origin: 'https://anywhere.example', 'access-control-request-method': 'POST' });
+    const { status, headers } = await client.send('OPTIONS', '/public/v1/probe', undefined, {
+      origin: 'https://anywhere.example',
+      'access-control-request-method': 'POST',
+    });
     expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*']);
-    for (const name of ['authorization', 'auth', 'content-type', 'x-csrf-token', 'idempotency-key', 'showorg', 'if-match']) expect(headers.get('access-control-allow-headers')).toContain(name);
+    for (const name of ['authorization', 'auth', 'content-type', 'x-csrf-token', 'idempotency-key', 'showorg', 'if-match'])
+      expect(headers.get('access-control-allow-headers')).toContain(name);
   });
 });
 
 describe('process', () => {
   test('live asks nobody; ready asks database and cache and says which is away [HE1, HE2, HE3, HE4, HE6, S24]', async () => {
     expect((await client.get('/health/live')).body).toEqual({ status: 'ok', timestamp: expect.stringMatching(/Z$/) });
-    expect((await client.get('/health/ready')).body).toEqual({ status: 'ok', timestamp: expect.any(String), dependencies: { database: { ok: true }, redis: { ok: true } } });
+    expect((await client.get('/health/ready')).body).toEqual({
+      status: 'ok',
+      timestamp: expect.any(String),
+      dependencies: { database: { ok: true }, redis: { ok: true } },
+    });
     const away = async () => {
       throw new Error('connect ECONNREFUSED postgres://user:password@host');
     };
@@ -523,7 +600,11 @@ describe('process', () => {
       const { status, body } = await lame.client().get('/health/ready');
       expect([status, body.status, body.dependencies.database.ok, body.dependencies.redis.ok]).toEqual([503, 'unavailable', false, true]);
       expect((await lame.client().get('/health/live')).status).toBe(200);
-      expect((await lame.client().post('/auth/login', { provider: 'local', email: 'a@b.co', password: 'x' })).body).toMatchObject({ statusCode: 503, code: 'unavailable', retryAfter: 2 });
+      expect((await lame.client().post('/auth/login', { provider: 'local', email: 'a@b.co', password: 'x' })).body).toMatchObject({
+        statusCode: 503,
+        code: 'unavailable',
+        retryAfter: 2,
+      });
     } finally {
       await lame[Symbol.asyncDispose]();
       await nowhere.end({ timeout: 1 });
@@ -544,7 +625,9 @@ describe('process', () => {
     const busy = await testApp({ sql: db.sql, context: ({ health }) => ({ health: { ...health, report } }) });
     try {
       expect((await busy.client().get('/health')).body).toEqual({
-        status: 'ok', timestamp: expect.any(String), version: busy.context.config.version,
+        status: 'ok',
+        timestamp: expect.any(String),
+        version: busy.context.config.version,
         jobs: { engine: 'embedded', wired: ['Channel'], pending: 2 },
         crons: [{ name: 'reconciler', lastRunAt: '1970-01-01T00:00:00.000Z', lastStatus: 'ok', lastDurationMs: 3 }],
         lateness: { p50Ms: 4, p99Ms: 40 },
@@ -569,7 +652,9 @@ describe('process', () => {
   });
   test('a taken port is told with the setting that chooses it', async () => {
     const { port } = new URL(app.address);
-    await expect(testApp({ sql: db.sql, env: { PORT: port } })).rejects.toThrow(`Port ${port} on 127.0.0.1 is taken by another process. Choose a free one with PORT`);
+    await expect(testApp({ sql: db.sql, env: { PORT: port } })).rejects.toThrow(
+      `Port ${port} on 127.0.0.1 is taken by another process. Choose a free one with PORT`,
+    );
   });
   test('closing answers what is under way and takes nothing new', async () => {
     const ending = await testApp({ sql: db.sql, routes: probes });
@@ -589,6 +674,12 @@ describe('process', () => {
     await client.get(`/probe/${id}?secret=1`);
     expect(app.answered.at(-1)).toMatchObject({ method: 'GET', route: '/probe/:id', status: 200, error: undefined });
     await ann.client.get('/probe/admin');
-    expect(app.answered.at(-1)).toMatchObject({ route: '/probe/admin', status: 403, orgId: ann.orgId, userId: ann.userId, error: { code: 'super_admin_required' } });
+    expect(app.answered.at(-1)).toMatchObject({
+      route: '/probe/admin',
+      status: 403,
+      orgId: ann.orgId,
+      userId: ann.userId,
+      error: { code: 'super_admin_required' },
+    });
   });
 });

@@ -9,10 +9,50 @@ import { type Product, wholeProduct } from '../support/product.ts';
 // Generated from the declarations, over the whole product: odd texts in every field, query and path must be taken or refused, never break anything.
 
 const ODD = [
-  '', ' ', '\u0000', '\u0001\u001b[31m', '\r\nSet-Cookie: a=b', '\ud800', '\ufeff', '\u202e\u2066', 'e\u0301\u0301\u0301', '👩‍👩‍👧‍👦', '𝒻𝓊𝓃', 'İ', 'ﷺ'.repeat(50),
-  "' or 1=1; drop table users --", '%s%n%x', '%00', '%ff', '{{7*7}}', '${7*7}', '<script>alert(1)</script>', '../../../etc/passwd', 'C:\\nul', 'file:///etc/passwd', 'http://[::1]:0/', 'javascript:alert(1)',
-  'null', 'undefined', 'NaN', '-1', '9'.repeat(400), '1e999', '0x7f', '__proto__', 'constructor', '[object Object]', '[]', '{}', '(((((((((((((((((((((((((a+)+)+)+)+)+)+', 'a'.repeat(70_000), 'pm_live_' + 'A'.repeat(43),
-  '2026-13-45T99:99:99Z', '0000-00-00', '+275760-09-13T00:00:00.001Z', '00000000-0000-0000-0000-000000000000',
+  '',
+  ' ',
+  '\u0000',
+  '\u0001\u001b[31m',
+  '\r\nSet-Cookie: a=b',
+  '\ud800',
+  '\ufeff',
+  '\u202e\u2066',
+  'e\u0301\u0301\u0301',
+  '👩‍👩‍👧‍👦',
+  '𝒻𝓊𝓃',
+  'İ',
+  'ﷺ'.repeat(50),
+  "' or 1=1; drop table users --",
+  '%s%n%x',
+  '%00',
+  '%ff',
+  '{{7*7}}',
+  '${7*7}',
+  '<script>alert(1)</script>',
+  '../../../etc/passwd',
+  'C:\\nul',
+  'file:///etc/passwd',
+  'http://[::1]:0/',
+  'javascript:alert(1)',
+  'null',
+  'undefined',
+  'NaN',
+  '-1',
+  '9'.repeat(400),
+  '1e999',
+  '0x7f',
+  '__proto__',
+  'constructor',
+  '[object Object]',
+  '[]',
+  '{}',
+  '(((((((((((((((((((((((((a+)+)+)+)+)+)+',
+  'a'.repeat(70_000),
+  'pm_live_' + 'A'.repeat(43),
+  '2026-13-45T99:99:99Z',
+  '0000-00-00',
+  '+275760-09-13T00:00:00.001Z',
+  '00000000-0000-0000-0000-000000000000',
 ];
 
 let product: Product;
@@ -25,8 +65,10 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => product[Symbol.asyncDispose]());
 
-const asker = (route: AnyRoute): Client => (route.auth.includes('none') || route.auth.includes('session') || route.auth.includes('super-admin') ? ann.client : key);
-const pathOf = ({ path }: AnyRoute, given: Record<string, string> = {}) => path.replace(/:(\w+)/g, (_, name: string) => given[name] ?? (name === 'id' || name.endsWith('Id') ? newId() : 'sandbox'));
+const asker = (route: AnyRoute): Client =>
+  route.auth.includes('none') || route.auth.includes('session') || route.auth.includes('super-admin') ? ann.client : key;
+const pathOf = ({ path }: AnyRoute, given: Record<string, string> = {}) =>
+  path.replace(/:(\w+)/g, (_, name: string) => given[name] ?? (name === 'id' || name.endsWith('Id') ? newId() : 'sandbox'));
 const ends = /\/(logout|revoke-all)$/; // would end the session that asks; they take no input
 const some = routes.filter(({ path, input }) => !ends.test(path) && input !== 'stream' && !path.startsWith('/auth/') && !path.startsWith('/health'));
 const named = (list: readonly AnyRoute[]): [string, AnyRoute][] => list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
@@ -41,15 +83,29 @@ async function survives(asks: (() => Promise<{ status: number }>)[]): Promise<vo
 }
 
 describe('odd texts', () => {
-  test.each(named(some.filter(({ body }) => body !== undefined)))('%s survives them in each field of its body', async (_, route) => {
-    const schema = inputSchema(route.body as never);
-    const valid = example(schema) as object;
-    const fields = Object.entries((schema['properties'] ?? {}) as Record<string, object>).filter(([, property]) => JSON.stringify(property).includes('"string"') || Object.keys(property).length === 0);
-    await survives(fields.flatMap(([field]) => ODD.map((text) => () => asker(route).send(route.method.toUpperCase(), pathOf(route), { ...valid, [field]: text }))));
-  }, 120_000);
+  test.each(named(some.filter(({ body }) => body !== undefined)))(
+    '%s survives them in each field of its body',
+    async (_, route) => {
+      const schema = inputSchema(route.body as never);
+      const valid = example(schema) as object;
+      const fields = Object.entries((schema['properties'] ?? {}) as Record<string, object>).filter(
+        ([, property]) => JSON.stringify(property).includes('"string"') || Object.keys(property).length === 0,
+      );
+      await survives(
+        fields.flatMap(([field]) => ODD.map((text) => () => asker(route).send(route.method.toUpperCase(), pathOf(route), { ...valid, [field]: text }))),
+      );
+    },
+    120_000,
+  );
   test.each(named(some.filter(({ query }) => query !== undefined)))('%s survives them in its query', async (_, route) => {
     const fields = Object.keys(inputSchema(route.query as never)['properties'] ?? {});
-    await survives(fields.flatMap((field) => ODD.filter((text) => text.length < 5_000).map((text) => () => asker(route).send(route.method.toUpperCase(), `${pathOf(route)}?${field}=${encodeURIComponent(text.toWellFormed())}`))));
+    await survives(
+      fields.flatMap((field) =>
+        ODD.filter((text) => text.length < 5_000).map(
+          (text) => () => asker(route).send(route.method.toUpperCase(), `${pathOf(route)}?${field}=${encodeURIComponent(text.toWellFormed())}`),
+        ),
+      ),
+    );
   });
   test.each(named(some.filter(({ path }) => path.includes(':'))))('%s survives them in its path', async (_, route) => {
     const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
@@ -63,9 +119,27 @@ describe('odd texts', () => {
       expect([status, body.name]).toEqual([201, text.trim().normalize('NFC')]);
     }
   });
-  test.each(['auth', 'authorization', 'showorg', 'x-csrf-token', 'x-request-id', 'idempotency-key', 'x-forwarded-for', 'origin', 'user-agent', 'cookie', 'content-type', 'accept', 'if-none-match', 'if-match', 'range'])('the header %s survives them', async (name) => {
+  test.each([
+    'auth',
+    'authorization',
+    'showorg',
+    'x-csrf-token',
+    'x-request-id',
+    'idempotency-key',
+    'x-forwarded-for',
+    'origin',
+    'user-agent',
+    'cookie',
+    'content-type',
+    'accept',
+    'if-none-match',
+    'if-match',
+    'range',
+  ])('the header %s survives them', async (name) => {
     const texts = ODD.filter((text) => /^[\x20-\x7e]*$/.test(text) && text.length < 5_000);
-    await survives(texts.flatMap((text) => ['/user/self', '/public/v1/is-connected', '/public/v1/integrations'].map((path) => () => key.get(path, { [name]: text }))));
+    await survives(
+      texts.flatMap((text) => ['/user/self', '/public/v1/is-connected', '/public/v1/integrations'].map((path) => () => key.get(path, { [name]: text }))),
+    );
     await survives(texts.map((text) => () => ann.client.post('/user/change-org', { id: newId() }, { [name]: text })));
   });
   test('nothing is left of them in what every object inherits', () => {

@@ -19,7 +19,8 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
   await db[Symbol.asyncDispose]();
 });
-const join = (org: SignedUp, user: SignedUp, role: string) => db.sql`insert into memberships (org_id, user_id, role_key) values (${org.orgId}, ${user.userId}, ${role})`;
+const join = (org: SignedUp, user: SignedUp, role: string) =>
+  db.sql`insert into memberships (org_id, user_id, role_key) values (${org.orgId}, ${user.userId}, ${role})`;
 const acting = async (user: SignedUp, headers = {}) => (await user.client.get('/user/self', headers)).body.orgId as string;
 
 describe('self', () => {
@@ -27,8 +28,28 @@ describe('self', () => {
     const { status, body } = await ann.client.get('/user/self');
     expect(status).toBe(200);
     expect(body).toEqual({
-      id: ann.userId, email: ann.email, name: '', lastName: '', bio: '', avatarUrl: null, timezone: 'UTC', providerName: 'local', activated: true, isSuperAdmin: false, admin: false, impersonate: false,
-      orgId: ann.orgId, orgName: 'Acme', role: 'owner', permissions: expect.any(Array), tier: 'AGENCY', isLifetime: false, isTrialing: false, allowTrial: true, totalChannels: 100, billingEnabled: false,
+      id: ann.userId,
+      email: ann.email,
+      name: '',
+      lastName: '',
+      bio: '',
+      avatarUrl: null,
+      timezone: 'UTC',
+      providerName: 'local',
+      activated: true,
+      isSuperAdmin: false,
+      admin: false,
+      impersonate: false,
+      orgId: ann.orgId,
+      orgName: 'Acme',
+      role: 'owner',
+      permissions: expect.any(Array),
+      tier: 'AGENCY',
+      isLifetime: false,
+      isTrialing: false,
+      allowTrial: true,
+      totalChannels: 100,
+      billingEnabled: false,
       lastReadNotifications: expect.stringMatching(/Z$/),
     });
     expect(body.permissions).toHaveLength(90);
@@ -101,7 +122,12 @@ describe('orgs', () => {
     expect(await acting(bob)).toBe(bob.orgId);
   });
   test('name and time zone are read by members and changed by who may, in their own org only [S44, S54, GN2, X11]', async () => {
-    expect((await ann.client.put('/orgs/current', { name: 'Acme GmbH', timezone: 'Europe/Berlin' })).body).toEqual({ id: ann.orgId, name: 'Acme GmbH', timezone: 'Europe/Berlin', createdAt: expect.any(String) });
+    expect((await ann.client.put('/orgs/current', { name: 'Acme GmbH', timezone: 'Europe/Berlin' })).body).toEqual({
+      id: ann.orgId,
+      name: 'Acme GmbH',
+      timezone: 'Europe/Berlin',
+      createdAt: expect.any(String),
+    });
     expect((await ann.client.put('/orgs/current', {})).body).toMatchObject({ name: 'Acme GmbH', timezone: 'Europe/Berlin' });
     expect((await ann.client.get('/orgs/current')).body.name).toBe('Acme GmbH');
     expect((await eve.client.put('/orgs/current', { name: 'Hacked' }, { showorg: ann.orgId })).body.id).toBe(eve.orgId);
@@ -115,9 +141,23 @@ describe('orgs', () => {
     expect((await bob.client.get('/orgs/current', there)).body.code).toBe('forbidden');
   });
   test.each([
-    ['post', '/orgs', 'name', 'ab'], ['post', '/orgs', 'name', 'x'.repeat(129)], ['post', '/orgs', 'name', 1], ['post', '/orgs', 'name', undefined], ['post', '/orgs', 'name', '   '], ['post', '/orgs', 'timezone', 'UTC'], ['post', '/orgs', 'id', 'x'],
-    ['put', '/orgs/current', 'name', 'ab'], ['put', '/orgs/current', 'name', null], ['put', '/orgs/current', 'timezone', 'Nowhere'], ['put', '/orgs/current', 'timezone', 1], ['put', '/orgs/current', 'allowTrial', true], ['put', '/orgs/current', 'limitOverrides', {}],
-    ['post', '/user/change-org', 'id', undefined], ['post', '/user/change-org', 'id', 1], ['post', '/user/change-org', 'id', ['x']], ['post', '/user/change-org', 'role', 'owner'],
+    ['post', '/orgs', 'name', 'ab'],
+    ['post', '/orgs', 'name', 'x'.repeat(129)],
+    ['post', '/orgs', 'name', 1],
+    ['post', '/orgs', 'name', undefined],
+    ['post', '/orgs', 'name', '   '],
+    ['post', '/orgs', 'timezone', 'UTC'],
+    ['post', '/orgs', 'id', 'x'],
+    ['put', '/orgs/current', 'name', 'ab'],
+    ['put', '/orgs/current', 'name', null],
+    ['put', '/orgs/current', 'timezone', 'Nowhere'],
+    ['put', '/orgs/current', 'timezone', 1],
+    ['put', '/orgs/current', 'allowTrial', true],
+    ['put', '/orgs/current', 'limitOverrides', {}],
+    ['post', '/user/change-org', 'id', undefined],
+    ['post', '/user/change-org', 'id', 1],
+    ['post', '/user/change-org', 'id', ['x']],
+    ['post', '/user/change-org', 'role', 'owner'],
   ] as const)('%s %s with %s = %j is refused by name', async (method, path, field, value) => {
     const valid = path === '/user/change-org' ? { id: ann.orgId } : { name: 'Valid' };
     const { status, body } = await ann.client[method](path, { ...valid, [field]: value });

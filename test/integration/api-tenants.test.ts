@@ -65,15 +65,24 @@ const cases = withIds.map((route): [string, AnyRoute] => [`${route.method.toUppe
 
 const ask = (route: AnyRoute, id: string) => {
   const path = route.path.replace(/:(\w+)/g, (_, name: string) => (name === 'id' || name.endsWith('Id') ? id : 'something'));
-  const body = route.method === 'get' || route.input === 'stream' ? undefined : { ...(route.body ? (example(inputSchema(route.body as never)) as object) : {}), ...BODIES[`${route.method.toUpperCase()} ${route.path}`] };
+  const body =
+    route.method === 'get' || route.input === 'stream'
+      ? undefined
+      : { ...(route.body ? (example(inputSchema(route.body as never)) as object) : {}), ...BODIES[`${route.method.toUpperCase()} ${route.path}`] };
   return (route.auth.includes('session') ? eve.client : eveKey).send(route.method.toUpperCase(), path, body);
 };
 const fingerprint = async () => {
   const tables = await Promise.all([
-    db.sql`select email, password_hash, is_super_admin, activated from users where id = ${ann.userId}`, db.sql`select id, token_hash, revoked_at from sessions where user_id = ${ann.userId}`,
+    db.sql`select email, password_hash, is_super_admin, activated from users where id = ${ann.userId}`,
+    db.sql`select id, token_hash, revoked_at from sessions where user_id = ${ann.userId}`,
     db.sql`select id, name, key_hash, expires_at, revoked_at from api_keys where org_id = ${ann.orgId}`,
-    db.sql`select * from channels where org_id = ${ann.orgId}`, db.sql`select * from files where org_id = ${ann.orgId}`, db.sql`select * from posts where org_id = ${ann.orgId}`,
-    db.sql`select * from post_timeline where org_id = ${ann.orgId}`, db.sql`select * from webhooks where org_id = ${ann.orgId}`, db.sql`select * from webhook_deliveries where org_id = ${ann.orgId}`, db.sql`select * from webhook_attempts where org_id = ${ann.orgId}`,
+    db.sql`select * from channels where org_id = ${ann.orgId}`,
+    db.sql`select * from files where org_id = ${ann.orgId}`,
+    db.sql`select * from posts where org_id = ${ann.orgId}`,
+    db.sql`select * from post_timeline where org_id = ${ann.orgId}`,
+    db.sql`select * from webhooks where org_id = ${ann.orgId}`,
+    db.sql`select * from webhook_deliveries where org_id = ${ann.orgId}`,
+    db.sql`select * from webhook_attempts where org_id = ${ann.orgId}`,
   ]);
   return sha256(JSON.stringify(tables)).toString('hex');
 };
@@ -97,11 +106,12 @@ describe('ids of another organization', () => {
     expect((await ann.client.get(`/integrations/${hers['channel']}`)).status).toBe(200);
     expect((await ann.client.get(`/files/${hers['file']}`)).status).toBe(200);
   });
-  test.each(routes.filter(({ method, path, auth }) => method === 'get' && !path.includes(':') && (auth.includes('session') || auth.includes('api-key'))).map((route): [string, AnyRoute] => [route.path, route]))(
-    'GET %s shows nothing of another organization [GN2, S9]',
-    async (path, route) => {
-      const { text } = await (route.auth.includes('session') ? eve.client : eveKey).get(path);
-      for (const value of ['Canary', 'canary', ann.orgId, ann.userId, ann.email, ...Object.values(hers)]) expect(text).not.toContain(value);
-    },
-  );
+  test.each(
+    routes
+      .filter(({ method, path, auth }) => method === 'get' && !path.includes(':') && (auth.includes('session') || auth.includes('api-key')))
+      .map((route): [string, AnyRoute] => [route.path, route]),
+  )('GET %s shows nothing of another organization [GN2, S9]', async (path, route) => {
+    const { text } = await (route.auth.includes('session') ? eve.client : eveKey).get(path);
+    for (const value of ['Canary', 'canary', ann.orgId, ann.userId, ann.email, ...Object.values(hers)]) expect(text).not.toContain(value);
+  });
 });

@@ -22,7 +22,12 @@ afterEach(async () => world[Symbol.asyncDispose]());
 
 const inAnHour = () => systemClock.in(3_600_000);
 const reminders = async () => (await db.sql`select count(*)::int as n from actor_reminders`)[0]!['n'] as number;
-const body = (channelId: string) => ({ type: 'schedule' as const, date: inAnHour(), tags: [], posts: [{ integration: { id: channelId }, value: [{ content: '<p>Hi</p>', delay: 0, image: [] }], settings: {}, type: undefined, group: undefined }] });
+const body = (channelId: string) => ({
+  type: 'schedule' as const,
+  date: inAnHour(),
+  tags: [],
+  posts: [{ integration: { id: channelId }, value: [{ content: '<p>Hi</p>', delay: 0, image: [] }], settings: {}, type: undefined, group: undefined }],
+});
 
 test('H3: one create is one commit of at most three statements, its channel read and its reminder included', async () => {
   const { orgId, userId, channelId } = await seedOrg(db.sql);
@@ -44,7 +49,9 @@ test('H4: a hundred creates of one organization at once are two turns and two co
   const { orgId, channelIds } = await seedOrg(db.sql, 10);
   await admit(world, orgId, [newPost(channelIds[0]!, { state: 'DRAFT' })]);
   const turns = world.host.counters.turns;
-  const { statements, commits } = await counted(sent, () => Promise.all(Array.from({ length: 100 }, (_, n) => admit(world, orgId, [newPost(channelIds[n % 10]!, { publishDate: inAnHour() })]))));
+  const { statements, commits } = await counted(sent, () =>
+    Promise.all(Array.from({ length: 100 }, (_, n) => admit(world, orgId, [newPost(channelIds[n % 10]!, { publishDate: inAnHour() })]))),
+  );
   expect(world.host.counters.turns - turns).toBeLessThanOrEqual(2);
   expect(statements).toBeLessThanOrEqual(6);
   expect(commits).toBeLessThanOrEqual(2);
@@ -53,7 +60,9 @@ test('H4: a hundred creates of one organization at once are two turns and two co
 
 test('H5: a hundred creates of a hundred organizations at once share their commits', async () => {
   const orgs = await Promise.all(Array.from({ length: 100 }, () => seedOrg(db.sql)));
-  const { statements, commits } = await counted(sent, () => Promise.all(orgs.map(({ orgId, channelId }) => admit(world, orgId, [newPost(channelId, { publishDate: inAnHour() })]))));
+  const { statements, commits } = await counted(sent, () =>
+    Promise.all(orgs.map(({ orgId, channelId }) => admit(world, orgId, [newPost(channelId, { publishDate: inAnHour() })]))),
+  );
   expect(statements).toBeLessThanOrEqual(12);
   expect(commits).toBeLessThanOrEqual(4);
 });
@@ -121,13 +130,25 @@ test('H16: a sweep that finds nothing is at most eight statements, and its scans
   expect(own.length).toBeLessThanOrEqual(8);
   for (const scan of ['next_due_at < now()', 'registered_for is distinct from c.next_due_at', 'look_up_at < now()', 'slot_incarnation is not null and (']) {
     const text = own.find((one) => one.includes(scan))!;
-    const asked = text.replace(/\$\d+::float8/g, '5000').replace(/limit\s+\$\d+/g, 'limit 500').replaceAll(/\$\d+/g, `'${newId()}'`);
+    const asked = text
+      .replace(/\$\d+::float8/g, '5000')
+      .replace(/limit\s+\$\d+/g, 'limit 500')
+      .replaceAll(/\$\d+/g, `'${newId()}'`);
     const plan = (await db.sql.unsafe(`explain (analyze, format json) ${asked}`))[0]!['QUERY PLAN'] as { Plan: PlanNode }[];
     expect(readRows(plan[0]!.Plan)).toBeLessThanOrEqual(10);
   }
 });
 
-interface PlanNode { 'Node Type': string; 'Relation Name'?: string; 'Actual Rows': number; 'Actual Loops': number; 'Rows Removed by Filter'?: number; Plans?: PlanNode[] }
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: PlanNode[];
+}
 /** Rows of posts and channels that a plan has touched. */
 const readRows = (node: PlanNode): number =>
-  (node['Relation Name'] === 'posts' || node['Relation Name'] === 'channels' ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'] : 0) + (node.Plans ?? []).reduce((sum, one) => sum + readRows(one), 0);
+  (node['Relation Name'] === 'posts' || node['Relation Name'] === 'channels'
+    ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+    : 0) + (node.Plans ?? []).reduce((sum, one) => sum + readRows(one), 0);

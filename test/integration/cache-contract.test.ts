@@ -15,10 +15,14 @@ class OwnRedis {
   readonly dir = mkdtempSync(join(tmpdir(), 'rookery-cache-'));
   port = 0;
   child: ChildProcess | undefined;
-  get url() { return `redis://127.0.0.1:${this.port}`; }
+  get url() {
+    return `redis://127.0.0.1:${this.port}`;
+  }
   async start() {
     this.port ||= await freePort();
-    this.child = spawn('redis-server', ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', this.dir], { stdio: 'ignore' });
+    this.child = spawn('redis-server', ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', this.dir], {
+      stdio: 'ignore',
+    });
     await until(() => answers(this.port));
   }
   async kill() {
@@ -29,7 +33,9 @@ class OwnRedis {
 }
 const answers = (port: number) =>
   new Promise<boolean>((done) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n')).on('error', () => done(false)).on('data', () => (socket.destroy(), done(true)));
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
+      .on('error', () => done(false))
+      .on('data', () => (socket.destroy(), done(true)));
   });
 async function until(holds: () => Promise<boolean> | boolean, tries = 400) {
   for (let n = 0; n < tries; n++) {
@@ -48,7 +54,9 @@ afterAll(async () => {
 
 describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
   let cache: Cache;
-  beforeAll(async () => { cache = await openCache(kind === 'redis' ? redis.url : undefined, systemClock); });
+  beforeAll(async () => {
+    cache = await openCache(kind === 'redis' ? redis.url : undefined, systemClock);
+  });
   afterAll(async () => cache[Symbol.asyncDispose]());
   /** A second process of the same service; in memory there is only one. */
   const another = async () => (kind === 'redis' ? openCache(redis.url, systemClock) : { ...cache, async [Symbol.asyncDispose]() {} });
@@ -117,7 +125,13 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
     const before = systemClock.now().getTime();
     const hits = [];
     for (let n = 0; n < 5; n++) hits.push(await cache.hit('five', 3, 60_000));
-    expect(hits.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([[true, 2], [true, 1], [true, 0], [false, 0], [false, 0]]);
+    expect(hits.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+      [true, 2],
+      [true, 1],
+      [true, 0],
+      [false, 0],
+      [false, 0],
+    ]);
     for (const { resetAt } of hits) {
       expect(resetAt.getTime()).toBeGreaterThan(before + 50_000);
       expect(resetAt.getTime()).toBeLessThanOrEqual(systemClock.now().getTime() + 60_000);
@@ -163,7 +177,12 @@ describe('a Redis that goes away', () => {
     await expect(cache.publish('live', 'lost')).resolves.toBeUndefined();
 
     await own.start();
-    await until(() => cache.ping().then(() => true, () => false));
+    await until(() =>
+      cache.ping().then(
+        () => true,
+        () => false,
+      ),
+    );
     expect(cache.health()).toEqual({ limitsShared: true, awaySince: undefined });
     expect((await cache.hit('away', 2, 60_000)).remaining).toBe(1);
     await until(async () => {
@@ -187,7 +206,12 @@ describe('a Redis that goes away', () => {
     expect(cache.health().limitsShared).toBe(false);
     await expect(cache.ping()).rejects.toMatchObject({ code: 'unavailable' });
     own.child!.kill('SIGCONT');
-    await until(() => cache.ping().then(() => true, () => false));
+    await until(() =>
+      cache.ping().then(
+        () => true,
+        () => false,
+      ),
+    );
     expect(cache.health().limitsShared).toBe(true);
     await cache[Symbol.asyncDispose]();
     await own.kill();

@@ -25,7 +25,16 @@ let ben: SignedUp;
 let annKey: Client;
 
 const bound = (more: Partial<Parameters<typeof openChannels>[0]> = {}) =>
-  openChannels({ sql: db.sql, clock: systemClock, vault, providers, outbound: providers.outbound, frontendUrl: FRONTEND, returnUrlAllowlist: ['https://partner.example'], ...more });
+  openChannels({
+    sql: db.sql,
+    clock: systemClock,
+    vault,
+    providers,
+    outbound: providers.outbound,
+    frontendUrl: FRONTEND,
+    returnUrlAllowlist: ['https://partner.example'],
+    ...more,
+  });
 
 beforeAll(async () => {
   db = await testDatabase();
@@ -36,7 +45,12 @@ beforeAll(async () => {
   // The moves as the Channel actor makes them, without an engine around them.
   const actors = ((_: unknown, key: string) => {
     const { orgId, id } = splitTenantKey(key);
-    return { wake: async () => {}, enable: () => channels.enable(orgId, id), disable: () => channels.disable(orgId, id), remove: () => channels.remove(orgId, id) };
+    return {
+      wake: async () => {},
+      enable: () => channels.enable(orgId, id),
+      disable: () => channels.disable(orgId, id),
+      remove: () => channels.remove(orgId, id),
+    };
   }) as never;
   app = await testApp({ sql: db.sql, routes: [...auth, ...user, ...integrations, ...publicIntegrations], context: () => ({ channels, actors }) });
   [ann, ben] = [await app.signUp(), await app.signUp()];
@@ -69,8 +83,32 @@ const consentAndFinish = async (who: SignedUp = ann, more = '') => {
 const sandboxChannel = (name: string, who: SignedUp = ann) => who.client.post('/integrations/social-connect/sandbox', { fields: { name }, allowPreview: true });
 
 const CHANNEL_KEYS = [
-  'additionalSettings', 'changeNickName', 'changeProfilePicture', 'createdAt', 'customFields', 'customer', 'disabled', 'display', 'editor', 'id', 'identifier', 'inBetweenSteps', 'internalId', 'isCustomFields',
-  'name', 'picture', 'postingTimes', 'profile', 'providerIdentifier', 'providerVersion', 'refreshNeeded', 'stripLinks', 'time', 'tokenDaysLeft', 'tokenExpiration', 'type',
+  'additionalSettings',
+  'changeNickName',
+  'changeProfilePicture',
+  'createdAt',
+  'customFields',
+  'customer',
+  'disabled',
+  'display',
+  'editor',
+  'id',
+  'identifier',
+  'inBetweenSteps',
+  'internalId',
+  'isCustomFields',
+  'name',
+  'picture',
+  'postingTimes',
+  'profile',
+  'providerIdentifier',
+  'providerVersion',
+  'refreshNeeded',
+  'stripLinks',
+  'time',
+  'tokenDaysLeft',
+  'tokenExpiration',
+  'type',
 ];
 
 describe('by consent', () => {
@@ -81,11 +119,26 @@ describe('by consent', () => {
     const { status, body } = await finish({ code, state, timezone: '-60' });
     expect(status).toBe(200);
     expect(Object.keys(body).toSorted()).toEqual(CHANNEL_KEYS);
-    expect(body).toMatchObject({ name: 'Ann', identifier: 'mastodon', providerIdentifier: 'mastodon', internalId: `1@${new URL(network.url).host}`, disabled: false, refreshNeeded: false, inBetweenSteps: false, postingTimes: [{ time: 120 }, { time: 400 }, { time: 700 }], providerVersion: 'v1' });
+    expect(body).toMatchObject({
+      name: 'Ann',
+      identifier: 'mastodon',
+      providerIdentifier: 'mastodon',
+      internalId: `1@${new URL(network.url).host}`,
+      disabled: false,
+      refreshNeeded: false,
+      inBetweenSteps: false,
+      postingTimes: [{ time: 120 }, { time: 400 }, { time: 700 }],
+      providerVersion: 'v1',
+    });
     const [row] = await db.sql`select credentials from channels`;
     expect(row!['credentials']).toMatch(/^v2:/);
     const token = [...network.tokens.keys()][0]!;
-    const dump = JSON.stringify([await db.sql`select * from channels`, await db.sql`select * from provider_apps`, await db.sql`select * from connect_states`, await db.sql`select * from outbox`]);
+    const dump = JSON.stringify([
+      await db.sql`select * from channels`,
+      await db.sql`select * from provider_apps`,
+      await db.sql`select * from connect_states`,
+      await db.sql`select * from outbox`,
+    ]);
     for (const secret of [token, [...network.apps.values()][0]!.clientSecret, state, code]) expect(dump).not.toContain(secret);
     expect(JSON.stringify(body)).not.toContain(token);
     expect(vault.open(row!['credentials'] as string)).toContain(token);
@@ -176,17 +229,21 @@ describe('by consent', () => {
     network.account = '1';
     const again = await consentAndFinish(ann, `&refresh=${channel.id}`);
     expect([again.status, again.body.id, again.body.refreshNeeded]).toEqual([200, channel.id, false]);
-    for (const refresh of [newId(), 'x', '%00']) expect((await ann.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&refresh=${refresh}`)).status).toBe(refresh === '%00' ? 400 : 404);
+    for (const refresh of [newId(), 'x', '%00'])
+      expect((await ann.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&refresh=${refresh}`)).status).toBe(refresh === '%00' ? 400 : 404);
     expect((await ben.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&refresh=${channel.id}`)).status).toBe(404);
     const { code, state } = network.consent(await begin(ben.client));
     expect(await finish({ code, state, refresh: channel.id }, ben)).toMatchObject({ status: 400, body: { errors: [{ field: 'refresh' }] } });
   });
 
   test('the server address is needed, and judged before anything is sent [S130, X1]', async () => {
-    const ask = async (externalUrl: string | undefined) => (await ann.client.get(`/integrations/social/mastodon${externalUrl === undefined ? '' : `?externalUrl=${encodeURIComponent(externalUrl)}`}`));
-    for (const externalUrl of [undefined, '', 'http://', 'ftp://a.example', 'x'.repeat(3_000), 'javascript:alert(1)']) expect([externalUrl, (await ask(externalUrl)).status]).toEqual([externalUrl, 400]);
+    const ask = async (externalUrl: string | undefined) =>
+      await ann.client.get(`/integrations/social/mastodon${externalUrl === undefined ? '' : `?externalUrl=${encodeURIComponent(externalUrl)}`}`);
+    for (const externalUrl of [undefined, '', 'http://', 'ftp://a.example', 'x'.repeat(3_000), 'javascript:alert(1)'])
+      expect([externalUrl, (await ask(externalUrl)).status]).toEqual([externalUrl, 400]);
     expect((await ask(undefined)).body).toMatchObject({ err: true, errors: [{ field: 'externalUrl' }] });
-    for (const externalUrl of ['https://10.0.0.1', 'https://169.254.169.254', 'https://[::1]', 'http://0x0a000001']) expect((await ask(externalUrl)).body.code).toBe('blocked_url');
+    for (const externalUrl of ['https://10.0.0.1', 'https://169.254.169.254', 'https://[::1]', 'http://0x0a000001'])
+      expect((await ask(externalUrl)).body.code).toBe('blocked_url');
     const away = await ask('http://127.0.0.1:9');
     expect([away.status, away.body.err]).toEqual([400, true]);
     expect(await db.sql`select 1 from connect_states`).toHaveLength(0);
@@ -195,12 +252,28 @@ describe('by consent', () => {
   test('a return address is taken only from the list, and handed back at the end [S134, X18]', async () => {
     const good = await consentAndFinish(ann, `&returnUrl=${encodeURIComponent('https://partner.example/done?x=1')}`);
     expect(good.body.returnUrl).toBe('https://partner.example/done?x=1');
-    for (const bad of ['https://partner.example.evil.test/', 'http://partner.example/', 'https://partner.example:8443/', 'https://partner.example@evil.test/', 'javascript:alert(1)', '//partner.example', 'x'])
-      expect([bad, (await ann.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&returnUrl=${encodeURIComponent(bad)}`)).status]).toEqual([bad, 400]);
+    for (const bad of [
+      'https://partner.example.evil.test/',
+      'http://partner.example/',
+      'https://partner.example:8443/',
+      'https://partner.example@evil.test/',
+      'javascript:alert(1)',
+      '//partner.example',
+      'x',
+    ])
+      expect([bad, (await ann.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&returnUrl=${encodeURIComponent(bad)}`)).status]).toEqual([
+        bad,
+        400,
+      ]);
   });
 
   test('the app of the operator is used where there is one, else one that the server gives [DE39, S128]', async () => {
-    network.apps.set('own', { clientId: 'own', clientSecret: 'sealed-by-operator', redirectUri: `${FRONTEND}/integrations/social/mastodon`, scopes: 'read:accounts read:statuses write:statuses write:media' });
+    network.apps.set('own', {
+      clientId: 'own',
+      clientSecret: 'sealed-by-operator',
+      redirectUri: `${FRONTEND}/integrations/social/mastodon`,
+      scopes: 'read:accounts read:statuses write:statuses write:media',
+    });
     await using withApp = localProviders({ apps: { mastodon: { clientId: 'own', clientSecret: 'sealed-by-operator', server: network.url } } });
     const room = bound({ providers: withApp });
     const { url } = await room.begin(ann, 'mastodon', { externalUrl: network.url });
@@ -226,15 +299,31 @@ describe('by fields', () => {
 
   test('a preview needs allowPreview [S243]', async () => {
     expect((await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'a' } })).body.code).toBe('preview_not_allowed');
-    expect((await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'a' }, allowPreview: false })).body.code).toBe('preview_not_allowed');
+    expect((await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'a' }, allowPreview: false })).body.code).toBe(
+      'preview_not_allowed',
+    );
   });
 
   test('every bad field is named, and nothing is written [S6, S7, S132, X24]', async () => {
     const bad: [Record<string, unknown>, string][] = [
-      [{}, 'fields'], [{ fields: {} }, 'fields.name'], [{ fields: { name: '' } }, 'fields.name'], [{ fields: { name: 5 } }, 'fields.name'], [{ fields: { name: 'x'.repeat(101) } }, 'fields.name'],
-      [{ fields: { name: 'a', token: 'b' } }, 'fields.token'], [{ fields: [] }, 'fields'], [{ fields: 'a' }, 'fields'], [{ code: 'not base64 json' }, 'code'], [{ code: base64('text') }, 'code'],
-      [{ code: 7 }, 'code'], [{ code: 'x'.repeat(20_000) }, 'code'], [{ fields: { name: 'a' }, state: 5 }, 'state'], [{ fields: { name: 'a' }, refresh: 5 }, 'refresh'], [{ fields: { name: 'a' }, refresh: newId() }, 'refresh'],
-      [{ fields: { name: 'a' }, timezone: {} }, 'timezone'], [{ fields: { name: 'a' }, disabled: false }, 'disabled'], [{ fields: { name: 'a' }, orgId: ben.orgId }, 'orgId'],
+      [{}, 'fields'],
+      [{ fields: {} }, 'fields.name'],
+      [{ fields: { name: '' } }, 'fields.name'],
+      [{ fields: { name: 5 } }, 'fields.name'],
+      [{ fields: { name: 'x'.repeat(101) } }, 'fields.name'],
+      [{ fields: { name: 'a', token: 'b' } }, 'fields.token'],
+      [{ fields: [] }, 'fields'],
+      [{ fields: 'a' }, 'fields'],
+      [{ code: 'not base64 json' }, 'code'],
+      [{ code: base64('text') }, 'code'],
+      [{ code: 7 }, 'code'],
+      [{ code: 'x'.repeat(20_000) }, 'code'],
+      [{ fields: { name: 'a' }, state: 5 }, 'state'],
+      [{ fields: { name: 'a' }, refresh: 5 }, 'refresh'],
+      [{ fields: { name: 'a' }, refresh: newId() }, 'refresh'],
+      [{ fields: { name: 'a' }, timezone: {} }, 'timezone'],
+      [{ fields: { name: 'a' }, disabled: false }, 'disabled'],
+      [{ fields: { name: 'a' }, orgId: ben.orgId }, 'orgId'],
     ];
     for (const [body, field] of bad) {
       const answer = await ann.client.post('/integrations/social-connect/sandbox', { allowPreview: true, ...body });
@@ -245,8 +334,15 @@ describe('by fields', () => {
   });
 
   test('wrong credentials are 400 with the name of the network, unknown networks 400 [S132]', async () => {
-    await using pds = await startReceiver({ answer: (response) => void response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"AuthenticationRequired","message":"Invalid identifier or password"}') });
-    const answer = await ann.client.post('/integrations/social-connect/bluesky', { fields: { service: pds.url, identifier: 'ann.test', password: 'wrong-app-password' } });
+    await using pds = await startReceiver({
+      answer: (response) =>
+        void response
+          .writeHead(401, { 'content-type': 'application/json' })
+          .end('{"error":"AuthenticationRequired","message":"Invalid identifier or password"}'),
+    });
+    const answer = await ann.client.post('/integrations/social-connect/bluesky', {
+      fields: { service: pds.url, identifier: 'ann.test', password: 'wrong-app-password' },
+    });
     expect([answer.status, answer.body.provider]).toEqual([400, 'bluesky']);
     expect(answer.text).not.toContain('wrong-app-password');
     expect((await ann.client.post('/integrations/social-connect/myspace', { fields: {} })).body.code).toBe('unknown_version');
@@ -280,27 +376,48 @@ describe('channels', () => {
     expect(body.article).toEqual([]);
     const by = Object.fromEntries(body.social.map((one: { identifier: string }) => [one.identifier, one]));
     expect(Object.keys(by)).toEqual(expect.arrayContaining(['mastodon', 'pixelfed', 'bluesky', 'nostr', 'sandbox']));
-    expect(by['mastodon']).toEqual({ name: 'Mastodon', identifier: 'mastodon', toolTip: null, isExternal: true, isWeb3: false, isChromeExtension: false, customFields: [] });
+    expect(by['mastodon']).toEqual({
+      name: 'Mastodon',
+      identifier: 'mastodon',
+      toolTip: null,
+      isExternal: true,
+      isWeb3: false,
+      isChromeExtension: false,
+      customFields: [],
+    });
     expect(by['bluesky'].customFields.find(({ key }: { key: string }) => key === 'password')).toMatchObject({ type: 'password', required: true });
   });
 
   test('public routes answer exactly as agreed [S130, S136]', async () => {
     const { body: channel } = await sandboxChannel('a');
     const settings = await annKey.get(`/public/v1/integration-settings/${channel.id}`);
-    expect(settings.body).toEqual({ output: { rules: expect.any(String), maxLength: 10_000, settings: expect.objectContaining({ type: 'object' }), tools: [] } });
-    for (const provider of ['mastodon', 'bluesky', 'sandbox', 'myspace']) expect(await annKey.get(`/public/v1/social/${provider}`)).toMatchObject({ status: 400, body: { msg: 'Integration not allowed' } });
-    expect(await annKey.delete(`/public/v1/integrations/${channel.id}`, {})).toMatchObject({ status: 200, body: { id: channel.id, name: 'a', identifier: 'sandbox' } });
+    expect(settings.body).toEqual({
+      output: { rules: expect.any(String), maxLength: 10_000, settings: expect.objectContaining({ type: 'object' }), tools: [] },
+    });
+    for (const provider of ['mastodon', 'bluesky', 'sandbox', 'myspace'])
+      expect(await annKey.get(`/public/v1/social/${provider}`)).toMatchObject({ status: 400, body: { msg: 'Integration not allowed' } });
+    expect(await annKey.delete(`/public/v1/integrations/${channel.id}`, {})).toMatchObject({
+      status: 200,
+      body: { id: channel.id, name: 'a', identifier: 'sandbox' },
+    });
     expect((await annKey.delete(`/public/v1/integrations/${channel.id}`)).status).toBe(404);
     expect((await annKey.get('/public/v1/integrations')).body).toEqual([]);
   });
 
   test('are disabled, enabled and deleted by id, never those of others [S136, S9, X11]', async () => {
     const { body: channel } = await sandboxChannel('a');
-    for (const times of [1, 2]) expect([times, (await ann.client.post('/integrations/disable', { id: channel.id })).body]).toEqual([times, { id: channel.id, disabled: true }]);
+    for (const times of [1, 2])
+      expect([times, (await ann.client.post('/integrations/disable', { id: channel.id })).body]).toEqual([times, { id: channel.id, disabled: true }]);
     expect((await ann.client.post('/integrations/enable', { id: channel.id })).body).toEqual({ id: channel.id, disabled: false });
     for (const path of ['/integrations/enable', '/integrations/disable']) {
       expect((await ben.client.post(path, { id: channel.id })).status).toBe(404);
-      for (const [body, field] of [[{}, 'id'], [{ id: 5 }, 'id'], [{ id: '' }, 'id'], [{ id: channel.id, force: true }, 'force']] as const) expect((await ann.client.post(path, body)).body.errors?.[0]?.field).toBe(field);
+      for (const [body, field] of [
+        [{}, 'id'],
+        [{ id: 5 }, 'id'],
+        [{ id: '' }, 'id'],
+        [{ id: channel.id, force: true }, 'force'],
+      ] as const)
+        expect((await ann.client.post(path, body)).body.errors?.[0]?.field).toBe(field);
       expect((await ann.client.post(path, { id: 'x' })).status).toBe(404);
     }
     expect((await ben.client.delete(`/integrations/${channel.id}`)).status).toBe(404);
@@ -315,7 +432,10 @@ describe('channels', () => {
     const { body: channel } = await sandboxChannel('a');
     const foreign = (await sandboxChannel('b', ben)).body;
     const at = `/integrations/${channel.id}`;
-    expect((await ann.client.post(`${at}/time`, { time: [{ time: 600 }, { time: 0 }, { time: 600 }, { time: 1_439 }] })).body).toEqual({ id: channel.id, postingTimes: [{ time: 0 }, { time: 600 }, { time: 1_439 }] });
+    expect((await ann.client.post(`${at}/time`, { time: [{ time: 600 }, { time: 0 }, { time: 600 }, { time: 1_439 }] })).body).toEqual({
+      id: channel.id,
+      postingTimes: [{ time: 0 }, { time: 600 }, { time: 1_439 }],
+    });
     expect((await ann.client.put(`${at}/customer-name`, { name: ' Acme ' })).body).toEqual({ success: true });
     await ann.client.put(`${at}/customer-name`, { name: 'ACME' });
     const groups = (await ann.client.get('/integrations/customers')).body;
@@ -330,20 +450,44 @@ describe('channels', () => {
     expect((await ann.client.get(at)).body).toMatchObject({ name: 'Our studio', picture: 'https://a.example/p.png', additionalSettings: '{"latencyMs":5}' });
 
     const bad: [string, string, Record<string, unknown>, number][] = [
-      ['POST', 'time', {}, 400], ['POST', 'time', { time: [{ time: 1_440 }] }, 400], ['POST', 'time', { time: [{ time: 1.5 }] }, 400], ['POST', 'time', { time: 'x' }, 400], ['POST', 'time', { time: [{ time: 1, day: 2 }] }, 400],
-      ['PUT', 'customer-name', {}, 400], ['PUT', 'customer-name', { name: '  ' }, 400], ['PUT', 'customer-name', { name: 'x'.repeat(256) }, 400], ['PUT', 'group', {}, 400], ['PUT', 'group', { group: newId() }, 400], ['PUT', 'group', { group: 'x' }, 400],
-      ['POST', 'settings', {}, 400], ['POST', 'settings', { additionalSettings: 'not json' }, 400], ['POST', 'settings', { additionalSettings: '{"outcome":"explode"}' }, 400], ['POST', 'settings', { additionalSettings: '5' }, 400], ['POST', 'settings', { additionalSettings: {} }, 400],
-      ['POST', 'nickname', { name: '' }, 400], ['POST', 'nickname', { name: 'a', picture: 'javascript:alert(1)' }, 400], ['POST', 'nickname', { picture: null }, 400],
+      ['POST', 'time', {}, 400],
+      ['POST', 'time', { time: [{ time: 1_440 }] }, 400],
+      ['POST', 'time', { time: [{ time: 1.5 }] }, 400],
+      ['POST', 'time', { time: 'x' }, 400],
+      ['POST', 'time', { time: [{ time: 1, day: 2 }] }, 400],
+      ['PUT', 'customer-name', {}, 400],
+      ['PUT', 'customer-name', { name: '  ' }, 400],
+      ['PUT', 'customer-name', { name: 'x'.repeat(256) }, 400],
+      ['PUT', 'group', {}, 400],
+      ['PUT', 'group', { group: newId() }, 400],
+      ['PUT', 'group', { group: 'x' }, 400],
+      ['POST', 'settings', {}, 400],
+      ['POST', 'settings', { additionalSettings: 'not json' }, 400],
+      ['POST', 'settings', { additionalSettings: '{"outcome":"explode"}' }, 400],
+      ['POST', 'settings', { additionalSettings: '5' }, 400],
+      ['POST', 'settings', { additionalSettings: {} }, 400],
+      ['POST', 'nickname', { name: '' }, 400],
+      ['POST', 'nickname', { name: 'a', picture: 'javascript:alert(1)' }, 400],
+      ['POST', 'nickname', { picture: null }, 400],
     ];
-    for (const [method, path, body, status] of bad) expect([path, body, (await ann.client.send(method, `${at}/${path}`, body)).status]).toEqual([path, body, status]);
-    for (const [method, path, body] of [['POST', 'time', { time: [] }], ['PUT', 'customer-name', { name: 'x' }], ['PUT', 'group', { group: null }], ['POST', 'settings', { additionalSettings: '{}' }], ['POST', 'nickname', { name: 'x' }]] as const)
+    for (const [method, path, body, status] of bad)
+      expect([path, body, (await ann.client.send(method, `${at}/${path}`, body)).status]).toEqual([path, body, status]);
+    for (const [method, path, body] of [
+      ['POST', 'time', { time: [] }],
+      ['PUT', 'customer-name', { name: 'x' }],
+      ['PUT', 'group', { group: null }],
+      ['POST', 'settings', { additionalSettings: '{}' }],
+      ['POST', 'nickname', { name: 'x' }],
+    ] as const)
       expect([path, (await ann.client.send(method, `/integrations/${foreign.id}/${path}`, body)).status]).toEqual([path, 404]);
     expect((await ben.client.put(`/integrations/${foreign.id}/group`, { group: groups[0].id })).status).toBe(400);
     expect((await ben.client.get(`/integrations/${foreign.id}`)).body).toMatchObject({ name: 'b', customer: null });
   });
 
   test.each([
-    ['viewer', { list: 200, begin: 403, refresh: 403, remove: 403 }], ['editor', { list: 200, begin: 403, refresh: 400, remove: 403 }], ['admin', { list: 200, begin: 400, refresh: 400, remove: 200 }],
+    ['viewer', { list: 200, begin: 403, refresh: 403, remove: 403 }],
+    ['editor', { list: 200, begin: 403, refresh: 400, remove: 403 }],
+    ['admin', { list: 200, begin: 400, refresh: 400, remove: 200 }],
   ])('need the permissions of their kind: %s [S141]', async (role, expected) => {
     const cat = await app.signUp();
     const { body: channel } = await sandboxChannel('a', cat);

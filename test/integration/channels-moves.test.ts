@@ -19,7 +19,15 @@ beforeAll(async () => {
   await db.sql`insert into organizations (id, name) values (${orgId}, 'Acme'), (${other}, 'Other')`;
   sandbox = await startSandbox({ sql: db.sql });
   providers = localProviders({ servers: { sandbox: sandbox.url } });
-  channels = openChannels({ sql: db.sql, clock: systemClock, vault: openVault(sha256('k')), providers, outbound: providers.outbound, frontendUrl: 'https://app.example', returnUrlAllowlist: [] });
+  channels = openChannels({
+    sql: db.sql,
+    clock: systemClock,
+    vault: openVault(sha256('k')),
+    providers,
+    outbound: providers.outbound,
+    frontendUrl: 'https://app.example',
+    returnUrlAllowlist: [],
+  });
 });
 afterAll(async () => {
   await sandbox?.[Symbol.asyncDispose]();
@@ -31,9 +39,20 @@ afterEach(async () => {
   await db.sql`update organizations set settings = '{}'`;
 });
 
-interface Row { name: string; state: string; detail: string | null; deleted: boolean; errorKind: string | null; due: number | null }
+interface Row {
+  name: string;
+  state: string;
+  detail: string | null;
+  deleted: boolean;
+  errorKind: string | null;
+  due: number | null;
+}
 /** A post `hours` from now; the name is its content. */
-async function post(channel: string, name: string, { state = 'QUEUE', detail = 'scheduled' as string | null, hours = 1, root = null as string | null, due = true, org = orgId } = {}): Promise<string> {
+async function post(
+  channel: string,
+  name: string,
+  { state = 'QUEUE', detail = 'scheduled' as string | null, hours = 1, root = null as string | null, due = true, org = orgId } = {},
+): Promise<string> {
   const id = newId();
   await db.sql`
     insert into posts (id, org_id, channel_id, group_id, root_post_id, state, detail, content, publish_date, due_at)
@@ -45,11 +64,17 @@ const posts = async (channel: string): Promise<Record<string, Omit<Row, 'name'>>
     select content as name, state, detail, deleted_at is not null as deleted, error_kind as "errorKind", round(extract(epoch from due_at - now()) / 360)::float8 / 10 as due from posts where channel_id = ${channel} order by seq`;
   return Object.fromEntries(rows.map(({ name, ...row }) => [name, row]));
 };
-const details = async (channel: string) => Object.fromEntries(Object.entries(await posts(channel)).map(([name, row]) => [name, row.deleted ? 'deleted' : `${row.state} ${row.detail}`]));
+const details = async (channel: string) =>
+  Object.fromEntries(Object.entries(await posts(channel)).map(([name, row]) => [name, row.deleted ? 'deleted' : `${row.state} ${row.detail}`]));
 /** Hours until the next due time. */
-const nextDue = async (channel: string) => (await db.sql`select round(extract(epoch from next_due_at - now()) / 360)::float8 / 10 as hours, registered_for from channels where id = ${channel}`)[0]!['hours'] as number | null;
-const set = (channel: string, hours: number) => db.sql`update channels set next_due_at = now() + ${hours}::float8 * interval '1 hour', registered_for = now() where id = ${channel}`;
-const kinds = async () => (await db.sql`select kind, count(*)::int from post_timeline group by kind order by kind`).map((row) => `${row['kind']} ${row['count']}`);
+const nextDue = async (channel: string) =>
+  (await db.sql`select round(extract(epoch from next_due_at - now()) / 360)::float8 / 10 as hours, registered_for from channels where id = ${channel}`)[0]![
+    'hours'
+  ] as number | null;
+const set = (channel: string, hours: number) =>
+  db.sql`update channels set next_due_at = now() + ${hours}::float8 * interval '1 hour', registered_for = now() where id = ${channel}`;
+const kinds = async () =>
+  (await db.sql`select kind, count(*)::int from post_timeline group by kind order by kind`).map((row) => `${row['kind']} ${row['count']}`);
 const topics = async () => (await db.sql`select topic from outbox order by id`).map((row) => row['topic'] as string);
 
 /** One post in each of the states that a post can be in. */
@@ -62,7 +87,14 @@ async function full(channel: string): Promise<void> {
   await post(channel, 'failed', { state: 'ERROR', detail: null, hours: -4, due: false });
   for (const detail of ['publishing', 'processing', 'unconfirmed']) await post(channel, detail, { detail, hours: 0 });
 }
-const UNTOUCHED = { out: 'PUBLISHED null', draft: 'DRAFT null', failed: 'ERROR null', publishing: 'QUEUE publishing', processing: 'QUEUE processing', unconfirmed: 'QUEUE unconfirmed' };
+const UNTOUCHED = {
+  out: 'PUBLISHED null',
+  draft: 'DRAFT null',
+  failed: 'ERROR null',
+  publishing: 'QUEUE publishing',
+  processing: 'QUEUE processing',
+  unconfirmed: 'QUEUE unconfirmed',
+};
 
 describe.each([
   ['disable', 'channel.disabled', (id: string) => channels.disable(orgId, id)],
@@ -105,7 +137,14 @@ describe('enable', () => {
     expect(await nextDue(id)).toBe(1);
     expect([await channels.enable(orgId, id), await channels.enable(other, id), await channels.enable(orgId, newId())]).toEqual([false, false, false]);
     expect(await kinds()).toEqual(['paused 3', 'resumed 3']);
-    expect((await topics()).filter((topic) => topic.startsWith('post.'))).toEqual(['post.paused', 'post.paused', 'post.paused', 'post.resumed', 'post.resumed', 'post.resumed']);
+    expect((await topics()).filter((topic) => topic.startsWith('post.'))).toEqual([
+      'post.paused',
+      'post.paused',
+      'post.paused',
+      'post.resumed',
+      'post.resumed',
+      'post.resumed',
+    ]);
   });
 
   test('leaves the posts paused while the channel needs a login [S137]', async () => {
@@ -207,7 +246,13 @@ describe('remove', () => {
     await db.sql`update posts set deleted_at = now() - interval '1 hour' where id = ${own}`;
     await channels.remove(orgId, id);
     expect(await login()).toMatchObject({ id, created: false });
-    expect(await details(id)).toEqual({ ...UNTOUCHED, soon: 'QUEUE scheduled', later: 'QUEUE scheduled', again: 'QUEUE scheduled', 'deleted before': 'deleted' });
+    expect(await details(id)).toEqual({
+      ...UNTOUCHED,
+      soon: 'QUEUE scheduled',
+      later: 'QUEUE scheduled',
+      again: 'QUEUE scheduled',
+      'deleted before': 'deleted',
+    });
     expect(await nextDue(id)).toBe(1);
     expect((await channels.get(orgId, id)).disabled).toBe(false);
   });
@@ -231,7 +276,10 @@ test('a login that comes while the channel is being stopped sets going what was 
     await stopping`update channels set refresh_needed = true, next_due_at = null where id = ${id}`;
     await stopping`update posts set detail = 'paused' where channel_id = ${id}`;
     logging = login();
-    await eventually('the login waits for the row', async () => (await db.sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`).length > 0);
+    await eventually(
+      'the login waits for the row',
+      async () => (await db.sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`).length > 0,
+    );
   });
   await logging;
   expect([await details(id), await nextDue(id)]).toEqual([{ soon: 'QUEUE scheduled' }, 1]);

@@ -17,7 +17,16 @@ let network: SocialServer;
 const vault = openVault(sha256('key of this test'));
 const person = { orgId: newId(), userId: newId() };
 const room = (more: Partial<ChannelsOptions> = {}) =>
-  openChannels({ sql: db.sql, clock: systemClock, vault, providers, outbound: providers.outbound, frontendUrl: 'https://app.example', returnUrlAllowlist: [], ...more }) satisfies ChannelsPort;
+  openChannels({
+    sql: db.sql,
+    clock: systemClock,
+    vault,
+    providers,
+    outbound: providers.outbound,
+    frontendUrl: 'https://app.example',
+    returnUrlAllowlist: [],
+    ...more,
+  }) satisfies ChannelsPort;
 
 beforeAll(async () => {
   db = await testDatabase();
@@ -49,11 +58,15 @@ async function connected(expiresIn: number | undefined): Promise<string> {
 }
 /** What the taking update of a publisher has read, as old as it may be by then. */
 const snapshotOf = async (id: string): Promise<Snapshot> => {
-  const [row] = await db.sql<Snapshot[]>`select provider_id as "providerId", provider_version as "providerVersion", credentials, settings from channels where id = ${id}`;
+  const [row] = await db.sql<
+    Snapshot[]
+  >`select provider_id as "providerId", provider_version as "providerVersion", credentials, settings from channels where id = ${id}`;
   return row!;
 };
-const stateOf = async (id: string) => (await db.sql`select refresh_needed, disabled, refresh_claim, refresh_until, credentials from channels where id = ${id}`)[0]!;
-const publish = async (id: string, here = channels, snapshot?: Snapshot) => (await here.connect(person.orgId, id, snapshot)).social.publish(postOf('hello'), {}, handleOf());
+const stateOf = async (id: string) =>
+  (await db.sql`select refresh_needed, disabled, refresh_claim, refresh_until, credentials from channels where id = ${id}`)[0]!;
+const publish = async (id: string, here = channels, snapshot?: Snapshot) =>
+  (await here.connect(person.orgId, id, snapshot)).social.publish(postOf('hello'), {}, handleOf());
 /** The token as good as expired: as if the login had been that long ago. */
 const wait = async (id: string, seconds: number) => {
   const { credentials } = await stateOf(id);
@@ -106,7 +119,13 @@ describe('a token that has expired', () => {
   test('does not disconnect the channel when the network is away [S137]', async () => {
     const id = await connected(3_600);
     await wait(id, 3_600);
-    for (const fault of ['hang up', { status: 503, body: {} }, { status: 500, body: 'oops' }, { status: 200, body: { nothing: 'useful' } }, { status: 429, body: {} }] as const) {
+    for (const fault of [
+      'hang up',
+      { status: 503, body: {} },
+      { status: 500, body: 'oops' },
+      { status: 200, body: { nothing: 'useful' } },
+      { status: 429, body: {} },
+    ] as const) {
       network.beforeGrant = async () => fault;
       await expect(publish(id)).rejects.toMatchObject({ failure: expect.not.stringMatching('reauthorize') });
       expect(await stateOf(id)).toMatchObject({ refresh_needed: false, disabled: false, refresh_claim: null });
@@ -217,7 +236,10 @@ describe('an app password', () => {
         asked.push(method);
         const session = { accessJwt: jwt(life), refreshJwt: 'refresh', did: 'did:plc:ann', handle: 'ann.test' };
         const answers: Record<string, [number, unknown]> = {
-          createSession: good ? [200, session] : [401, { error: 'AuthenticationRequired' }], refreshSession: [400, { error: 'ExpiredToken' }], getSession: [200, session], getRecord: [400, { error: 'RecordNotFound' }],
+          createSession: good ? [200, session] : [401, { error: 'AuthenticationRequired' }],
+          refreshSession: [400, { error: 'ExpiredToken' }],
+          getSession: [200, session],
+          getRecord: [400, { error: 'RecordNotFound' }],
         };
         const [status, body] = answers[method] ?? [501, {}];
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));

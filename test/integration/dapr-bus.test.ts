@@ -29,7 +29,16 @@ const run = newId(); // topics outlive a test in Redis
     dapr = await startDapr({ databaseUrl: database.url, redisUrl, apiToken: API_TOKEN, appToken: APP_TOKEN });
     const ports = await dapr.reserve();
     engine = await openDaprEngine({
-      httpPort: ports.http, grpcPort: ports.grpc, appPort: ports.app, apiToken: API_TOKEN, appToken: APP_TOKEN, clock: systemClock, log, sql: database.sql, incarnation: newId(), types: [],
+      httpPort: ports.http,
+      grpcPort: ports.grpc,
+      appPort: ports.app,
+      apiToken: API_TOKEN,
+      appToken: APP_TOKEN,
+      clock: systemClock,
+      log,
+      sql: database.sql,
+      incarnation: newId(),
+      types: [],
     });
     const listen = (name: string, answer: (count: number) => void) =>
       engine.bus.subscribe(topic(name), async (message) => {
@@ -37,9 +46,15 @@ const run = newId(); // topics outlive a test in Redis
         answer(tries(name));
       });
     listen('plain', () => {});
-    listen('fails-thrice', (count) => { if (count <= 3) throw new Error('not yet'); });
-    listen('fails-always', () => { throw new Error('never'); });
-    listen('unreadable', () => { throw new AppError('validation_failed', 'cannot be read'); });
+    listen('fails-thrice', (count) => {
+      if (count <= 3) throw new Error('not yet');
+    });
+    listen('fails-always', () => {
+      throw new Error('never');
+    });
+    listen('unreadable', () => {
+      throw new AppError('validation_failed', 'cannot be read');
+    });
     const host = createHost({ implementations: [], needs: {}, actors: actorsOf(engine), clock: systemClock, log });
     const sidecar = dapr.sidecar(ports);
     const hosting = await engine.host(host);
@@ -68,7 +83,10 @@ const run = newId(); // topics outlive a test in Redis
 
   test('a handler that fails three times hears it a fourth time; one that always fails six times, then it is a dead letter; one that cannot read it once', async () => {
     await Promise.all(['fails-thrice', 'fails-always', 'unreadable'].map((name) => api.engine.bus.publish(topic(name), [{ name }])));
-    const dead = () => log.lines.filter(({ message }) => message === 'a message was given up after all its tries').map(({ detail }) => (detail as { message: { name: string } }).message.name);
+    const dead = () =>
+      log.lines
+        .filter(({ message }) => message === 'a message was given up after all its tries')
+        .map(({ detail }) => (detail as { message: { name: string } }).message.name);
     await eventually('the dead letter arrives', () => dead().includes('fails-always'), 60_000);
     expect([tries('fails-thrice'), tries('fails-always'), tries('unreadable')]).toEqual([4, 6, 1]);
     expect(dead()).not.toContain('fails-thrice');

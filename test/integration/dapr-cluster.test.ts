@@ -17,7 +17,11 @@ const soon = (ms: number) => systemClock.in(ms);
 const at = (id: string) => ({ type: 'Ledger', id });
 const ids = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
 
-interface Member extends AsyncDisposable { host: HostProcess; sidecar: SidecarHandle; ports: HostPorts }
+interface Member extends AsyncDisposable {
+  host: HostProcess;
+  sidecar: SidecarHandle;
+  ports: HostPorts;
+}
 
 describeDapr('hosts on Dapr as processes', () => {
   let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -37,7 +41,11 @@ describeDapr('hosts on Dapr as processes', () => {
   }, 60_000);
 
   const hostAt = (ports: HostPorts) =>
-    startHostProcess({ databaseUrl: database.url, retryMs: RETRY_MS, dapr: { httpPort: ports.http, grpcPort: ports.grpc, appPort: ports.app, apiToken: API_TOKEN, appToken: APP_TOKEN } });
+    startHostProcess({
+      databaseUrl: database.url,
+      retryMs: RETRY_MS,
+      dapr: { httpPort: ports.http, grpcPort: ports.grpc, appPort: ports.app, apiToken: API_TOKEN, appToken: APP_TOKEN },
+    });
   /** A host process and its sidecar; disposing kills both. */
   async function member(): Promise<Member> {
     const ports = await dapr.reserve();
@@ -45,7 +53,9 @@ describeDapr('hosts on Dapr as processes', () => {
     const host = await hostAt(ports);
     await placed(sidecar);
     return {
-      host, sidecar, ports,
+      host,
+      sidecar,
+      ports,
       async [Symbol.asyncDispose]() {
         await host[Symbol.asyncDispose]();
         sidecar.process.signal('SIGKILL');
@@ -56,15 +66,19 @@ describeDapr('hosts on Dapr as processes', () => {
   const linesOf = async (prefix: string) => (await readLedger(database.sql)).filter(({ actor }) => actor.startsWith(prefix));
   const actorsOf = async (prefix: string) => new Set((await linesOf(prefix)).map(({ actor }) => actor));
   const note = (id: string, text = 'x') => api.engine.invoke(at(id), 'note', { text });
-  const eventuallyAll = (wanted: readonly string[], prefix: string, ms = 60_000) => eventually(`all of ${prefix} fired`, async () => (await actorsOf(prefix)).size === wanted.length, ms);
-  const pendingReminders = (prefix: string, count: number, firstMs: number, stepMs: number) => ids(prefix, count).map((id, n) => ({ ...at(id), name: 'ring', due: soon(firstMs + n * stepMs), data: n }));
+  const eventuallyAll = (wanted: readonly string[], prefix: string, ms = 60_000) =>
+    eventually(`all of ${prefix} fired`, async () => (await actorsOf(prefix)).size === wanted.length, ms);
+  const pendingReminders = (prefix: string, count: number, firstMs: number, stepMs: number) =>
+    ids(prefix, count).map((id, n) => ({ ...at(id), name: 'ring', due: soon(firstMs + n * stepMs), data: n }));
 
   test('a process that hosts nothing calls any actor, and is told clearly that it cannot set reminders', async () => {
     await using one = await member();
     expect(await note('plain')).toBe(one.host.incarnation);
     await expect(api.engine.remind([{ ...at('plain'), name: 'ring', due: soon(1_000) }])).rejects.toThrow(/call a method of the actor/);
     expect(await api.engine.reminderCounts()).toBeUndefined();
-    expect(await api.engine.runtimeReport()).toMatchObject({ sidecar: { id: 'rookery-api', runtimeVersion: '1.18.3', actorRuntime: { placement: 'placement: connected' } } });
+    expect(await api.engine.runtimeReport()).toMatchObject({
+      sidecar: { id: 'rookery-api', runtimeVersion: '1.18.3', actorRuntime: { placement: 'placement: connected' } },
+    });
   }, 60_000);
 
   test('reminders are counted, and the report shows the hosts that placement knows', async () => {
@@ -74,7 +88,14 @@ describeDapr('hosts on Dapr as processes', () => {
       expect(await running.engine.reminderCounts()).toEqual({ pending: 3, overdue: 0 });
       for (const id of ids('counted', 3)) await running.engine.forget(at(id), 'ring');
       expect(await running.engine.runtimeReport()).toMatchObject({
-        sidecar: { id: 'rookery' }, placement: { tables: { default: { hosts: expect.arrayContaining([expect.objectContaining({ name: `127.0.0.1:${running.sidecar.ports.internal}`, entities: ['Ledger'] })]) } } },
+        sidecar: { id: 'rookery' },
+        placement: {
+          tables: {
+            default: {
+              hosts: expect.arrayContaining([expect.objectContaining({ name: `127.0.0.1:${running.sidecar.ports.internal}`, entities: ['Ledger'] })]),
+            },
+          },
+        },
       });
     } finally {
       await running.stop();
@@ -96,17 +117,24 @@ describeDapr('hosts on Dapr as processes', () => {
     await second[Symbol.asyncDispose]();
   }, 60_000);
 
-  test.each(['host', 'sidecar', 'both'] as const)('`kill -9` of %s with reminders pending: none is lost', async (what) => {
-    await using stays = await member();
-    const goes = await member();
-    const reminders = pendingReminders(`lost-${what}-`, 200, 1_500, 10);
-    await stays.host.remind(reminders);
-    await sleep(1_700);
-    if (what !== 'sidecar') goes.host.signal('SIGKILL');
-    if (what !== 'host') goes.sidecar.process.signal('SIGKILL');
-    await eventuallyAll(reminders.map(({ id }) => id), `lost-${what}-`);
-    await goes[Symbol.asyncDispose]();
-  }, 90_000);
+  test.each(['host', 'sidecar', 'both'] as const)(
+    '`kill -9` of %s with reminders pending: none is lost',
+    async (what) => {
+      await using stays = await member();
+      const goes = await member();
+      const reminders = pendingReminders(`lost-${what}-`, 200, 1_500, 10);
+      await stays.host.remind(reminders);
+      await sleep(1_700);
+      if (what !== 'sidecar') goes.host.signal('SIGKILL');
+      if (what !== 'host') goes.sidecar.process.signal('SIGKILL');
+      await eventuallyAll(
+        reminders.map(({ id }) => id),
+        `lost-${what}-`,
+      );
+      await goes[Symbol.asyncDispose]();
+    },
+    90_000,
+  );
 
   test('`kill -9` of placement with reminders pending: none is lost, and calls wait for it instead of failing', async () => {
     await using _one = await member();
@@ -120,7 +148,10 @@ describeDapr('hosts on Dapr as processes', () => {
     await sleep(2_000);
     await dapr.restartPlacement();
     expect(await Promise.all(calls)).toHaveLength(10);
-    await eventuallyAll(reminders.map(({ id }) => id), 'placement-');
+    await eventuallyAll(
+      reminders.map(({ id }) => id),
+      'placement-',
+    );
   }, 90_000);
 
   test('`kill -9` of the scheduler with reminders pending: none is lost', async () => {
@@ -133,7 +164,10 @@ describeDapr('hosts on Dapr as processes', () => {
     expect(await note('scheduler.away')).toBe(one.host.incarnation);
     await sleep(1_500);
     await dapr.restartScheduler();
-    await eventuallyAll(reminders.map(({ id }) => id), 'scheduler-');
+    await eventuallyAll(
+      reminders.map(({ id }) => id),
+      'scheduler-',
+    );
   }, 90_000);
 
   test('a sidecar without its app for 12 s, with reminders due meanwhile: all are delivered afterwards', async () => {
@@ -148,7 +182,10 @@ describeDapr('hosts on Dapr as processes', () => {
     await sleep(12_000);
     expect((await actorsOf('down-')).size).toBe(0);
     await using _again = await hostAt(ports);
-    await eventuallyAll(reminders.map(({ id }) => id), 'down-');
+    await eventuallyAll(
+      reminders.map(({ id }) => id),
+      'down-',
+    );
     sidecar.process.signal('SIGKILL');
     await sidecar.process.exited;
   }, 90_000);
@@ -160,39 +197,52 @@ describeDapr('hosts on Dapr as processes', () => {
     await dapr.scheduler().exited;
     rmSync(join(dapr.logs, 'scheduler'), { recursive: true });
     await dapr.restartScheduler();
-    await eventually('registration works again', () => one.host.remind([{ ...at('emptied-1'), name: 'ring', due: soon(500) }]).then(() => true, () => false));
+    await eventually('registration works again', () =>
+      one.host.remind([{ ...at('emptied-1'), name: 'ring', due: soon(500) }]).then(
+        () => true,
+        () => false,
+      ),
+    );
     await eventually('the new one fires', async () => (await actorsOf('emptied-')).has('emptied-1'));
   }, 90_000);
 
-  test.each([['the host', ['host']], ['host and sidecar', ['host', 'sidecar']], ['the sidecar', ['sidecar']]] as const)('SIGTERM to %s under load: every call is answered, once, and no error is untyped', async (what, targets) => {
-    await using _stays = await member();
-    const goes = await member();
-    const prefix = `drain-${targets.join('-')}-`;
-    const failures: unknown[] = [];
-    let sent = 0;
-    const stop = new AbortController();
-    const caller = async () => {
-      while (!stop.signal.aborted) {
-        const text = `${sent++}`;
-        await note(`${prefix}${Number(text) % 60}`, text).catch((error: unknown) => failures.push(error));
-      }
-    };
-    const callers = Array.from({ length: 8 }, caller);
-    await sleep(1_000);
-    if (targets.includes('host' as never)) goes.host.signal('SIGTERM');
-    if (targets.includes('sidecar' as never)) goes.sidecar.process.signal('SIGTERM');
-    if (what === 'the sidecar') await sleep(3_000);
-    else expect(await goes.host.exited).toBe(0);
-    await sleep(1_000);
-    stop.abort();
-    await Promise.all(callers);
-    expect(failures.filter((error) => !(error instanceof AppError && ['busy', 'draining'].includes(error.code)))).toEqual([]);
-    expect(failures).toEqual([]);
-    const written = (await linesOf(prefix)).map(({ text }) => text);
-    expect(new Set(written).size).toBe(sent);
-    expect(written).toHaveLength(sent);
-    await goes[Symbol.asyncDispose]();
-  }, 90_000);
+  test.each([
+    ['the host', ['host']],
+    ['host and sidecar', ['host', 'sidecar']],
+    ['the sidecar', ['sidecar']],
+  ] as const)(
+    'SIGTERM to %s under load: every call is answered, once, and no error is untyped',
+    async (what, targets) => {
+      await using _stays = await member();
+      const goes = await member();
+      const prefix = `drain-${targets.join('-')}-`;
+      const failures: unknown[] = [];
+      let sent = 0;
+      const stop = new AbortController();
+      const caller = async () => {
+        while (!stop.signal.aborted) {
+          const text = `${sent++}`;
+          await note(`${prefix}${Number(text) % 60}`, text).catch((error: unknown) => failures.push(error));
+        }
+      };
+      const callers = Array.from({ length: 8 }, caller);
+      await sleep(1_000);
+      if (targets.includes('host' as never)) goes.host.signal('SIGTERM');
+      if (targets.includes('sidecar' as never)) goes.sidecar.process.signal('SIGTERM');
+      if (what === 'the sidecar') await sleep(3_000);
+      else expect(await goes.host.exited).toBe(0);
+      await sleep(1_000);
+      stop.abort();
+      await Promise.all(callers);
+      expect(failures.filter((error) => !(error instanceof AppError && ['busy', 'draining'].includes(error.code)))).toEqual([]);
+      expect(failures).toEqual([]);
+      const written = (await linesOf(prefix)).map(({ text }) => text);
+      expect(new Set(written).size).toBe(sent);
+      expect(written).toHaveLength(sent);
+      await goes[Symbol.asyncDispose]();
+    },
+    90_000,
+  );
 
   test('SIGSTOP of a host: its actor answers elsewhere, and what it writes after SIGCONT is refused', async () => {
     await using one = await member();
@@ -204,11 +254,27 @@ describeDapr('hosts on Dapr as processes', () => {
     const held = stopped!.host.invoke(at('fenced'), 'count', { ms: 1_500 }).catch((error: unknown) => error); // its answer reaches nobody
     await sleep(300);
     stopped!.host.signal('SIGSTOP');
-    await eventually('it answers elsewhere', () => note('fenced').then((by) => by !== owner, () => false), 40_000);
+    await eventually(
+      'it answers elsewhere',
+      () =>
+        note('fenced').then(
+          (by) => by !== owner,
+          () => false,
+        ),
+      40_000,
+    );
     for (const count of [2, 3, 4]) expect(await counted(0)).toBe(count);
     stopped!.host.signal('SIGCONT');
     const late = await held; // its turn ends with a stale 2: refused, and the call repeated by the engine, or given up
-    await eventually('the host has the actor again, with the document as it is stored', () => note('fenced').then((by) => by === owner, () => false), 40_000);
+    await eventually(
+      'the host has the actor again, with the document as it is stored',
+      () =>
+        note('fenced').then(
+          (by) => by === owner,
+          () => false,
+        ),
+      40_000,
+    );
     const last = await counted(0);
     expect([typeof late, last]).toEqual(typeof late === 'number' ? ['number', 6] : ['object', 5]);
     if (typeof late === 'number') expect(late).toBe(5);
@@ -229,7 +295,12 @@ describeDapr('hosts on Dapr as processes', () => {
     await using one = await member();
     const post = (path: string) =>
       new Promise<number>((done, fail) => {
-        request({ host: '127.0.0.1', port: api.sidecar.ports.http, method: 'POST', path, headers: { 'dapr-api-token': API_TOKEN } }, (response) => { response.resume(); done(response.statusCode!); }).on('error', fail).end('{"data":"forged"}');
+        request({ host: '127.0.0.1', port: api.sidecar.ports.http, method: 'POST', path, headers: { 'dapr-api-token': API_TOKEN } }, (response) => {
+          response.resume();
+          done(response.statusCode!);
+        })
+          .on('error', fail)
+          .end('{"data":"forged"}');
       });
     await post('/v1.0/actors/Ledger/forged/method/remind%2Fring');
     await post('/v1.0/actors/Ledger/forged/method/remind%2Fnothing-of-ours');

@@ -31,19 +31,39 @@ describeDapr('npm run cluster', () => {
   async function cluster(more: Record<string, string> = {}) {
     const [port] = (await freePorts(1)) as [number];
     const child = spawn(process.execPath, ['dapr/cluster.ts'], {
-      env: { ...process.env, NODE_OPTIONS: '', NODE_ENV: 'development', DATA_FOLDER: folder, DATABASE_URL: database.url, PORT: `${port}`, ...(redisUrl && { REDIS_URL: redisUrl }), ...more }, stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        NODE_OPTIONS: '',
+        NODE_ENV: 'development',
+        DATA_FOLDER: folder,
+        DATABASE_URL: database.url,
+        PORT: `${port}`,
+        ...(redisUrl && { REDIS_URL: redisUrl }),
+        ...more,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
     let said = '';
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => void (said += text));
     const exited = new Promise<number | null>((done) => child.once('exit', done));
-    cleanUp.push(async () => { child.kill('SIGTERM'); await exited; });
+    cleanUp.push(async () => {
+      child.kill('SIGTERM');
+      await exited;
+    });
     return {
-      child, exited, address: `http://127.0.0.1:${port}`,
+      child,
+      exited,
+      address: `http://127.0.0.1:${port}`,
       said: () => said,
-      serves: () => eventually('the cluster serves', () => {
-        if (child.exitCode !== null) throw new Error(`The cluster ended: ${said}`);
-        return said.includes('Rookery serves at');
-      }, 90_000),
+      serves: () =>
+        eventually(
+          'the cluster serves',
+          () => {
+            if (child.exitCode !== null) throw new Error(`The cluster ended: ${said}`);
+            return said.includes('Rookery serves at');
+          },
+          90_000,
+        ),
       children: () => (JSON.parse(readFileSync(join(folder, 'cluster', 'running.json'), 'utf8')) as { children: ProcessMark[] }).children,
     };
   }
@@ -55,7 +75,9 @@ describeDapr('npm run cluster', () => {
     const { child, exited, address, said, serves, children } = await cluster();
     await serves();
     expect(said()).toMatch(/moved by \d+/);
-    expect(said()).toMatch(/host-1 +rookery +\d+ .*Channel, Organization, Post, Webhook\n +host-2 .*Channel, Organization, Post, Webhook\n +api +rookery-api .*nothing/);
+    expect(said()).toMatch(
+      /host-1 +rookery +\d+ .*Channel, Organization, Post, Webhook\n +host-2 .*Channel, Organization, Post, Webhook\n +api +rookery-api .*nothing/,
+    );
     expect((await ask(`${address}/health/ready`)).status).toBe(200);
 
     const second = Number(/host-2 +rookery +(\d+)/.exec(said())![1]);

@@ -11,7 +11,17 @@ import { type Service, startCluster } from '../support/service.ts';
 
 const Report = z.object({
   engine: z.string(),
-  hosts: z.array(z.object({ incarnation: z.string(), engine: z.string(), address: z.string(), silent: z.boolean(), here: z.boolean(), types: z.array(z.string()), active: z.record(z.string(), z.int()) })),
+  hosts: z.array(
+    z.object({
+      incarnation: z.string(),
+      engine: z.string(),
+      address: z.string(),
+      silent: z.boolean(),
+      here: z.boolean(),
+      types: z.array(z.string()),
+      active: z.record(z.string(), z.int()),
+    }),
+  ),
   types: z.array(z.object({ type: z.string(), hosts: z.int(), active: z.int() })),
   reminders: z.object({ pending: z.int(), overdue: z.int(), from: z.string() }),
   lateness: z.object({ count: z.int(), p50Ms: z.number().nullable() }),
@@ -38,15 +48,28 @@ describeDapr('operating a cluster', () => {
   const numbers = async (url: string) => (await fetch(`${url}/metrics`)).text();
 
   test('the API shows the host, its actors, what waits by the rows, and what Dapr says; the host tells its numbers by itself', async () => {
-    const { id: channelId } = await ann.own('/integrations/social-connect/sandbox', z.object({ id: z.string() }), { body: { fields: { name: 'Operated' }, allowPreview: true } });
+    const { id: channelId } = await ann.own('/integrations/social-connect/sandbox', z.object({ id: z.string() }), {
+      body: { fields: { name: 'Operated' }, allowPreview: true },
+    });
     const inAnHour = new Date(Date.now() + 3_600_000);
     expect(createdId(await ann.ask('/public/v1/posts', { body: postBody({ channelId, date: inAnHour, content: 'Later' }) }))).toBeDefined();
-    await eventually('the host tells of the active actor', async () => (await report()).types.some(({ type, active }) => type === 'Organization' && active === 1));
+    await eventually('the host tells of the active actor', async () =>
+      (await report()).types.some(({ type, active }) => type === 'Organization' && active === 1),
+    );
 
     const shown = await report();
-    expect(shown).toMatchObject({ engine: 'dapr', reminders: { pending: 1, overdue: 0, from: 'rows' }, runtime: { sidecar: { id: 'rookery-api', runtimeVersion: '1.18.3' } } });
+    expect(shown).toMatchObject({
+      engine: 'dapr',
+      reminders: { pending: 1, overdue: 0, from: 'rows' },
+      runtime: { sidecar: { id: 'rookery-api', runtimeVersion: '1.18.3' } },
+    });
     expect(shown.hosts).toMatchObject([{ engine: 'dapr', silent: false, here: false }]);
-    expect(shown.types.map(({ type, hosts }) => [type, hosts])).toEqual([['Channel', 1], ['Organization', 1], ['Post', 1], ['Webhook', 1]]);
+    expect(shown.types.map(({ type, hosts }) => [type, hosts])).toEqual([
+      ['Channel', 1],
+      ['Organization', 1],
+      ['Post', 1],
+      ['Webhook', 1],
+    ]);
     expect(JSON.stringify(shown.runtime.placement)).toContain('"Organization"');
 
     const host = await numbers(`http://127.0.0.1:${metricsPort}`);

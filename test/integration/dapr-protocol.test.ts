@@ -38,8 +38,13 @@ class Gate {
 const implementation = implementFor<{ gate: Gate; fired: unknown[] }>()(thing, {
   state: z.object({ n: z.int().default(0) }),
   methods: {
-    async hold({ name }, { ctx }) { await ctx.gate.pass(name); return name; },
-    async fail({ how }) { throw how === 'business' ? new AppError('plan_required', 'Not on this plan', { feature: 'x' }) : new Error('secret detail'); },
+    async hold({ name }, { ctx }) {
+      await ctx.gate.pass(name);
+      return name;
+    },
+    async fail({ how }) {
+      throw how === 'business' ? new AppError('plan_required', 'Not on this plan', { feature: 'x' }) : new Error('secret detail');
+    },
     async count({ fail }, turn) {
       turn.state.n += 1;
       if (fail) throw notFound('nothing there');
@@ -49,8 +54,14 @@ const implementation = implementFor<{ gate: Gate; fired: unknown[] }>()(thing, {
     plan: async ({ name, due }, { remind }) => remind(name, due, { owner: 'org', data: { hint: 'ü' } }),
   },
   reminders: {
-    async ring({ id, ctx }, data) { ctx.fired.push([id, data]); if (id === 'bad') throw new Error('no'); if (id === 'slow') await ctx.gate.pass('ring'); },
-    poke: nudge(async ({ id, ctx }, data) => { ctx.fired.push([id, data]); }),
+    async ring({ id, ctx }, data) {
+      ctx.fired.push([id, data]);
+      if (id === 'bad') throw new Error('no');
+      if (id === 'slow') await ctx.gate.pass('ring');
+    },
+    poke: nudge(async ({ id, ctx }, data) => {
+      ctx.fired.push([id, data]);
+    }),
   },
 });
 
@@ -62,22 +73,45 @@ afterEach(async () => {
   for (const clean of cleanUp.splice(0).toReversed()) await clean();
 });
 
-async function start({ answer, limits, options = {}, hosting = true }: { answer?: Answerer; limits?: Partial<HostLimits>; options?: Partial<DaprEngineOptions>; hosting?: boolean } = {}) {
+async function start({
+  answer,
+  limits,
+  options = {},
+  hosting = true,
+}: { answer?: Answerer; limits?: Partial<HostLimits>; options?: Partial<DaprEngineOptions>; hosting?: boolean } = {}) {
   const fake = await startFakeSidecar(answer);
   cleanUp.push(() => fake[Symbol.asyncDispose]());
   const [port] = (await freePorts(1)) as [number];
   const engine: DaprEngine = await openDaprEngine({
-    httpPort: fake.httpPort, grpcPort: fake.grpcPort, appPort: port, apiToken: 'api-secret', appToken: 'app-secret',
-    clock: systemClock, log: testLog, sql: database.sql, incarnation: newId(), types: ['Thing'], repeatMs: 400, ...options,
+    httpPort: fake.httpPort,
+    grpcPort: fake.grpcPort,
+    appPort: port,
+    apiToken: 'api-secret',
+    appToken: 'app-secret',
+    clock: systemClock,
+    log: testLog,
+    sql: database.sql,
+    incarnation: newId(),
+    types: ['Thing'],
+    repeatMs: 400,
+    ...options,
   });
   const gate = new Gate();
   const fired: unknown[] = [];
-  const host: Host = createHost({ implementations: [implementation], needs: { gate, fired }, actors: actorsOf(engine), clock: systemClock, log: testLog, ...(limits && { limits }) });
+  const host: Host = createHost({
+    implementations: [implementation],
+    needs: { gate, fired },
+    actors: actorsOf(engine),
+    clock: systemClock,
+    log: testLog,
+    ...(limits && { limits }),
+  });
   const running = hosting ? await engine.host(host) : undefined;
   let drained: Promise<void> | undefined;
   const drain = () => (drained ??= Promise.resolve(running?.[Symbol.asyncDispose]()));
   cleanUp.push(() => engine.close(), drain);
-  const ask = (verb: string, path: string, body?: unknown, headers: Record<string, string> = TOKEN) => askHost(port, verb, path, { headers, ...(body !== undefined && verb.startsWith('P') && { body: JSON.stringify(body) }) });
+  const ask = (verb: string, path: string, body?: unknown, headers: Record<string, string> = TOKEN) =>
+    askHost(port, verb, path, { headers, ...(body !== undefined && verb.startsWith('P') && { body: JSON.stringify(body) }) });
   return { fake, engine, port, gate, fired, host, drain, ask, actors: actorsOf(engine) };
 }
 const put = (id: string, name: string) => `/actors/Thing/${id}/method/${name}`;
@@ -87,14 +121,27 @@ describe('what daprd asks of a host', () => {
     const { ask } = await start();
     const { status, text } = await ask('GET', '/dapr/config');
     expect(status).toBe(200);
-    expect(JSON.parse(text)).toEqual({ entities: ['Thing'], actorIdleTimeout: '3600000ms', drainOngoingCallTimeout: '3000ms', drainRebalancedActors: true, reentrancy: { enabled: false } });
+    expect(JSON.parse(text)).toEqual({
+      entities: ['Thing'],
+      actorIdleTimeout: '3600000ms',
+      drainOngoingCallTimeout: '3000ms',
+      drainRebalancedActors: true,
+      reentrancy: { enabled: false },
+    });
   });
 
   test('health needs no token, everything else is 401 without the right one', async () => {
     const { ask } = await start();
     expect(await ask('GET', '/healthz', undefined, {})).toMatchObject({ status: 200, text: '' });
     for (const headers of [{}, { 'dapr-api-token': '' }, { 'dapr-api-token': 'app-secreT' }, { 'dapr-api-token': 'app-secret-and-more' }])
-      for (const [verb, path] of [['GET', '/dapr/config'], ['GET', '/dapr/subscribe'], ['PUT', put('a', 'nothing')], ['DELETE', '/actors/Thing/a'], ['POST', '/events/x'], ['GET', '/']] as const)
+      for (const [verb, path] of [
+        ['GET', '/dapr/config'],
+        ['GET', '/dapr/subscribe'],
+        ['PUT', put('a', 'nothing')],
+        ['DELETE', '/actors/Thing/a'],
+        ['POST', '/events/x'],
+        ['GET', '/'],
+      ] as const)
         expect((await ask(verb, path, {}, headers)).status).toBe(401);
   });
 
@@ -109,7 +156,12 @@ describe('what daprd asks of a host', () => {
   test.each([
     ['a business error', put('a', 'fail'), { how: 'business' }, { code: 'plan_required', message: 'Not on this plan', feature: 'x' }],
     ['any other error, without its message', put('a', 'fail'), { how: 'unknown' }, { code: 'internal', message: 'Something went wrong on our side' }],
-    ['an input that breaks the contract', put('a', 'hold'), { name: 1 }, expect.objectContaining({ code: 'validation_failed', errors: [expect.objectContaining({ field: 'name' })] })],
+    [
+      'an input that breaks the contract',
+      put('a', 'hold'),
+      { name: 1 },
+      expect.objectContaining({ code: 'validation_failed', errors: [expect.objectContaining({ field: 'name' })] }),
+    ],
     ['an unknown method', put('a', 'nope'), {}, expect.objectContaining({ code: 'not_found' })],
     ['an unknown type', '/actors/Other/a/method/nothing', {}, expect.objectContaining({ code: 'not_found' })],
     ['a reminder that nobody declared', put('a', 'remind/other'), {}, expect.objectContaining({ code: 'not_found' })],
@@ -130,9 +182,19 @@ describe('what daprd asks of a host', () => {
   test('timers, unknown routes and paths that are none of ours are 404', async () => {
     const { ask } = await start();
     for (const [verb, path] of [
-      ['PUT', put('a', 'timer/x')], ['PUT', put('a', 'timer')], ['PUT', put('a', 'remind')], ['PUT', put('a', 'nothing/more')], ['PUT', put('_zz', 'nothing')],
-      ['GET', put('a', 'nothing')], ['POST', put('a', 'nothing')], ['PUT', '/actors/Thing/a'], ['GET', '/'], ['POST', '/dapr/config'], ['PUT', `${put('a', 'remind/x')}/y`],
-    ] as const) expect([path, (await ask(verb, path, {})).status]).toEqual([path, 404]);
+      ['PUT', put('a', 'timer/x')],
+      ['PUT', put('a', 'timer')],
+      ['PUT', put('a', 'remind')],
+      ['PUT', put('a', 'nothing/more')],
+      ['PUT', put('_zz', 'nothing')],
+      ['GET', put('a', 'nothing')],
+      ['POST', put('a', 'nothing')],
+      ['PUT', '/actors/Thing/a'],
+      ['GET', '/'],
+      ['POST', '/dapr/config'],
+      ['PUT', `${put('a', 'remind/x')}/y`],
+    ] as const)
+      expect([path, (await ask(verb, path, {})).status]).toEqual([path, 404]);
   });
 
   test('DELETE is 200 for an actor that is unknown, active or in a turn', async () => {
@@ -153,8 +215,15 @@ describe('what daprd asks of a host', () => {
   test('a reminder brings its data as daprd sends it, and one that was forged brings none', async () => {
     const { ask, fired } = await start();
     const data = Buffer.from(JSON.stringify({ data: { hint: 'ü' }, owner: 'org' })).toString('base64');
-    for (const body of [{ data, dueTime: '', period: '' }, { data: 'not base64 of ours' }, { data: { a: 1 } }, null, undefined]) await ask('PUT', put('a', 'remind/ring'), body);
-    expect(fired).toEqual([['a', { hint: 'ü' }], ['a', undefined], ['a', undefined], ['a', undefined], ['a', undefined]]);
+    for (const body of [{ data, dueTime: '', period: '' }, { data: 'not base64 of ours' }, { data: { a: 1 } }, null, undefined])
+      await ask('PUT', put('a', 'remind/ring'), body);
+    expect(fired).toEqual([
+      ['a', { hint: 'ü' }],
+      ['a', undefined],
+      ['a', undefined],
+      ['a', undefined],
+      ['a', undefined],
+    ]);
   });
 
   test('a reminder whose turn fails is answered by the error header, so that it comes again; a nudge at once', async () => {
@@ -183,7 +252,11 @@ describe('what daprd asks of a host', () => {
   test('a repeated command runs once', async () => {
     const { ask } = await start();
     const headers = { ...TOKEN, 'x-command-id': 'one' };
-    const answers = [await ask('PUT', put('a', 'count'), {}, headers), await ask('PUT', put('a', 'count'), {}, headers), await ask('PUT', put('a', 'count'), {}, { ...TOKEN, 'x-command-id': 'two' })];
+    const answers = [
+      await ask('PUT', put('a', 'count'), {}, headers),
+      await ask('PUT', put('a', 'count'), {}, headers),
+      await ask('PUT', put('a', 'count'), {}, { ...TOKEN, 'x-command-id': 'two' }),
+    ];
     expect(answers.map(({ text }) => text)).toEqual(['1', '1', '2']);
   });
 });
@@ -236,17 +309,29 @@ describe('what a process asks of its sidecar', () => {
   });
 
   test('a typed error arrives as the same error', async () => {
-    const { engine } = await start({ hosting: false, answer: () => ({ ...draining, body: JSON.stringify({ code: 'limit_exceeded', message: 'No', limit: 'posts', max: 3 }) }) });
+    const { engine } = await start({
+      hosting: false,
+      answer: () => ({ ...draining, body: JSON.stringify({ code: 'limit_exceeded', message: 'No', limit: 'posts', max: 3 }) }),
+    });
     await expect(engine.invoke(call, 'hold', {})).rejects.toMatchObject({ code: 'limit_exceeded', message: 'No', extra: { limit: 'posts', max: 3 } });
   });
 
-  test.each([['garbage', 'surprise'], ['an unknown code', '{"code":"surprise","message":"x"}']])('%s under the error header is internal, and shows nothing of itself', async (_what, body) => {
+  test.each([
+    ['garbage', 'surprise'],
+    ['an unknown code', '{"code":"surprise","message":"x"}'],
+  ])('%s under the error header is internal, and shows nothing of itself', async (_what, body) => {
     const { engine } = await start({ hosting: false, answer: () => ({ ...draining, body }) });
     await expect(engine.invoke(call, 'hold', {})).rejects.toMatchObject({ code: 'internal', message: expect.not.stringContaining('surprise') });
   });
 
   test('what failed in between is repeated with the same command id', async () => {
-    const replies: (ReturnType<Answerer>)[] = [draining, { status: 500, body: '{"errorCode":"ERR_ACTOR_INVOKE_METHOD","message":"context canceled"}' }, 'cut', { status: 500, body: 'no json' }, { body: '7' }];
+    const replies: ReturnType<Answerer>[] = [
+      draining,
+      { status: 500, body: '{"errorCode":"ERR_ACTOR_INVOKE_METHOD","message":"context canceled"}' },
+      'cut',
+      { status: 500, body: 'no json' },
+      { body: '7' },
+    ];
     const { engine, fake } = await start({ hosting: false, answer: () => replies.shift(), options: { repeatMs: 5_000 } });
     expect(await engine.invoke(call, 'count', {})).toBe(7);
     expect(new Set(fake.asked.map(({ headers }) => headers['x-command-id'])).size).toBe(1);
@@ -267,7 +352,11 @@ describe('what a process asks of its sidecar', () => {
 
   test('an unknown type and the words of the protocol are refused before anything is sent', async () => {
     const { engine, fake } = await start({ hosting: false });
-    for (const [to, name] of [[{ type: 'Nobody', id: 'a' }, 'x'], [call, 'remind'], [call, 'timer']] as const)
+    for (const [to, name] of [
+      [{ type: 'Nobody', id: 'a' }, 'x'],
+      [call, 'remind'],
+      [call, 'timer'],
+    ] as const)
       await expect(engine.invoke(to, name, {})).rejects.toMatchObject({ code: 'not_found' });
     expect(fake.asked).toEqual([]);
   });
@@ -283,7 +372,13 @@ describe('what a process asks of its sidecar', () => {
   });
 
   test('at most 64 calls are under way, the others wait', async () => {
-    const { engine, fake } = await start({ hosting: false, answer: async () => { await systemClock.sleep(50); return { body: '1' }; } });
+    const { engine, fake } = await start({
+      hosting: false,
+      answer: async () => {
+        await systemClock.sleep(50);
+        return { body: '1' };
+      },
+    });
     await Promise.all(Array.from({ length: 300 }, (_, n) => engine.invoke({ type: 'Thing', id: `${n}` }, 'count', {})));
     expect([fake.asked.length, fake.state.mostUnderWay]).toEqual([300, 64]);
   });
@@ -291,7 +386,10 @@ describe('what a process asks of its sidecar', () => {
   test('beyond the bound a call is busy at once', async () => {
     const fake = await startFakeSidecar(() => undefined);
     const sidecar = openSidecar({ port: fake.httpPort, token: undefined, connections: 1, waiting: 1 });
-    cleanUp.push(() => fake[Symbol.asyncDispose](), () => sidecar.close());
+    cleanUp.push(
+      () => fake[Symbol.asyncDispose](),
+      () => sidecar.close(),
+    );
     const waiting = [1, 2].map(() => sidecar.ask('x', { method: 'GET', path: '/' }).catch(() => {}));
     await expect(sidecar.ask('x', { method: 'GET', path: '/' })).rejects.toMatchObject({ code: 'busy' });
     await sidecar.close();
@@ -358,7 +456,8 @@ describe('reminders', () => {
 });
 
 describe('the document of an actor', () => {
-  const writes = (asked: readonly { method: string; path: string; body: string }[]) => asked.filter(({ method: verb, path }) => verb === 'POST' && path.endsWith('/state')).map(({ body }) => body);
+  const writes = (asked: readonly { method: string; path: string; body: string }[]) =>
+    asked.filter(({ method: verb, path }) => verb === 'POST' && path.endsWith('/state')).map(({ body }) => body);
 
   test('is read once, written at the end of a turn that changed it, and dropped when the turn fails', async () => {
     const { ask, fake } = await start({ answer: ({ method: verb }) => (verb === 'GET' ? { body: '{"n":41}' } : { status: 204 }) });
@@ -372,7 +471,9 @@ describe('the document of an actor', () => {
   });
 
   test('that another host has now fences the turn: nothing is said to be done, and the caller is sent elsewhere', async () => {
-    const { ask, host } = await start({ answer: ({ method: verb }) => (verb === 'GET' ? { status: 204 } : { status: 400, body: '{"errorCode":"ERR_ACTOR_INSTANCE_MISSING","message":"x"}' }) });
+    const { ask, host } = await start({
+      answer: ({ method: verb }) => (verb === 'GET' ? { status: 204 } : { status: 400, body: '{"errorCode":"ERR_ACTOR_INSTANCE_MISSING","message":"x"}' }),
+    });
     expect(JSON.parse((await ask('PUT', put('a', 'count'), {})).text)).toMatchObject({ code: 'draining' });
     expect(host.activations()).toEqual({ Thing: 0 });
     expect(new Fenced('x')).toBeInstanceOf(Error);
@@ -387,7 +488,14 @@ describe('the document of an actor', () => {
 describe('drain', () => {
   const probing = (ask: Awaited<ReturnType<typeof start>>['ask']) => {
     const seen: number[] = [];
-    const timer = setInterval(() => void ask('GET', '/healthz', undefined, {}).then(({ status }) => seen.push(status), () => seen.push(0)), 100);
+    const timer = setInterval(
+      () =>
+        void ask('GET', '/healthz', undefined, {}).then(
+          ({ status }) => seen.push(status),
+          () => seen.push(0),
+        ),
+      100,
+    );
     return { seen, stop: () => clearInterval(timer) };
   };
 
@@ -438,7 +546,10 @@ describe('drain', () => {
 describe('the bus', () => {
   test('publishes in bulk, and a sidecar that refuses it is no error of the publisher', async () => {
     const { engine, fake } = await start({ hosting: false });
-    await engine.bus.publish('post.published', Array.from({ length: 201 }, (_, n) => ({ n })));
+    await engine.bus.publish(
+      'post.published',
+      Array.from({ length: 201 }, (_, n) => ({ n })),
+    );
     expect(fake.asked.map(({ path }) => path)).toEqual(['/v1.0/publish/bulk/bus/post.published', '/v1.0/publish/bulk/bus/post.published']);
     expect(JSON.parse(fake.asked[1]!.body)).toEqual([{ entryId: '0', event: { n: 200 }, contentType: 'application/json' }]);
     fake.state.answer = () => ({ status: 500 });
@@ -450,7 +561,18 @@ describe('the bus', () => {
   test('names its topics with a dead letter, and answers SUCCESS, RETRY and DROP', async () => {
     const fake = await startFakeSidecar();
     const [port] = (await freePorts(1)) as [number];
-    const engine = await openDaprEngine({ httpPort: fake.httpPort, grpcPort: fake.grpcPort, appPort: port, apiToken: undefined, appToken: undefined, clock: systemClock, log: testLog, sql: database.sql, incarnation: newId(), types: [] });
+    const engine = await openDaprEngine({
+      httpPort: fake.httpPort,
+      grpcPort: fake.grpcPort,
+      appPort: port,
+      apiToken: undefined,
+      appToken: undefined,
+      clock: systemClock,
+      log: testLog,
+      sql: database.sql,
+      incarnation: newId(),
+      types: [],
+    });
     const seen: unknown[] = [];
     engine.bus.subscribe('news', async (message) => {
       seen.push(message);
@@ -459,9 +581,14 @@ describe('the bus', () => {
     });
     const host = createHost({ implementations: [], needs: {}, actors: actorsOf(engine), clock: systemClock, log: testLog });
     const hosting = await engine.host(host);
-    cleanUp.push(() => fake[Symbol.asyncDispose](), () => engine.close(), () => Promise.resolve(hosting[Symbol.asyncDispose]()));
+    cleanUp.push(
+      () => fake[Symbol.asyncDispose](),
+      () => engine.close(),
+      () => Promise.resolve(hosting[Symbol.asyncDispose]()),
+    );
     expect(JSON.parse((await askHost(port, 'GET', '/dapr/subscribe')).text)).toEqual([
-      { pubsubname: 'bus', topic: 'news', route: '/events/news', deadLetterTopic: 'dead' }, { pubsubname: 'bus', topic: 'dead', route: '/events/dead' },
+      { pubsubname: 'bus', topic: 'news', route: '/events/news', deadLetterTopic: 'dead' },
+      { pubsubname: 'bus', topic: 'dead', route: '/events/dead' },
     ]);
     const deliver = async (topic: string, body: string) => JSON.parse((await askHost(port, 'POST', `/events/${topic}`, { body })).text).status as string;
     expect(await deliver('news', '{"data":"good"}')).toBe('SUCCESS');
@@ -477,12 +604,25 @@ describe('the bus', () => {
 describe('the database', () => {
   let first: DaprEngine;
   beforeAll(async () => {
-    first = await openDaprEngine({ httpPort: 1, grpcPort: 1, appPort: 1, apiToken: undefined, appToken: undefined, clock: systemClock, log: testLog, sql: database.sql, incarnation: newId(), types: [] });
+    first = await openDaprEngine({
+      httpPort: 1,
+      grpcPort: 1,
+      appPort: 1,
+      apiToken: undefined,
+      appToken: undefined,
+      clock: systemClock,
+      log: testLog,
+      sql: database.sql,
+      incarnation: newId(),
+      types: [],
+    });
   });
   afterAll(() => first.close());
   test('is shared by processes on Dapr', async () => {
     const { host } = await start();
     expect(host.types).toEqual(['Thing']);
-    expect(await database.sql`select engine, address, types from actor_hosts`).toEqual([{ engine: 'dapr', address: expect.stringMatching(/^127\.0\.0\.1:/), types: ['Thing'] }]);
+    expect(await database.sql`select engine, address, types from actor_hosts`).toEqual([
+      { engine: 'dapr', address: expect.stringMatching(/^127\.0\.0\.1:/), types: ['Thing'] },
+    ]);
   });
 });

@@ -7,7 +7,9 @@ import { testDatabase } from '../support/database.ts';
 test('the server knows our connections by their name', async () => {
   await using db = await testDatabase();
   const named = openDatabase({ url: db.url, connections: 1, applicationName: 'rookery-name' });
-  expect(await named`select application_name as name, current_setting('timezone') as zone from pg_stat_activity where pid = pg_backend_pid()`).toEqual([{ name: 'rookery-name', zone: 'UTC' }]);
+  expect(await named`select application_name as name, current_setting('timezone') as zone from pg_stat_activity where pid = pg_backend_pid()`).toEqual([
+    { name: 'rookery-name', zone: 'UTC' },
+  ]);
   await named.end();
 });
 

@@ -26,7 +26,8 @@ let folder: string;
 let ann: SignedUp;
 let ben: SignedUp;
 
-const open = (restrictDomains: string[] = []) => openMedia({ sql: db.sql, clock: systemClock, outbound, folder, backendUrl: BACKEND, maxBytes: 1_000_000, restrictDomains });
+const open = (restrictDomains: string[] = []) =>
+  openMedia({ sql: db.sql, clock: systemClock, outbound, folder, backendUrl: BACKEND, maxBytes: 1_000_000, restrictDomains });
 const upload = async (who: SignedUp, bytes: Uint8Array, name = 'a.png') => (await who.client.post('/files/upload-simple', formOf(bytes, { name }))).body;
 
 beforeAll(async () => {
@@ -58,7 +59,8 @@ describe('the library', () => {
   test('shows 18 files a page, newest first, and finds them by name, kind and folder [S150]', async () => {
     const cat = await app.signUp();
     const png = await picture(4, 4);
-    for (let n = 1; n <= 19; n++) await cat.client.post('/files/upload-simple', formOf(png, { name: `Photo ${n}.png`, more: n === 7 ? { folder: 'seven' } : {} }));
+    for (let n = 1; n <= 19; n++)
+      await cat.client.post('/files/upload-simple', formOf(png, { name: `Photo ${n}.png`, more: n === 7 ? { folder: 'seven' } : {} }));
     await cat.client.post('/files/upload-simple', formOf(HEADS['pdf']!, { name: 'plan 100%.pdf' }));
     const first = (await cat.client.get('/files')).body;
     expect([first.pages, first.total, first.results.length, first.results[0].name]).toEqual([2, 20, 18, 'plan 100%.pdf']);
@@ -72,20 +74,54 @@ describe('the library', () => {
     expect(await names('folder=seven')).toEqual(['Photo 7.png']);
     const program = await cat.withKey();
     expect((await program.get('/public/v1/media?search=seven&folder=seven')).body.total).toBe(0);
-    for (const query of ['page=0', 'page=x', 'type=virus', `search=${'x'.repeat(300)}`, 'folder=%00']) expect((await cat.client.get(`/files?${query}`)).status).toBe(400);
+    for (const query of ['page=0', 'page=x', 'type=virus', `search=${'x'.repeat(300)}`, 'folder=%00'])
+      expect((await cat.client.get(`/files?${query}`)).status).toBe(400);
   });
 
   test('changes name, alternative text, folder and thumbnail, each field checked [S150]', async () => {
-    const [file, cover, film] = [await upload(ann, await picture(20, 20)), await upload(ann, await picture(9, 9)), await upload(ann, HEADS['mp4']!, 'film.mp4')];
-    const changed = await ann.client.post('/files/information', { id: film.id, name: '  The film ', alt: 'A bird', folder: 'f', thumbnail: cover.path, thumbnailTimestamp: 1_500 });
-    expect([changed.status, changed.body.name, changed.body.alt, changed.body.folder, changed.body.thumbnail, changed.body.originalName]).toEqual([200, 'The film', 'A bird', 'f', cover.path, 'film.mp4']);
-    expect((await ann.client.post('/files/information', { id: film.id, thumbnail: null, folder: '' })).body).toMatchObject({ thumbnail: null, folder: null, alt: 'A bird' });
+    const [file, cover, film] = [
+      await upload(ann, await picture(20, 20)),
+      await upload(ann, await picture(9, 9)),
+      await upload(ann, HEADS['mp4']!, 'film.mp4'),
+    ];
+    const changed = await ann.client.post('/files/information', {
+      id: film.id,
+      name: '  The film ',
+      alt: 'A bird',
+      folder: 'f',
+      thumbnail: cover.path,
+      thumbnailTimestamp: 1_500,
+    });
+    expect([changed.status, changed.body.name, changed.body.alt, changed.body.folder, changed.body.thumbnail, changed.body.originalName]).toEqual([
+      200,
+      'The film',
+      'A bird',
+      'f',
+      cover.path,
+      'film.mp4',
+    ]);
+    expect((await ann.client.post('/files/information', { id: film.id, thumbnail: null, folder: '' })).body).toMatchObject({
+      thumbnail: null,
+      folder: null,
+      alt: 'A bird',
+    });
     const foreign = await upload(ben, await picture(5, 5));
     const bad: [Record<string, unknown>, number, string | undefined][] = [
-      [{}, 400, 'id'], [{ id: 5 }, 400, 'id'], [{ id: file.id, name: '' }, 400, 'name'], [{ id: file.id, name: 'x'.repeat(256) }, 400, 'name'], [{ id: file.id, alt: 7 }, 400, 'alt'],
-      [{ id: file.id, alt: 'x'.repeat(6_000) }, 400, 'alt'], [{ id: file.id, folder: 'x'.repeat(300) }, 400, 'folder'], [{ id: file.id, thumbnail: 'https://elsewhere.example/a.png' }, 400, 'thumbnail'],
-      [{ id: file.id, thumbnail: foreign.path }, 400, 'thumbnail'], [{ id: file.id, thumbnailTimestamp: -1 }, 400, 'thumbnailTimestamp'], [{ id: file.id, mime: 'text/html' }, 400, 'mime'],
-      [{ id: file.id, organizationId: ben.orgId }, 400, 'organizationId'], [{ id: newId(), alt: 'x' }, 404, undefined], [{ id: 'x', alt: 'x' }, 404, undefined], [{ id: foreign.id, alt: 'x' }, 404, undefined],
+      [{}, 400, 'id'],
+      [{ id: 5 }, 400, 'id'],
+      [{ id: file.id, name: '' }, 400, 'name'],
+      [{ id: file.id, name: 'x'.repeat(256) }, 400, 'name'],
+      [{ id: file.id, alt: 7 }, 400, 'alt'],
+      [{ id: file.id, alt: 'x'.repeat(6_000) }, 400, 'alt'],
+      [{ id: file.id, folder: 'x'.repeat(300) }, 400, 'folder'],
+      [{ id: file.id, thumbnail: 'https://elsewhere.example/a.png' }, 400, 'thumbnail'],
+      [{ id: file.id, thumbnail: foreign.path }, 400, 'thumbnail'],
+      [{ id: file.id, thumbnailTimestamp: -1 }, 400, 'thumbnailTimestamp'],
+      [{ id: file.id, mime: 'text/html' }, 400, 'mime'],
+      [{ id: file.id, organizationId: ben.orgId }, 400, 'organizationId'],
+      [{ id: newId(), alt: 'x' }, 404, undefined],
+      [{ id: 'x', alt: 'x' }, 404, undefined],
+      [{ id: foreign.id, alt: 'x' }, 404, undefined],
     ];
     for (const [body, status, field] of bad) {
       const answer = await ann.client.post('/files/information', body);
@@ -106,7 +142,10 @@ describe('the library', () => {
 
   test('keeps a file that a queued post uses, unless it is forced [S150]', async () => {
     const [byId, byPath, free] = [await upload(ann, await picture(4, 4)), await upload(ann, await picture(4, 4)), await upload(ann, await picture(4, 4))];
-    await queuedPost(ann.orgId, [{ id: byId.id, path: byId.path, alt: '' }, { path: byPath.path, alt: '' }]);
+    await queuedPost(ann.orgId, [
+      { id: byId.id, path: byId.path, alt: '' },
+      { path: byPath.path, alt: '' },
+    ]);
     await queuedPost(ben.orgId, [{ id: free.id, path: free.path, alt: '' }]);
     for (const { id } of [byId, byPath]) {
       const { status, body } = await ann.client.delete(`/files/${id}`);
@@ -128,20 +167,35 @@ describe('serving', () => {
       const { port } = new URL(app.address);
       httpRequest({ host: '127.0.0.1', port, path, headers, method }, (response) => {
         const pieces: Buffer[] = [];
-        response.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => done({ status: response.statusCode!, headers: response.headers, body: Buffer.concat(pieces) }));
-      }).on('error', fail).end();
+        response
+          .on('data', (piece: Buffer) => pieces.push(piece))
+          .on('end', () => done({ status: response.statusCode!, headers: response.headers, body: Buffer.concat(pieces) }));
+      })
+        .on('error', fail)
+        .end();
     });
 
   test('sends ranges, and nothing again that the client has [S152]', async () => {
     const bytes = await picture(300, 200);
     const path = new URL((await upload(ann, bytes)).path).pathname;
     const whole = await raw(path);
-    expect([whole.status, whole.headers['content-length'], whole.headers['accept-ranges'], whole.headers['content-disposition']]).toEqual([200, String(bytes.length), 'bytes', 'inline']);
+    expect([whole.status, whole.headers['content-length'], whole.headers['accept-ranges'], whole.headers['content-disposition']]).toEqual([
+      200,
+      String(bytes.length),
+      'bytes',
+      'inline',
+    ]);
     expect((await raw(`/api${path}`)).body).toEqual(bytes);
     const ranges: [string, number, Buffer | undefined, string | undefined][] = [
-      ['bytes=0-9', 206, bytes.subarray(0, 10), `bytes 0-9/${bytes.length}`], ['bytes=10-', 206, bytes.subarray(10), undefined], ['bytes=-5', 206, bytes.subarray(-5), undefined],
-      [`bytes=0-${bytes.length * 2}`, 206, bytes, undefined], [`bytes=${bytes.length}-`, 416, undefined, `bytes */${bytes.length}`], ['bytes=-0', 416, undefined, undefined],
-      ['bytes=9-3', 200, bytes, undefined], ['bytes=0-1,4-5', 200, bytes, undefined], ['lines=1-2', 200, bytes, undefined],
+      ['bytes=0-9', 206, bytes.subarray(0, 10), `bytes 0-9/${bytes.length}`],
+      ['bytes=10-', 206, bytes.subarray(10), undefined],
+      ['bytes=-5', 206, bytes.subarray(-5), undefined],
+      [`bytes=0-${bytes.length * 2}`, 206, bytes, undefined],
+      [`bytes=${bytes.length}-`, 416, undefined, `bytes */${bytes.length}`],
+      ['bytes=-0', 416, undefined, undefined],
+      ['bytes=9-3', 200, bytes, undefined],
+      ['bytes=0-1,4-5', 200, bytes, undefined],
+      ['lines=1-2', 200, bytes, undefined],
     ];
     for (const [range, status, body, said] of ranges) {
       const answer = await raw(path, { range });
@@ -160,7 +214,11 @@ describe('serving', () => {
   test('of a document makes a browser save it [S152]', async () => {
     const path = new URL((await upload(ann, HEADS['pdf']!, 'a.pdf')).path).pathname;
     const { headers } = await raw(path);
-    expect([headers['content-type'], headers['x-content-type-options'], headers['content-disposition']]).toEqual(['application/pdf', 'nosniff', `attachment; filename="${path.split('/').at(-1)}"`]);
+    expect([headers['content-type'], headers['x-content-type-options'], headers['content-disposition']]).toEqual([
+      'application/pdf',
+      'nosniff',
+      `attachment; filename="${path.split('/').at(-1)}"`,
+    ]);
   });
 
   test('never leaves the folder [X6, S152]', async () => {
@@ -177,10 +235,32 @@ describe('serving', () => {
     await symlink(join(folder, '..', `out-${process.pid}`), join(folder, elsewhere));
     await mkdir(join(own, `${'D'.repeat(32)}.png`));
     const paths = [
-      `../secret-${process.pid}.png`, `${ann.orgId}/../../secret-${process.pid}.png`, `${ann.orgId}%2f..%2f..%2fsecret-${process.pid}.png`, `%2e%2e/secret-${process.pid}.png`, `..%2fsecret-${process.pid}.png`,
-      `%252e%252e%252fsecret-${process.pid}.png`, `..\\secret-${process.pid}.png`, `..%5csecret-${process.pid}.png`, `${ann.orgId}/${name}%00.png`, `${ann.orgId}/%00`, secret, `/${secret}`, encodeURIComponent(secret),
-      `${ann.orgId}/${link}`, `${elsewhere}/${link}`, `${ann.orgId}/${'D'.repeat(32)}.png`, ann.orgId, `${ann.orgId}/`, '', '.incoming/x', `.incoming/${name}`, `${ann.orgId}/${name}/`, `${ann.orgId}/${name.toUpperCase()}`,
-      `${ann.orgId}/%`, `${ann.orgId}/%c0%ae%c0%ae`, `${ann.orgId}/${name.replace('.png', '.svg')}`,
+      `../secret-${process.pid}.png`,
+      `${ann.orgId}/../../secret-${process.pid}.png`,
+      `${ann.orgId}%2f..%2f..%2fsecret-${process.pid}.png`,
+      `%2e%2e/secret-${process.pid}.png`,
+      `..%2fsecret-${process.pid}.png`,
+      `%252e%252e%252fsecret-${process.pid}.png`,
+      `..\\secret-${process.pid}.png`,
+      `..%5csecret-${process.pid}.png`,
+      `${ann.orgId}/${name}%00.png`,
+      `${ann.orgId}/%00`,
+      secret,
+      `/${secret}`,
+      encodeURIComponent(secret),
+      `${ann.orgId}/${link}`,
+      `${elsewhere}/${link}`,
+      `${ann.orgId}/${'D'.repeat(32)}.png`,
+      ann.orgId,
+      `${ann.orgId}/`,
+      '',
+      '.incoming/x',
+      `.incoming/${name}`,
+      `${ann.orgId}/${name}/`,
+      `${ann.orgId}/${name.toUpperCase()}`,
+      `${ann.orgId}/%`,
+      `${ann.orgId}/%c0%ae%c0%ae`,
+      `${ann.orgId}/${name.replace('.png', '.svg')}`,
     ];
     for (const path of paths) {
       const answer = await raw(`/uploads/${path}`);
@@ -199,15 +279,24 @@ describe('media of a post', () => {
     const bytes = await picture(30, 20);
     const file = await upload(ann, bytes);
     await ann.client.post('/files/information', { id: file.id, alt: 'from the library' });
-    const items = [{ id: file.id, path: file.path, alt: 'mine' }, { path: file.path, alt: '' }, { path: file.path.replace(BACKEND, ''), alt: 'short' }];
+    const items = [
+      { id: file.id, path: file.path, alt: 'mine' },
+      { path: file.path, alt: '' },
+      { path: file.path.replace(BACKEND, ''), alt: 'short' },
+    ];
     const loaded = await media.load(ann.orgId, items);
     expect(loaded.map(({ alt, contentType, width, height, url }) => [alt, contentType, width, height, url])).toEqual([
-      ['mine', 'image/png', 30, 20, file.path], ['from the library', 'image/png', 30, 20, file.path], ['short', 'image/png', 30, 20, file.path],
+      ['mine', 'image/png', 30, 20, file.path],
+      ['from the library', 'image/png', 30, 20, file.path],
+      ['short', 'image/png', 30, 20, file.path],
     ]);
     expect(Buffer.from(await loaded[0]!.bytes())).toEqual(bytes);
     await expect(media.load(ben.orgId, [{ path: file.path, alt: '' }])).rejects.toMatchObject({ failure: 'rejected' });
     await expect(media.load(ben.orgId, [{ id: file.id, path: '', alt: '' }])).rejects.toMatchObject({ failure: 'rejected' });
-    await expect(media.judge(ben.orgId, [{ path: file.path, alt: '' }], 'posts.0.value.0.image')).rejects.toMatchObject({ code: 'validation_failed', extra: { errors: [{ field: 'posts.0.value.0.image.0.path' }] } });
+    await expect(media.judge(ben.orgId, [{ path: file.path, alt: '' }], 'posts.0.value.0.image')).rejects.toMatchObject({
+      code: 'validation_failed',
+      extra: { errors: [{ field: 'posts.0.value.0.image.0.path' }] },
+    });
     await media.judge(ann.orgId, items, 'image');
   });
 
@@ -217,11 +306,24 @@ describe('media of a post', () => {
     await judge('https://cdn.example/a.png');
     await judge('https://a.b.pictures.EXAMPLE/a.png');
     await judge('https://cdn.example/a.png', 'https://x.cdn.example/b.png');
-    for (const path of ['https://evilcdn.example/a.png', 'https://cdn.example.evil.test/a.png', 'https://other.test/cdn.example', 'https://cdn.example@other.test/']) await expect(judge(path)).rejects.toMatchObject({ status: 400 });
+    for (const path of [
+      'https://evilcdn.example/a.png',
+      'https://cdn.example.evil.test/a.png',
+      'https://other.test/cdn.example',
+      'https://cdn.example@other.test/',
+    ])
+      await expect(judge(path)).rejects.toMatchObject({ status: 400 });
     await expect(judge('https://other.test/a.png')).rejects.toMatchObject({ code: 'media_domain_not_allowed', extra: { errors: [{ field: 'image.0.path' }] } });
-    await expect(judge('https://cdn.example/a.png', 'https://other.test/b.png')).rejects.toMatchObject({ code: 'media_domain_not_allowed', extra: { errors: [{ field: 'image.0.thumbnail' }] } });
-    await expect(media.judge(ann.orgId, [{ path: 'https://10.0.0.1/a.png', alt: '' }], 'image')).rejects.toMatchObject({ code: 'blocked_url', extra: { errors: [{ field: 'image.0.path' }] } });
-    for (const path of ['', 'a.png', 'javascript:alert(1)', 'file:///etc/passwd', 'data:image/png;base64,AA']) await expect(media.judge(ann.orgId, [{ path, alt: '' }], 'image')).rejects.toMatchObject({ status: 400 });
+    await expect(judge('https://cdn.example/a.png', 'https://other.test/b.png')).rejects.toMatchObject({
+      code: 'media_domain_not_allowed',
+      extra: { errors: [{ field: 'image.0.thumbnail' }] },
+    });
+    await expect(media.judge(ann.orgId, [{ path: 'https://10.0.0.1/a.png', alt: '' }], 'image')).rejects.toMatchObject({
+      code: 'blocked_url',
+      extra: { errors: [{ field: 'image.0.path' }] },
+    });
+    for (const path of ['', 'a.png', 'javascript:alert(1)', 'file:///etc/passwd', 'data:image/png;base64,AA'])
+      await expect(media.judge(ann.orgId, [{ path, alt: '' }], 'image')).rejects.toMatchObject({ status: 400 });
     await media.judge(ann.orgId, [{ path: 'https://any.test/a.png', alt: '' }], 'image');
   });
 

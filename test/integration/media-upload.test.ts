@@ -51,12 +51,28 @@ afterAll(async () => {
 describe('an upload', () => {
   test('of a picture answers the File object and can be fetched at its path [S146, S147, S259]', async () => {
     const bytes = await picture(640, 480);
-    const { status, body } = await ann.client.post('/files/upload-server', formOf(bytes, { name: 'C:\\holiday\\Beach \u202egnp.png', more: { folder: 'summer' } }));
+    const { status, body } = await ann.client.post(
+      '/files/upload-server',
+      formOf(bytes, { name: 'C:\\holiday\\Beach \u202egnp.png', more: { folder: 'summer' } }),
+    );
     expect(status).toBe(201);
     expect(body).toEqual({
-      id: expect.any(String), name: 'Beach gnp.png', originalName: 'Beach gnp.png', path: expect.stringMatching(/^https:\/\/api\.example\/uploads\/[0-9a-f-]{36}\/[0-9A-Za-z]{32}\.png$/),
-      thumbnail: expect.stringMatching(/^https:\/\/api\.example\/uploads\/.*\.webp$/), alt: '', type: 'image', mime: 'image/png', size: bytes.length, width: 640, height: 480, durationMs: null,
-      folder: 'summer', organizationId: ann.orgId, createdAt: expect.any(String), updatedAt: expect.any(String),
+      id: expect.any(String),
+      name: 'Beach gnp.png',
+      originalName: 'Beach gnp.png',
+      path: expect.stringMatching(/^https:\/\/api\.example\/uploads\/[0-9a-f-]{36}\/[0-9A-Za-z]{32}\.png$/),
+      thumbnail: expect.stringMatching(/^https:\/\/api\.example\/uploads\/.*\.webp$/),
+      alt: '',
+      type: 'image',
+      mime: 'image/png',
+      size: bytes.length,
+      width: 640,
+      height: 480,
+      durationMs: null,
+      folder: 'summer',
+      organizationId: ann.orgId,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
     });
     const path = new URL(body.path).pathname;
     const served = await fetch(app.address + path);
@@ -65,7 +81,11 @@ describe('an upload', () => {
   });
 
   test('over the public API answers the nine keys, whatever name and type the client sends [S147]', async () => {
-    for (const [name, type] of [['png', 'image/*'], ['film.mp4', 'video/mp4'], ['..', 'text/html']] as const) {
+    for (const [name, type] of [
+      ['png', 'image/*'],
+      ['film.mp4', 'video/mp4'],
+      ['..', 'text/html'],
+    ] as const) {
       const { status, body } = await key.post('/public/v1/upload', formOf(await picture(10, 10), { name, type }));
       expect(status).toBe(201);
       expect(Object.keys(body).toSorted()).toEqual(['alt', 'createdAt', 'id', 'name', 'organizationId', 'originalName', 'path', 'thumbnail', 'updatedAt']);
@@ -86,9 +106,15 @@ describe('an upload', () => {
 
   const svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
   const hostile: [string, string | Buffer][] = [
-    ['SVG', svg], ['SVG behind an XML head', `<?xml version="1.0"?>${svg}`], ['HTML', '<!doctype html><script>alert(1)</script>'], ['HTML without a head', '<h1>hi</h1>'],
-    ['script', 'alert(document.domain)'], ['an executable', Buffer.from('7f454c46020101000000000000000000', 'hex')], ['an archive', Buffer.from('504b0304140000000000', 'hex')],
-    ['a picture cut off', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')], ['NULs', Buffer.alloc(512)],
+    ['SVG', svg],
+    ['SVG behind an XML head', `<?xml version="1.0"?>${svg}`],
+    ['HTML', '<!doctype html><script>alert(1)</script>'],
+    ['HTML without a head', '<h1>hi</h1>'],
+    ['script', 'alert(document.domain)'],
+    ['an executable', Buffer.from('7f454c46020101000000000000000000', 'hex')],
+    ['an archive', Buffer.from('504b0304140000000000', 'hex')],
+    ['a picture cut off', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
+    ['NULs', Buffer.alloc(512)],
   ];
   test.each(hostile)('of %s named .png is 415, and nothing is kept [X4, S147]', async (_, content) => {
     const before = await stored();
@@ -119,7 +145,12 @@ describe('an upload', () => {
     head.writeUInt32BE(30_000, 0);
     head.writeUInt32BE(30_000, 4);
     head.set([8, 0, 0, 0, 0], 8);
-    const bomb = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), chunk('IHDR', head), chunk('IDAT', deflateSync(Buffer.alloc(1_000))), chunk('IEND', Buffer.alloc(0))]);
+    const bomb = Buffer.concat([
+      Buffer.from('89504e470d0a1a0a', 'hex'),
+      chunk('IHDR', head),
+      chunk('IDAT', deflateSync(Buffer.alloc(1_000))),
+      chunk('IEND', Buffer.alloc(0)),
+    ]);
     expect((await ann.client.post('/files/upload-server', formOf(bomb))).status).toBe(415);
   });
 
@@ -129,12 +160,18 @@ describe('an upload', () => {
     const withLength = await key.post('/public/v1/upload', formOf(large));
     expect([withLength.status, withLength.body.code]).toEqual([413, 'too_large']);
     const chunked = await fetch(`${app.address}/public/v1/upload`, {
-      method: 'POST', duplex: 'half', headers: { authorization: key.key, 'content-type': 'multipart/form-data; boundary=b' },
-      body: Readable.toWeb(Readable.from((async function* () {
-        yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n');
-        for (let n = 0; n < 40; n++) yield Buffer.alloc(100_000);
-        yield Buffer.from('\r\n--b--\r\n');
-      })())),
+      method: 'POST',
+      duplex: 'half',
+      headers: { authorization: key.key, 'content-type': 'multipart/form-data; boundary=b' },
+      body: Readable.toWeb(
+        Readable.from(
+          (async function* () {
+            yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n');
+            for (let n = 0; n < 40; n++) yield Buffer.alloc(100_000);
+            yield Buffer.from('\r\n--b--\r\n');
+          })(),
+        ),
+      ),
     } as unknown as RequestInit);
     expect(chunked.status).toBe(413);
     expect(await incoming()).toEqual([]);
@@ -152,7 +189,10 @@ describe('an upload', () => {
     const before = await stored();
     await new Promise<void>((done) => {
       const url = new URL(`${app.address}/public/v1/upload`);
-      const request = httpRequest(url, { method: 'POST', headers: { authorization: key.key, 'content-type': 'multipart/form-data; boundary=b', 'content-length': 900_000 } });
+      const request = httpRequest(url, {
+        method: 'POST',
+        headers: { authorization: key.key, 'content-type': 'multipart/form-data; boundary=b', 'content-length': 900_000 },
+      });
       request.on('error', () => done());
       request.write('--b\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n');
       request.write(Buffer.alloc(200_000));
@@ -183,7 +223,12 @@ describe('an upload', () => {
       ['{}', { 'content-type': 'application/json' }, 415, 'unsupported_media'],
       ['nothing', { 'content-type': 'multipart/form-data' }, 415, 'unsupported_media'],
       ['nothing', { 'content-type': 'multipart/form-data; boundary=' }, 400, 'invalid_request'],
-      ['--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nxx', { 'content-type': 'multipart/form-data; boundary=b' }, 400, 'invalid_request'],
+      [
+        '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nxx',
+        { 'content-type': 'multipart/form-data; boundary=b' },
+        400,
+        'invalid_request',
+      ],
       ['', { 'content-type': 'multipart/form-data; boundary=b' }, 400, 'invalid_request'],
     ];
     for (const [form, headers, status, code] of cases) {
@@ -227,7 +272,9 @@ describe('a file from a URL', () => {
   });
 
   test.each([
-    ['/missing', 400, 'Failed to fetch URL'], ['/empty', 400, 'Failed to fetch URL'], ['/cut', 400, 'Failed to fetch URL'],
+    ['/missing', 400, 'Failed to fetch URL'],
+    ['/empty', 400, 'Failed to fetch URL'],
+    ['/cut', 400, 'Failed to fetch URL'],
   ])('that answers with nothing (%s) is 400 [S148]', async (path, status, message) => {
     const answer = await key.post('/public/v1/upload-from-url', { url: site.url + path });
     expect([answer.status, answer.body.msg]).toEqual([status, message]);
@@ -235,8 +282,13 @@ describe('a file from a URL', () => {
 
   test('that is of another kind, too large or at a private address is refused [S148, X1, X2]', async () => {
     const kinds: [string, number, string][] = [
-      [`${site.url}/page`, 415, 'unsupported_media'], [`${site.url}/large`, 413, 'too_large'], [`${site.url}/private`, 400, 'blocked_url'],
-      ['https://10.0.0.1/a.png', 400, 'blocked_url'], ['https://169.254.169.254/latest', 400, 'blocked_url'], ['https://[::ffff:10.0.0.1]/', 400, 'blocked_url'], ['https://0x7f000002/', 400, 'blocked_url'],
+      [`${site.url}/page`, 415, 'unsupported_media'],
+      [`${site.url}/large`, 413, 'too_large'],
+      [`${site.url}/private`, 400, 'blocked_url'],
+      ['https://10.0.0.1/a.png', 400, 'blocked_url'],
+      ['https://169.254.169.254/latest', 400, 'blocked_url'],
+      ['https://[::ffff:10.0.0.1]/', 400, 'blocked_url'],
+      ['https://0x7f000002/', 400, 'blocked_url'],
     ];
     for (const [url, status, code] of kinds) {
       const answer = await key.post('/public/v1/upload-from-url', { url });
@@ -246,7 +298,14 @@ describe('a file from a URL', () => {
   });
 
   test('refuses every bad field by its name [S6, S7]', async () => {
-    for (const [body, field] of [[{}, 'url'], [{ url: 5 }, 'url'], [{ url: 'not a url' }, 'url'], [{ url: 'x'.repeat(3_000) }, 'url'], [{ url: site.url, name: 5 }, 'name'], [{ url: site.url, orgId: ben.orgId }, 'orgId']] as const) {
+    for (const [body, field] of [
+      [{}, 'url'],
+      [{ url: 5 }, 'url'],
+      [{ url: 'not a url' }, 'url'],
+      [{ url: 'x'.repeat(3_000) }, 'url'],
+      [{ url: site.url, name: 5 }, 'name'],
+      [{ url: site.url, orgId: ben.orgId }, 'orgId'],
+    ] as const) {
       const { status, body: said } = await ann.client.post('/files/upload-from-url', body);
       expect([status, said.errors?.[0]?.field]).toEqual([400, field]);
     }

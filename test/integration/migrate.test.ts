@@ -49,5 +49,7 @@ test('a migration that drops data needs ALLOW_DESTRUCTIVE_SCHEMA [DE36]', async 
 test('a migration that was edited after it ran is refused, and no lock stays behind', async () => {
   await put('000001_first.sql', 'create table first (x bigint);');
   await expect(migrate(replicas[3]!, { dir: dir() })).rejects.toThrow('edited after it ran');
-  expect(await database.sql`select count(*)::int as locks from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`).toEqual([{ locks: 0 }]);
+  expect(
+    await database.sql`select count(*)::int as locks from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
+  ).toEqual([{ locks: 0 }]);
 });

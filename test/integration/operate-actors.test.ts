@@ -47,19 +47,44 @@ describe('what is shown', () => {
   test('this host with its types, its active actors, the reminders of the engine and no runtime', async () => {
     const channelId = await channelOf(ann);
     const before = await report();
-    const { status } = await (await ann.withKey()).post('/public/v1/posts', {
-      type: 'schedule', date: new Date(Date.now() + 3_600_000).toISOString(), shortLink: false, tags: [], posts: [{ integration: { id: channelId }, value: [{ content: 'Hi', image: [] }], settings: {} }],
+    const { status } = await (
+      await ann.withKey()
+    ).post('/public/v1/posts', {
+      type: 'schedule',
+      date: new Date(Date.now() + 3_600_000).toISOString(),
+      shortLink: false,
+      tags: [],
+      posts: [{ integration: { id: channelId }, value: [{ content: 'Hi', image: [] }], settings: {} }],
     });
     expect(status).toBe(201);
-    await eventually('the beat tells of the active actor', async () => (await report()).types.find(({ type }: { type: string }) => type === 'Organization').active === 1);
+    await eventually(
+      'the beat tells of the active actor',
+      async () => (await report()).types.find(({ type }: { type: string }) => type === 'Organization').active === 1,
+    );
     const after = await report();
-    expect(after).toMatchObject({ engine: 'embedded', runtime: null, reminders: { pending: before.reminders.pending + 1, overdue: 0, from: 'engine' }, lateness: { count: 0, p50Ms: null, p99Ms: null } });
+    expect(after).toMatchObject({
+      engine: 'embedded',
+      runtime: null,
+      reminders: { pending: before.reminders.pending + 1, overdue: 0, from: 'engine' },
+      lateness: { count: 0, p50Ms: null, p99Ms: null },
+    });
     expect(after.types.map(({ type }: { type: string }) => type)).toEqual(['Channel', 'Organization', 'Post', 'Webhook']);
-    expect(after.hosts).toEqual([{
-      incarnation: product.context.incarnation, engine: 'embedded', address: product.context.config.http.internalUrl, startedAt: expect.stringMatching(/Z$/), lastBeatAt: expect.stringMatching(/Z$/),
-      silent: false, here: true, types: expect.arrayContaining(['Channel', 'Organization', 'Post', 'Webhook']), active: expect.objectContaining({ Organization: 1, Webhook: 0 }),
-      mailboxes: expect.objectContaining({ Organization: { queued: 0, longest: 0 } }), publishing: 0, delivering: 0,
-    }]);
+    expect(after.hosts).toEqual([
+      {
+        incarnation: product.context.incarnation,
+        engine: 'embedded',
+        address: product.context.config.http.internalUrl,
+        startedAt: expect.stringMatching(/Z$/),
+        lastBeatAt: expect.stringMatching(/Z$/),
+        silent: false,
+        here: true,
+        types: expect.arrayContaining(['Channel', 'Organization', 'Post', 'Webhook']),
+        active: expect.objectContaining({ Organization: 1, Webhook: 0 }),
+        mailboxes: expect.objectContaining({ Organization: { queued: 0, longest: 0 } }),
+        publishing: 0,
+        delivering: 0,
+      },
+    ]);
   });
 
   test('a host that fell silent is told with what it still holds, and hosts nothing for the table of types', async () => {

@@ -21,7 +21,13 @@ afterAll(async () => {
 
 const stranger = () => new Client(product.address);
 /** One series by its name and labels as they are told; 0 where there is none. */
-const valueOf = (text: string, series: string): number => Number(text.split('\n').find((line) => line.startsWith(`${series} `))?.slice(series.length + 1) ?? 0);
+const valueOf = (text: string, series: string): number =>
+  Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${series} `))
+      ?.slice(series.length + 1) ?? 0,
+  );
 
 describe('who may read', () => {
   test('a caller on this machine; one behind a proxy only with the token', async () => {
@@ -31,8 +37,10 @@ describe('who may read', () => {
     for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via']) {
       const forwarded = { [name]: '198.51.100.1' };
       expect([name, (await stranger().get('/metrics', forwarded)).status]).toEqual([name, 404]);
-      for (const authorization of [`Bearer ${TOKEN}`, `bearer ${TOKEN}`]) expect((await stranger().get('/metrics', { ...forwarded, authorization })).status).toBe(200);
-      for (const authorization of [TOKEN, 'Bearer', `Bearer ${TOKEN} `.slice(0, -2), `Bearer ${TOKEN}x`, `Basic ${TOKEN}`]) expect((await stranger().get('/metrics', { ...forwarded, authorization })).status).toBe(404);
+      for (const authorization of [`Bearer ${TOKEN}`, `bearer ${TOKEN}`])
+        expect((await stranger().get('/metrics', { ...forwarded, authorization })).status).toBe(200);
+      for (const authorization of [TOKEN, 'Bearer', `Bearer ${TOKEN} `.slice(0, -2), `Bearer ${TOKEN}x`, `Basic ${TOKEN}`])
+        expect((await stranger().get('/metrics', { ...forwarded, authorization })).status).toBe(404);
     }
   });
   test('the refusal is that of a path that does not exist, whoever asks', async () => {
@@ -43,7 +51,8 @@ describe('who may read', () => {
     await using plain = await wholeProduct();
     const forwarded = { 'x-forwarded-for': '198.51.100.1' };
     const client = new Client(plain.address);
-    for (const authorization of ['Bearer ', 'Bearer undefined', undefined]) expect((await client.get('/metrics', { ...forwarded, authorization })).status).toBe(404);
+    for (const authorization of ['Bearer ', 'Bearer undefined', undefined])
+      expect((await client.get('/metrics', { ...forwarded, authorization })).status).toBe(404);
     expect((await client.get('/metrics')).status).toBe(200);
   });
   test('a process without the API tells them on a port of its own, and nothing else', async () => {
@@ -51,7 +60,11 @@ describe('who may read', () => {
     metrics.gauge('there', 'There.', () => 3);
     await using listener = await startMetricsListener(metrics, 0);
     const answer = await fetch(listener.url);
-    expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([200, metrics.contentType, expect.stringContaining('rookery_there 3')]);
+    expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+      200,
+      metrics.contentType,
+      expect.stringContaining('rookery_there 3'),
+    ]);
     expect(listener.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect((await fetch(listener.url, { method: 'POST' })).status).toBe(404);
     expect((await fetch(`${listener.url}/more`)).status).toBe(404);
@@ -69,15 +82,36 @@ describe('what the numbers say', () => {
     const channel = await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'Numbers' }, allowPreview: true });
     const hook = await ann.client.post('/webhooks', { name: 'Hook', url: `${receiver.url}/hook-of-ann`, integrations: [] });
     const create = (content: string, settings: object = {}) =>
-      key.post('/public/v1/posts', { type: 'now', date: new Date().toISOString(), shortLink: false, tags: [], posts: [{ integration: { id: channel.body.id }, value: [{ content, image: [] }], settings }] });
+      key.post('/public/v1/posts', {
+        type: 'now',
+        date: new Date().toISOString(),
+        shortLink: false,
+        tags: [],
+        posts: [{ integration: { id: channel.body.id }, value: [{ content, image: [] }], settings }],
+      });
     const posts = [await create('The main job'), await create('Refused by the network', { outcome: 'rate_limited', retryAfterSeconds: 3_600 })];
     expect([refused.status, channel.status, hook.status, ...posts.map(({ status }) => status)]).toEqual([400, 200, 201, 201, 201]);
     await eventually('the webhook is told', () => receiver.ledger.length > 0);
     await eventually('the numbers say so', async () => {
       ({ text } = await stranger().get('/metrics'));
-      return valueOf(text, 'rookery_webhook_attempts_total{event="post.published",outcome="delivered"}') === 1 && valueOf(text, 'rookery_publishes_total{provider="sandbox",outcome="rate_limited"}') === 1;
+      return (
+        valueOf(text, 'rookery_webhook_attempts_total{event="post.published",outcome="delivered"}') === 1 &&
+        valueOf(text, 'rookery_publishes_total{provider="sandbox",outcome="rate_limited"}') === 1
+      );
     });
-    secrets = [ann.email, ann.userId, ann.orgId, key.key, channel.body.id, hook.body.id, ...posts.map(({ body }) => body[0].postId), 'main job', 'Numbers', 'hook-of-ann', product.context.incarnation];
+    secrets = [
+      ann.email,
+      ann.userId,
+      ann.orgId,
+      key.key,
+      channel.body.id,
+      hook.body.id,
+      ...posts.map(({ body }) => body[0].postId),
+      'main job',
+      'Numbers',
+      'hook-of-ann',
+      product.context.incarnation,
+    ];
   }, 60_000);
 
   test.each([
@@ -96,7 +130,13 @@ describe('what the numbers say', () => {
     ['rookery_failed_turns_total', 0],
   ])('%s is %p', (series, value) => expect(valueOf(text, series)).toBe(value));
 
-  test.each(['rookery_turns_total', 'rookery_actor_calls_total', 'rookery_actor_batches_total', 'rookery_actors_active{type="Organization"}', 'rookery_process_resident_memory_bytes'])('%s goes up', (series) => expect(valueOf(text, series)).toBeGreaterThan(0));
+  test.each([
+    'rookery_turns_total',
+    'rookery_actor_calls_total',
+    'rookery_actor_batches_total',
+    'rookery_actors_active{type="Organization"}',
+    'rookery_process_resident_memory_bytes',
+  ])('%s goes up', (series) => expect(valueOf(text, series)).toBeGreaterThan(0));
 
   test('connections to the database and the finds of the reconciler are told', async () => {
     expect(text).toMatch(/^rookery_database_connections\{state="(active|idle)"\} [1-9]/m);

@@ -35,7 +35,14 @@ describe('a database that is stopped and started again', () => {
   });
 
   const stranger = () => new Client(product.address);
-  const draft = () => key.post('/public/v1/posts', { type: 'draft', date: new Date().toISOString(), shortLink: false, tags: [], posts: [{ integration: { id: '00000000-0000-7000-8000-000000000000' }, value: [{ content: 'Hi', image: [] }], settings: {} }] });
+  const draft = () =>
+    key.post('/public/v1/posts', {
+      type: 'draft',
+      date: new Date().toISOString(),
+      shortLink: false,
+      tags: [],
+      posts: [{ integration: { id: '00000000-0000-7000-8000-000000000000' }, value: [{ content: 'Hi', image: [] }], settings: {} }],
+    });
   /** Reads and writes, with every kind of credential and without one, through actors and without them. */
   const asked = (): [string, () => ReturnType<Client['get']>][] => [
     ['GET /user/self', () => ann.client.get('/user/self')],
@@ -53,7 +60,11 @@ describe('a database that is stopped and started again', () => {
     await postgres[Symbol.asyncDispose]();
     for (let round = 0; round < 2; round++) {
       const answers = await Promise.all(asked().map(async ([what, ask]) => ({ what, answer: await ask() })));
-      for (const { what, answer: { status, body, headers } } of answers) expect([what, status, body.code, headers.get('retry-after')]).toEqual([what, 503, 'unavailable', '2']);
+      for (const {
+        what,
+        answer: { status, body, headers },
+      } of answers)
+        expect([what, status, body.code, headers.get('retry-after')]).toEqual([what, 503, 'unavailable', '2']);
     }
     const ready = await stranger().get('/health/ready');
     expect([ready.status, ready.body.dependencies.database.ok, ready.body.dependencies.redis.ok]).toEqual([503, false, true]);
@@ -64,7 +75,10 @@ describe('a database that is stopped and started again', () => {
     postgres = await start(postgres.port);
     await eventually('it is ready again', async () => (await stranger().get('/health/ready')).status === 200);
     expect((await ann.client.get('/user/self')).status).toBe(200);
-    await eventually('actors are called again', async () => (await ann.client.post('/webhooks', { name: 'Hook', url: 'https://example.com/', integrations: [] })).status === 201);
+    await eventually(
+      'actors are called again',
+      async () => (await ann.client.post('/webhooks', { name: 'Hook', url: 'https://example.com/', integrations: [] })).status === 201,
+    );
     expect((await draft()).status).toBe(400); // its channel is unknown: judged, not refused for the time
     await eventually('the host beats again', async () => {
       const { status, body } = await ann.client.get('/admin/actors');
@@ -98,7 +112,10 @@ const port = redis && Number(new URL(redis.url).port);
     const first = await left();
     expect([await left(), await left()]).toEqual([first - 1, first - 2]);
     const logins = [];
-    for (let n = 0; n < 11; n++) logins.push((await new Client(product.address).post('/auth/login', { provider: 'LOCAL', email: 'nobody@example.com', password: 'wrong password' })).status);
+    for (let n = 0; n < 11; n++)
+      logins.push(
+        (await new Client(product.address).post('/auth/login', { provider: 'LOCAL', email: 'nobody@example.com', password: 'wrong password' })).status,
+      );
     expect(logins).toEqual([...Array.from({ length: 10 }, () => 400), 429]);
     expect((await new Client(product.address).get('/metrics')).text).toMatch(/^rookery_cache_away 1$/m);
 

@@ -69,7 +69,8 @@ describe('what is swept', () => {
   });
 
   test('entries of the sandbox after a week', async () => {
-    for (const age of ['8 days', '6 days']) await db.sql`insert into sandbox_ledger (at, account, step, accepted, answered) values (now() - ${age}::interval, ${age}, 'publish', true, 'ok')`;
+    for (const age of ['8 days', '6 days'])
+      await db.sql`insert into sandbox_ledger (at, account, step, accepted, answered) values (now() - ${age}::interval, ${age}, 'publish', true, 'ok')`;
     await product.sweeper.tick();
     expect(await db.sql`select account from sandbox_ledger`).toEqual([{ account: '6 days' }]);
   });
@@ -86,10 +87,27 @@ describe('what is swept', () => {
 describe('how', () => {
   const sweep = (name: string, more: Partial<Sweep> = {}): Sweep & { limits: number[] } => {
     const limits: number[] = [];
-    return { name, everyMs: 3_600_000, limits, run: async (limit) => { limits.push(limit); return 0; }, ...more };
+    return {
+      name,
+      everyMs: 3_600_000,
+      limits,
+      run: async (limit) => {
+        limits.push(limit);
+        return 0;
+      },
+      ...more,
+    };
   };
   const withSweeps = async (sweeps: readonly Sweep[], work: (sweeper: Sweeper) => Promise<void>, holder: string = newId()) => {
-    await using sweeper = startSweeper({ sql: db.sql, sweeps, lease: openLease({ sql: db.sql, name: 'sweeper of the test', holder, seconds: 60 }), clock: systemClock, log: quietLog(), tickMs: 3_600_000, limit: 10 });
+    await using sweeper = startSweeper({
+      sql: db.sql,
+      sweeps,
+      lease: openLease({ sql: db.sql, name: 'sweeper of the test', holder, seconds: 60 }),
+      clock: systemClock,
+      log: quietLog(),
+      tickMs: 3_600_000,
+      limit: 10,
+    });
     await work(sweeper);
   };
 
@@ -109,7 +127,9 @@ describe('how', () => {
 
   test('one that fails says so and keeps nobody else from running', async () => {
     const fine = sweep('b fine');
-    await withSweeps([sweep('a broken', { run: () => Promise.reject(new Error('broken')) }), fine], async (sweeper) => expect(await sweeper.tick()).toEqual(['a broken', 'b fine']));
+    await withSweeps([sweep('a broken', { run: () => Promise.reject(new Error('broken')) }), fine], async (sweeper) =>
+      expect(await sweeper.tick()).toEqual(['a broken', 'b fine']),
+    );
     expect(fine.limits).toEqual([10]);
     expect(await run('a broken')).toMatchObject({ lastStatus: 'failed', lastChanged: 0 });
   });
@@ -126,8 +146,16 @@ describe('how', () => {
     await product.sweeper.tick();
     const { body } = await ann.client.get('/health');
     const names = ['idempotency-keys', 'lateness', 'logins', 'media', 'sandbox-ledger', 'webhook-deliveries'];
-    expect(body.crons.filter(({ name }: { name: string }) => names.includes(name))).toEqual(names.map((name) => ({ name, lastRunAt: expect.stringMatching(/Z$/), lastStatus: 'ok', lastDurationMs: expect.any(Number) })));
-    expect((await ann.client.get('/admin/actors')).body.crons).toContainEqual({ name: 'media', lastRunAt: expect.any(String), lastStatus: 'ok', lastDurationMs: expect.any(Number), lastChanged: expect.any(Number) });
+    expect(body.crons.filter(({ name }: { name: string }) => names.includes(name))).toEqual(
+      names.map((name) => ({ name, lastRunAt: expect.stringMatching(/Z$/), lastStatus: 'ok', lastDurationMs: expect.any(Number) })),
+    );
+    expect((await ann.client.get('/admin/actors')).body.crons).toContainEqual({
+      name: 'media',
+      lastRunAt: expect.any(String),
+      lastStatus: 'ok',
+      lastDurationMs: expect.any(Number),
+      lastChanged: expect.any(Number),
+    });
   });
 
   test('each scan stands on an index and stops at its limit', async () => {
@@ -149,7 +177,10 @@ describe('how', () => {
     const sent = db.statements.filter((text) => /^\s*(\/\*|delete)/.test(text));
     expect(sent.length).toBe(6);
     for (const text of sent) {
-      const asked = text.replace(/limit\s+\$\d+/g, 'limit 10').replace('id < $1', `id < '${oldId(1)}'`).replace('created_at < $1', "created_at < now() - interval '1 day'");
+      const asked = text
+        .replace(/limit\s+\$\d+/g, 'limit 10')
+        .replace('id < $1', `id < '${oldId(1)}'`)
+        .replace('created_at < $1', "created_at < now() - interval '1 day'");
       const plan = JSON.stringify((await db.sql.unsafe(`explain (analyze, format json) ${asked}`))[0]!['QUERY PLAN']);
       expect([text, /"Node Type":"Seq Scan"/.test(plan)]).toEqual([text, false]);
       for (const [, rows] of plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)":(\d+)/g)) expect(Number(rows)).toBeLessThanOrEqual(10);

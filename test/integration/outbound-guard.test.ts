@@ -38,22 +38,100 @@ beforeEach(() => {
   names['other.test'] = ['127.0.0.1'];
 });
 const at = (path: string, name = 'hook.test') => `https://${name}:${receiver.port}${path}`;
-const failed = async (promise: Promise<unknown>): Promise<OutboundError> => promise.then(() => expect(undefined).toBe('an error'), (error: unknown) => error) as Promise<OutboundError>;
+const failed = async (promise: Promise<unknown>): Promise<OutboundError> =>
+  promise.then(
+    () => expect(undefined).toBe('an error'),
+    (error: unknown) => error,
+  ) as Promise<OutboundError>;
 
 // Every special range by its edges and middle, and every way to write it.
-const V4 = ['0.0.0.0', '0.1.2.3', '10.0.0.0', '10.20.30.40', '10.255.255.255', '100.64.0.1', '100.100.100.200', '127.0.0.1', '127.0.0.53', '127.255.255.254', '168.63.129.16', '169.254.0.1', '169.254.169.254', '169.254.170.2',
-  '172.16.0.1', '172.31.255.255', '192.0.0.1', '192.0.0.192', '192.0.2.7', '192.88.99.1', '192.168.0.1', '192.168.255.255', '198.18.0.1', '198.19.255.255', '198.51.100.3', '203.0.113.9', '224.0.0.1', '239.255.255.250', '240.0.0.1', '255.255.255.255'];
-const V6 = ['::', '::1', '100::1', '64:ff9b:1::1', '2001::1', '2001:2::1', '2001:10::1', '2001:db8::1', '3fff::1', '5f00::1', 'fc00::1', 'fd00:ec2::254', 'fd20:ce::254', 'fe80::1', 'febf::1', 'fec0::1', 'ff02::1', '4000::1', 'e000::1'];
+const V4 = [
+  '0.0.0.0',
+  '0.1.2.3',
+  '10.0.0.0',
+  '10.20.30.40',
+  '10.255.255.255',
+  '100.64.0.1',
+  '100.100.100.200',
+  '127.0.0.1',
+  '127.0.0.53',
+  '127.255.255.254',
+  '168.63.129.16',
+  '169.254.0.1',
+  '169.254.169.254',
+  '169.254.170.2',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.0.0.1',
+  '192.0.0.192',
+  '192.0.2.7',
+  '192.88.99.1',
+  '192.168.0.1',
+  '192.168.255.255',
+  '198.18.0.1',
+  '198.19.255.255',
+  '198.51.100.3',
+  '203.0.113.9',
+  '224.0.0.1',
+  '239.255.255.250',
+  '240.0.0.1',
+  '255.255.255.255',
+];
+const V6 = [
+  '::',
+  '::1',
+  '100::1',
+  '64:ff9b:1::1',
+  '2001::1',
+  '2001:2::1',
+  '2001:10::1',
+  '2001:db8::1',
+  '3fff::1',
+  '5f00::1',
+  'fc00::1',
+  'fd00:ec2::254',
+  'fd20:ce::254',
+  'fe80::1',
+  'febf::1',
+  'fec0::1',
+  'ff02::1',
+  '4000::1',
+  'e000::1',
+];
 const bytes = (address: string) => address.split('.').map(Number) as [number, number, number, number];
 const number = (address: string) => bytes(address).reduce((sum, byte) => sum * 256 + byte, 0);
-const groups = (address: string) => { const [a, b, c, d] = bytes(address); return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`; };
+const groups = (address: string) => {
+  const [a, b, c, d] = bytes(address);
+  return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+};
 const spellings = (address: string) => {
   const [a, b, c, d] = bytes(address);
-  return [address, `${address}.`, String(number(address)), `0x${number(address).toString(16)}`, `0${number(address).toString(8)}`, `0x${a.toString(16)}.${b}.0${c.toString(8)}.${d}`, `${a}.${b}.${c * 256 + d}`, `${a}.${b * 65_536 + c * 256 + d}`,
-    address.replaceAll('.', '。'), [...address].map((one) => (one === '.' ? '.' : `%3${one}`)).join(''), [...address].map((one) => (one === '.' ? '.' : String.fromCodePoint(0xff10 + Number(one)))).join('')];
+  return [
+    address,
+    `${address}.`,
+    String(number(address)),
+    `0x${number(address).toString(16)}`,
+    `0${number(address).toString(8)}`,
+    `0x${a.toString(16)}.${b}.0${c.toString(8)}.${d}`,
+    `${a}.${b}.${c * 256 + d}`,
+    `${a}.${b * 65_536 + c * 256 + d}`,
+    address.replaceAll('.', '。'),
+    [...address].map((one) => (one === '.' ? '.' : `%3${one}`)).join(''),
+    [...address].map((one) => (one === '.' ? '.' : String.fromCodePoint(0xff10 + Number(one)))).join(''),
+  ];
 };
-const within6 = (address: string) => [`::ffff:${groups(address)}`, `::ffff:${address}`, `::${groups(address)}`, `::ffff:0:${groups(address)}`, `64:ff9b::${groups(address)}`, `64:ff9b:1::${groups(address)}`,
-  `2002:${groups(address)}::1`, `2001:0:${groups(address)}::1`, `2a00::5efe:${groups(address)}`, `2a00::200:5efe:${groups(address)}`];
+const within6 = (address: string) => [
+  `::ffff:${groups(address)}`,
+  `::ffff:${address}`,
+  `::${groups(address)}`,
+  `::ffff:0:${groups(address)}`,
+  `64:ff9b::${groups(address)}`,
+  `64:ff9b:1::${groups(address)}`,
+  `2002:${groups(address)}::1`,
+  `2001:0:${groups(address)}::1`,
+  `2a00::5efe:${groups(address)}`,
+  `2a00::200:5efe:${groups(address)}`,
+];
 
 describe('nothing leaves for an address that is not public', () => {
   const literal = [...V4.flatMap(spellings), ...V4.flatMap(within6).map((one) => `[${one}]`), ...V6.map((one) => `[${one}]`)];
@@ -61,7 +139,8 @@ describe('nothing leaves for an address that is not public', () => {
   test(`${literal.length} literal hosts, each by fetch and by websocket [OB1] [OB3] [OB7]`, async () => {
     expect(literal.length).toBeGreaterThanOrEqual(400);
     for (const host of literal) {
-      for (const url of [`https://${host}/`, `https://${host}:6379/`]) expect([host, (await failed(strict.fetch(url))).message]).toEqual([host, expect.stringMatching(/^(Blocked URL|This is not a URL)$/)]);
+      for (const url of [`https://${host}/`, `https://${host}:6379/`])
+        expect([host, (await failed(strict.fetch(url))).message]).toEqual([host, expect.stringMatching(/^(Blocked URL|This is not a URL)$/)]);
       expect(() => strict.webSocket(`wss://${host}/`)).toThrow(/^(Blocked URL|This is not a URL)$/);
     }
     expect([beyond, receiver.connections]).toEqual([[], 0]);
@@ -73,7 +152,8 @@ describe('nothing leaves for an address that is not public', () => {
       names[`n${n}.test`] = [address];
       names[`m${n}.test`] = ['93.184.215.14', address];
       names[`o${n}.test`] = [address, '2606:4700::1'];
-      for (const name of [`n${n}.test`, `m${n}.test`, `o${n}.test`]) expect([address, (await failed(strict.fetch(`https://${name}/`))).message]).toEqual([address, 'Blocked URL']);
+      for (const name of [`n${n}.test`, `m${n}.test`, `o${n}.test`])
+        expect([address, (await failed(strict.fetch(`https://${name}/`))).message]).toEqual([address, 'Blocked URL']);
     }
     expect([beyond, receiver.connections]).toEqual([[], 0]);
   });
@@ -82,7 +162,13 @@ describe('nothing leaves for an address that is not public', () => {
     let location = '';
     let status = 302;
     receiver.answer = (response) => void response.writeHead(status, { location }).end();
-    for (const target of [...V4.map((one) => (one === '127.0.0.1' ? '127.0.0.2' : one)), ...V6.map((one) => `[${one}]`), 'localhost.evil.test', '2130706434', '0x7f000002'])
+    for (const target of [
+      ...V4.map((one) => (one === '127.0.0.1' ? '127.0.0.2' : one)),
+      ...V6.map((one) => `[${one}]`),
+      'localhost.evil.test',
+      '2130706434',
+      '0x7f000002',
+    ])
       for (const one of [301, 302, 303, 307, 308]) {
         names['localhost.evil.test'] = ['10.0.0.1'];
         [status, location] = [one, `https://${target}/secret`];
@@ -91,11 +177,14 @@ describe('nothing leaves for an address that is not public', () => {
     expect(beyond).toEqual([]);
   });
 
-  test.each(['http://93.184.215.14/', 'ftp://hook.test/', 'file:///etc/passwd', 'https://user:pass@hook.test/', 'https://user@hook.test/', '//127.0.0.2/'])('a redirect to %s is refused [OB2] [OB5]', async (location) => {
-    receiver.answer = (response) => void response.writeHead(302, { location }).end();
-    expect((await failed(local.fetch(at('/start')))).message).toBe('Blocked URL');
-    expect([beyond, receiver.ledger.length]).toEqual([[], 1]);
-  });
+  test.each(['http://93.184.215.14/', 'ftp://hook.test/', 'file:///etc/passwd', 'https://user:pass@hook.test/', 'https://user@hook.test/', '//127.0.0.2/'])(
+    'a redirect to %s is refused [OB2] [OB5]',
+    async (location) => {
+      receiver.answer = (response) => void response.writeHead(302, { location }).end();
+      expect((await failed(local.fetch(at('/start')))).message).toBe('Blocked URL');
+      expect([beyond, receiver.ledger.length]).toEqual([[], 1]);
+    },
+  );
 
   test('a downgrade to plain http is refused, even into an opened range [OB2]', async () => {
     receiver.answer = (response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
@@ -104,8 +193,21 @@ describe('nothing leaves for an address that is not public', () => {
 });
 
 describe('public addresses are let through', () => {
-  const forms = [...['1.1.1.1', '8.8.4.4', '93.184.215.14', '100.63.255.255', '126.255.255.255', '172.15.0.1', '172.32.0.1', '192.0.1.1', '198.17.255.255', '223.255.255.255'].flatMap((one) => spellings(one)),
-    ...['2606:4700::1111', '2001:4860:4860::8888', '2a00:1450:4001:800::200e', '2003::1', '2001:200::1'].map((one) => `[${one}]`)];
+  const forms = [
+    ...[
+      '1.1.1.1',
+      '8.8.4.4',
+      '93.184.215.14',
+      '100.63.255.255',
+      '126.255.255.255',
+      '172.15.0.1',
+      '172.32.0.1',
+      '192.0.1.1',
+      '198.17.255.255',
+      '223.255.255.255',
+    ].flatMap((one) => spellings(one)),
+    ...['2606:4700::1111', '2001:4860:4860::8888', '2a00:1450:4001:800::200e', '2003::1', '2001:200::1'].map((one) => `[${one}]`),
+  ];
 
   test(`${forms.length} forms, by address and by name`, async () => {
     expect(forms.length).toBeGreaterThanOrEqual(100);
@@ -196,13 +298,33 @@ describe('redirects', () => {
     expect(receiver.ledger).toHaveLength(6);
   });
   test('credentials do not reach another origin, not even another port or name', async () => {
-    receiver.answer = (response, { path }) => void (path === '/a' ? response.writeHead(302, { location: at('/b', 'other.test') }).end() : response.writeHead(200).end());
-    await local.fetch(at('/a'), { headers: { Authorization: 'Bearer x', Cookie: 'a=b', 'X-Api-Key': 'k', Accept: 'text/plain', 'x-kept': '1' }, carried: ['X-Kept'] });
+    receiver.answer = (response, { path }) =>
+      void (path === '/a' ? response.writeHead(302, { location: at('/b', 'other.test') }).end() : response.writeHead(200).end());
+    await local.fetch(at('/a'), {
+      headers: { Authorization: 'Bearer x', Cookie: 'a=b', 'X-Api-Key': 'k', Accept: 'text/plain', 'x-kept': '1' },
+      carried: ['X-Kept'],
+    });
     const [first, second] = receiver.ledger.map(({ headers }) => headers);
     expect([first!.authorization, first!.cookie, first!['x-api-key']]).toEqual(['Bearer x', 'a=b', 'k']);
-    expect([second!.authorization, second!.cookie, second!['x-api-key'], second!.accept, second!['x-kept'], second!.host]).toEqual([undefined, undefined, undefined, 'text/plain', '1', `other.test:${receiver.port}`]);
+    expect([second!.authorization, second!.cookie, second!['x-api-key'], second!.accept, second!['x-kept'], second!.host]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      'text/plain',
+      '1',
+      `other.test:${receiver.port}`,
+    ]);
   });
-  test.each<[OutboundRequest['redirects'], number, number]>([['keep-body', 307, 2], ['keep-body', 308, 2], ['keep-body', 301, 1], ['keep-body', 302, 1], ['keep-body', 303, 1], ['none', 307, 1], ['follow-safe', 302, 1], ['follow-safe', 307, 1]])('a POST with %s takes %i in %i requests', async (redirects, status, requests) => {
+  test.each<[OutboundRequest['redirects'], number, number]>([
+    ['keep-body', 307, 2],
+    ['keep-body', 308, 2],
+    ['keep-body', 301, 1],
+    ['keep-body', 302, 1],
+    ['keep-body', 303, 1],
+    ['none', 307, 1],
+    ['follow-safe', 302, 1],
+    ['follow-safe', 307, 1],
+  ])('a POST with %s takes %i in %i requests', async (redirects, status, requests) => {
     receiver.answer = (response, { path }) => void (path === '/a' ? response.writeHead(status, { location: '/b' }).end() : response.writeHead(200).end());
     const answer = await local.fetch(at('/a'), { method: 'POST', body: 'héllo', redirects: redirects! });
     expect([answer.status, receiver.ledger.length]).toEqual([requests === 2 ? 200 : status, requests]);
@@ -211,7 +333,11 @@ describe('redirects', () => {
 });
 
 describe('answers', () => {
-  test.each([['gzip', gzipSync], ['br', brotliCompressSync], ['gzip, br', (data: Buffer) => brotliCompressSync(gzipSync(data))]])('packed as %s are unpacked, and counted unpacked', async (coding, pack) => {
+  test.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['gzip, br', (data: Buffer) => brotliCompressSync(gzipSync(data))],
+  ])('packed as %s are unpacked, and counted unpacked', async (coding, pack) => {
     receiver.answer = (response) => void response.writeHead(200, { 'content-encoding': coding }).end(pack(Buffer.alloc(1_000_000, 'a')));
     expect((await local.fetch(at('/'), { maxBytes: 1_000_000 })).body.length).toBe(1_000_000);
     expect((await failed(local.fetch(at('/'), { maxBytes: 999_999 }))).failure).toBe('too_large');
@@ -264,7 +390,11 @@ describe('answers', () => {
     receiver.answer = (response) => void response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.alloc(50_000));
     const answer = await local.stream(at('/'), { maxBytes: 20_000 });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png']);
-    await expect((async () => { for await (const piece of answer.body) expect(piece.length).toBeGreaterThan(0); })()).rejects.toMatchObject({ failure: 'too_large' });
+    await expect(
+      (async () => {
+        for await (const piece of answer.body) expect(piece.length).toBeGreaterThan(0);
+      })(),
+    ).rejects.toMatchObject({ failure: 'too_large' });
     const left = await local.stream(at('/'));
     left.cancel();
   });
@@ -272,10 +402,13 @@ describe('answers', () => {
 
 describe('requests', () => {
   test('cannot smuggle headers, hosts or lines', async () => {
-    for (const headers of [{ 'x-a': 'b\r\nx-evil: 1' }, { 'x-a\r\nx-evil': '1' }]) expect((await failed(local.fetch(at('/'), { headers }))).failure).toBe('invalid');
+    for (const headers of [{ 'x-a': 'b\r\nx-evil: 1' }, { 'x-a\r\nx-evil': '1' }])
+      expect((await failed(local.fetch(at('/'), { headers }))).failure).toBe('invalid');
     await local.fetch(at('/a%0d%0ax-evil:1'), { headers: { Host: 'internal', 'Content-Length': '5', 'Transfer-Encoding': 'chunked', Connection: 'upgrade' } });
     await local.fetch(at('/b\r\nx-evil: 1'));
-    expect(receiver.ledger.map(({ headers }) => [headers.host, headers['x-evil'], headers['transfer-encoding']])).toEqual([1, 2].map(() => [`hook.test:${receiver.port}`, undefined, undefined]));
+    expect(receiver.ledger.map(({ headers }) => [headers.host, headers['x-evil'], headers['transfer-encoding']])).toEqual(
+      [1, 2].map(() => [`hook.test:${receiver.port}`, undefined, undefined]),
+    );
   });
   test('carry forms', async () => {
     const form = new FormData();

@@ -26,7 +26,8 @@ beforeEach(async () => {
 });
 
 const hearing: Consumer = {
-  name: 'hearing', topic: 'heard',
+  name: 'hearing',
+  topic: 'heard',
   write: (tx) => tx`hearing_written as (insert into heard (id, topic, payload) select id, topic, payload from gone order by id returning topic as wake)`,
 };
 const second: Consumer = { name: 'second', topic: 'second', write: (tx) => tx`second_written as (select 'k' as wake from gone)` };
@@ -48,7 +49,9 @@ test('rows go out once, in their order, with one wake-up for each consumer and b
   expect(Number((await sql`select count(*) as n from outbox`)[0]!['n'])).toBe(0);
   const rows = await sql`select (payload ->> 'n')::int as n from heard order by n, id`;
   expect(rows.map((row) => row['n'])).toEqual(Array.from({ length: 1_200 }, (_, n) => n));
-  expect((await sql`select id from heard order by heard.n`).map((row) => row['id'])).toEqual((await sql`select id from heard order by id`).map((row) => row['id']));
+  expect((await sql`select id from heard order by heard.n`).map((row) => row['id'])).toEqual(
+    (await sql`select id from heard order by id`).map((row) => row['id']),
+  );
   await settles(async () => expect(told).toHaveLength(6));
   expect(told[0]).toEqual(['heard', { keys: ['a'] }]);
   await relay[Symbol.asyncDispose]();
@@ -101,7 +104,12 @@ test('two relays that both believe to hold the lease deal each row once', async 
 });
 
 test('a row that no consumer can take is set aside with its reason; its neighbours go on', async () => {
-  const picky: Consumer = { name: 'hearing', topic: 'heard', write: (tx) => tx`hearing_written as (insert into heard (id, topic, payload) select id, topic, to_jsonb(1 / (payload ->> 'n')::int) from gone returning topic as wake)` };
+  const picky: Consumer = {
+    name: 'hearing',
+    topic: 'heard',
+    write: (tx) =>
+      tx`hearing_written as (insert into heard (id, topic, payload) select id, topic, to_jsonb(1 / (payload ->> 'n')::int) from gone returning topic as wake)`,
+  };
   await append(sql, facts(4));
   const { relay } = start('a', { consumers: [picky] });
   await settles(async () => expect(await count()).toBe(3));
@@ -121,7 +129,10 @@ test('a bus that is away loses nothing but wake-ups', async () => {
 });
 
 test('a lease has one holder, is kept by asking, and follows the clock of the database', async () => {
-  const [a, b] = ['a', 'b'].map((holder) => openLease({ sql, name: 'work', holder, seconds: 60 })) as [ReturnType<typeof openLease>, ReturnType<typeof openLease>];
+  const [a, b] = ['a', 'b'].map((holder) => openLease({ sql, name: 'work', holder, seconds: 60 })) as [
+    ReturnType<typeof openLease>,
+    ReturnType<typeof openLease>,
+  ];
   expect([await a.held(), await b.held(), await a.held()]).toEqual([true, false, true]);
   await sql`update leases set expires_at = now() + interval '10 s'`;
   expect(await a.held()).toBe(true); // prolonged in its second half

@@ -19,7 +19,11 @@ const judged: string[] = [];
 beforeAll(async () => {
   db = await testDatabase();
   network = openNetwork();
-  world = await startPublisher({ url: db.url, network, media: { load: async () => [], judge: async (_, items, at) => void judged.push(...items.map(({ path }, n) => `${at}.${n} ${path}`)) } });
+  world = await startPublisher({
+    url: db.url,
+    network,
+    media: { load: async () => [], judge: async (_, items, at) => void judged.push(...items.map(({ path }, n) => `${at}.${n} ${path}`)) },
+  });
   app = await testApp({ sql: db.sql, context: () => ({ posts: world.posts, actors: world.actors }) });
   ann = await app.signUp();
   eve = await app.signUp();
@@ -58,11 +62,32 @@ const read = async (id: string, client: Client = ann.client): Promise<any> => (a
 
 describe('create', () => {
   test('several channels at once: one entry for each element, in order [S103, T3]', async () => {
-    const answer = await create({ ...schedule(), posts: [element(channel), element(second, '<p>Two</p>')], tags: [{ value: 'a', label: 'Alpha' }, { value: 'b', label: 'alpha' }], shortLink: false });
+    const answer = await create({
+      ...schedule(),
+      posts: [element(channel), element(second, '<p>Two</p>')],
+      tags: [
+        { value: 'a', label: 'Alpha' },
+        { value: 'b', label: 'alpha' },
+      ],
+      shortLink: false,
+    });
     expect(answer.status).toBe(201);
-    expect(answer.body).toEqual([{ postId: expect.any(String), integration: channel }, { postId: expect.any(String), integration: second }]);
+    expect(answer.body).toEqual([
+      { postId: expect.any(String), integration: channel },
+      { postId: expect.any(String), integration: second },
+    ]);
     const post = await read(answer.body[1].postId);
-    expect(post).toMatchObject({ state: 'QUEUE', detail: 'scheduled', content: '<p>Two</p>', integrationId: second, creationMethod: 'API', version: 1, thread: [], approval: null, firstComment: { state: 'none', error: null } });
+    expect(post).toMatchObject({
+      state: 'QUEUE',
+      detail: 'scheduled',
+      content: '<p>Two</p>',
+      integrationId: second,
+      creationMethod: 'API',
+      version: 1,
+      thread: [],
+      approval: null,
+      firstComment: { state: 'none', error: null },
+    });
     expect(post.tags).toEqual([{ tag: { id: expect.any(String), name: 'Alpha', color: '#612AD5' } }]); // S261
     expect((await read(answer.body[0].postId)).group).not.toBe(post.group); // S105
   });
@@ -70,11 +95,63 @@ describe('create', () => {
   test('each dialect of the field is accepted [T4, T5]', async () => {
     const date = later();
     const bodies = [
-      { type: 'schedule', date, shortLink: false, tags: [{ value: 'a', label: 'A' }], posts: [{ integration: { id: channel }, group: 'optional', value: [{ content: '<p>Hi</p>', id: 'optional', delay: 0, image: [{ id: 'm1', path: 'https://a.example/x.png', alt: '', thumbnail: '' }] }], settings: { __type: 'x', who_can_reply_post: 'everyone' } }] },
-      { type: 'schedule', creationMethod: 'CLI', date, shortLink: true, tags: [], posts: [{ integration: { id: channel }, value: [{ content: 'Hi', delay: 0, image: [{ id: 'k3j9x1', path: 'https://a.example/x.png' }] }, { content: 'second item', delay: 5, image: [] }] }] },
-      { type: 'draft', date: '2026-09-01T10:00:00', shortLink: false, tags: [], posts: [{ integration: { id: channel }, group: '', value: [{ content: 'Hi', id: '', image: [] }], settings: {} }] },
-      { type: 'schedule', date, shortLink: false, tags: [], posts: [{ integration: { id: channel }, value: [{ content: 'Title https://a.example', image: [{ id: 'up1', path: 'https://a.example/a.jpg' }] }], settings: { __type: 'twitter' } }] },
-      { type: 'draft', date: null, tags: null, inter: null, posts: [{ integration: { id: channel }, group: null, value: [{ content: 'x', id: null, delay: null, image: null }], settings: null }] },
+      {
+        type: 'schedule',
+        date,
+        shortLink: false,
+        tags: [{ value: 'a', label: 'A' }],
+        posts: [
+          {
+            integration: { id: channel },
+            group: 'optional',
+            value: [{ content: '<p>Hi</p>', id: 'optional', delay: 0, image: [{ id: 'm1', path: 'https://a.example/x.png', alt: '', thumbnail: '' }] }],
+            settings: { __type: 'x', who_can_reply_post: 'everyone' },
+          },
+        ],
+      },
+      {
+        type: 'schedule',
+        creationMethod: 'CLI',
+        date,
+        shortLink: true,
+        tags: [],
+        posts: [
+          {
+            integration: { id: channel },
+            value: [
+              { content: 'Hi', delay: 0, image: [{ id: 'k3j9x1', path: 'https://a.example/x.png' }] },
+              { content: 'second item', delay: 5, image: [] },
+            ],
+          },
+        ],
+      },
+      {
+        type: 'draft',
+        date: '2026-09-01T10:00:00',
+        shortLink: false,
+        tags: [],
+        posts: [{ integration: { id: channel }, group: '', value: [{ content: 'Hi', id: '', image: [] }], settings: {} }],
+      },
+      {
+        type: 'schedule',
+        date,
+        shortLink: false,
+        tags: [],
+        posts: [
+          {
+            integration: { id: channel },
+            value: [{ content: 'Title https://a.example', image: [{ id: 'up1', path: 'https://a.example/a.jpg' }] }],
+            settings: { __type: 'twitter' },
+          },
+        ],
+      },
+      {
+        type: 'draft',
+        date: null,
+        tags: null,
+        inter: null,
+        posts: [{ integration: { id: channel }, group: null, value: [{ content: 'x', id: null, delay: null, image: null }], settings: null }],
+      },
     ];
     for (const body of bodies) {
       const answer = await create(body);
@@ -89,18 +166,51 @@ describe('create', () => {
 
   test('every key of the vocabulary passes, invented ones are named, inside settings they pass [T6]', async () => {
     const whole = {
-      type: 'schedule', date: later(), shortLink: false, tags: [{ value: 'v', label: 'l', color: '#ff0000' }], order: 'x', inter: 7, republish: true, creationMethod: 'API', recurrence: { rrule: 'x' }, timezone: 'UTC',
-      posts: [{ integration: { id: channel }, group: 'g', type: 'x', settings: { invented: { deep: 1 }, firstComment: 'First!' }, value: [{ content: 'x', id: 'y', delay: 3, image: [{ id: 'i', path: 'https://a.example/i.png', alt: 'a', thumbnail: 't', thumbnailTimestamp: 1, name: 'n', type: 'image' }] }] }],
+      type: 'schedule',
+      date: later(),
+      shortLink: false,
+      tags: [{ value: 'v', label: 'l', color: '#ff0000' }],
+      order: 'x',
+      inter: 7,
+      republish: true,
+      creationMethod: 'API',
+      recurrence: { rrule: 'x' },
+      timezone: 'UTC',
+      posts: [
+        {
+          integration: { id: channel },
+          group: 'g',
+          type: 'x',
+          settings: { invented: { deep: 1 }, firstComment: 'First!' },
+          value: [
+            {
+              content: 'x',
+              id: 'y',
+              delay: 3,
+              image: [{ id: 'i', path: 'https://a.example/i.png', alt: 'a', thumbnail: 't', thumbnailTimestamp: 1, name: 'n', type: 'image' }],
+            },
+          ],
+        },
+      ],
     };
     const answer = await create(whole);
     expect(answer.status).toBe(201);
-    expect(await read(answer.body[0].postId)).toMatchObject({ group: 'g', intervalInDays: 7, settings: { invented: { deep: 1 } }, firstComment: { state: 'pending' }, image: [{ id: 'i', path: 'https://a.example/i.png', alt: 'a', thumbnail: 't' }] });
+    expect(await read(answer.body[0].postId)).toMatchObject({
+      group: 'g',
+      intervalInDays: 7,
+      settings: { invented: { deep: 1 } },
+      firstComment: { state: 'pending' },
+      image: [{ id: 'i', path: 'https://a.example/i.png', alt: 'a', thumbnail: 't' }],
+    });
     for (const [field, body] of Object.entries({
       bogus: { ...whole, bogus: 1 },
       'posts.0.bogus': { ...whole, posts: [{ ...whole.posts[0], bogus: 1 }] },
       'posts.0.integration.bogus': { ...whole, posts: [{ ...whole.posts[0], integration: { id: channel, bogus: 1 } }] },
       'posts.0.value.0.bogus': { ...whole, posts: [{ ...whole.posts[0], value: [{ content: 'x', bogus: 1 }] }] },
-      'posts.0.value.0.image.0.bogus': { ...whole, posts: [{ ...whole.posts[0], value: [{ content: 'x', image: [{ path: 'https://a.example/i.png', bogus: 1 }] }] }] },
+      'posts.0.value.0.image.0.bogus': {
+        ...whole,
+        posts: [{ ...whole.posts[0], value: [{ content: 'x', image: [{ path: 'https://a.example/i.png', bogus: 1 }] }] }],
+      },
       'tags.0.bogus': { ...whole, tags: [{ label: 'l', bogus: 1 }] },
     })) {
       const refused = await create(body);
@@ -148,7 +258,12 @@ describe('create', () => {
   test('content that the network would refuse is 400 with provider and name; all or none are stored [S108]', async () => {
     const before = await rows();
     const long = 'x'.repeat(101);
-    for (const value of [[{ content: long }], [{ content: '<p></p>' }], [{ content: 'ok' }, { content: long }], [{ content: 'x', image: Array.from({ length: 5 }, () => ({ path: 'https://a.example/x.png' })) }]]) {
+    for (const value of [
+      [{ content: long }],
+      [{ content: '<p></p>' }],
+      [{ content: 'ok' }, { content: long }],
+      [{ content: 'x', image: Array.from({ length: 5 }, () => ({ path: 'https://a.example/x.png' })) }],
+    ]) {
       const { status, body } = await create(schedule({ posts: [element(second), { integration: { id: channel }, value }] }));
       expect([status, body.code, body.provider, body.name]).toEqual([400, 'invalid_content', 'fake', 'First']);
     }
@@ -164,17 +279,54 @@ describe('create', () => {
     const value = (more: object) => one({ value: [{ content: 'x', ...more }] });
     const image = (more: object) => value({ image: [{ path: 'https://a.example/x.png', ...more }] });
     const cases: [string, object][] = [
-      ['type', { ...base, type: undefined }], ['type', { ...base, type: 'later' }], ['type', { ...base, type: 1 }],
-      ['date', { ...base, date: 'tomorrow' }], ['date', { ...base, date: '2026-02-30T10:00:00Z' }], ['date', { ...base, date: 5 }], ['date', { ...base, date: '' }],
-      ['shortLink', { ...base, shortLink: 'yes' }], ['tags', { ...base, tags: 'a' }], ['tags.0', { ...base, tags: ['a'] }], ['tags.0', { ...base, tags: [{ value: '', label: '' }] }], ['tags.0.label', { ...base, tags: [{ label: 'x'.repeat(256) }] }], ['tags.0.color', { ...base, tags: [{ label: 'x', color: 'red' }] }],
-      ['inter', { ...base, inter: 0 }], ['inter', { ...base, inter: 366 }], ['inter', { ...base, inter: 'x' }], ['creationMethod', { ...base, creationMethod: 5 }], ['timezone', { ...base, timezone: 5 }],
-      ['posts', { ...base, posts: undefined }], ['posts', { ...base, posts: [] }], ['posts', { ...base, posts: 'x' }], ['posts', { ...base, posts: Array.from({ length: 101 }, () => element(channel)) }],
-      ['posts.0.integration', one({ integration: undefined })], ['posts.0.integration.id', one({ integration: {} })], ['posts.0.integration.id', one({ integration: { id: 5 } })],
-      ['posts.0.group', one({ group: 'a b' })], ['posts.0.group', one({ group: 'x'.repeat(256) })], ['posts.0.settings', one({ settings: 'x' })], ['posts.0.settings', one({ settings: [] })], ['posts.0.type', one({ type: 5 })],
-      ['posts.0.value', one({ value: undefined })], ['posts.0.value', one({ value: [] })], ['posts.0.value', one({ value: Array.from({ length: 101 }, () => ({ content: 'x' })) })],
-      ['posts.0.value.0.content', value({ content: undefined })], ['posts.0.value.0.content', value({ content: 5 })], ['posts.0.value.0.content', value({ content: 'x'.repeat(100_001) })], ['posts.0.value.0.content', value({ content: 'a\0b' })],
-      ['posts.0.value.0.delay', value({ delay: -1 })], ['posts.0.value.0.delay', value({ delay: 10_081 })], ['posts.0.value.0.delay', value({ delay: 'x' })], ['posts.0.value.0.delay', value({ delay: 1.5 })], ['posts.0.value.0.id', value({ id: 5 })],
-      ['posts.0.value.0.image', value({ image: 'x' })], ['posts.0.value.0.image.0.path', image({ path: undefined })], ['posts.0.value.0.image.0.path', image({ path: 5 })], ['posts.0.value.0.image.0.path', image({ path: `https://a.example/${'x'.repeat(4_000)}` })], ['posts.0.value.0.image.0.alt', image({ alt: 5 })], ['posts.0.value.0.image.0.id', image({ id: 5 })],
+      ['type', { ...base, type: undefined }],
+      ['type', { ...base, type: 'later' }],
+      ['type', { ...base, type: 1 }],
+      ['date', { ...base, date: 'tomorrow' }],
+      ['date', { ...base, date: '2026-02-30T10:00:00Z' }],
+      ['date', { ...base, date: 5 }],
+      ['date', { ...base, date: '' }],
+      ['shortLink', { ...base, shortLink: 'yes' }],
+      ['tags', { ...base, tags: 'a' }],
+      ['tags.0', { ...base, tags: ['a'] }],
+      ['tags.0', { ...base, tags: [{ value: '', label: '' }] }],
+      ['tags.0.label', { ...base, tags: [{ label: 'x'.repeat(256) }] }],
+      ['tags.0.color', { ...base, tags: [{ label: 'x', color: 'red' }] }],
+      ['inter', { ...base, inter: 0 }],
+      ['inter', { ...base, inter: 366 }],
+      ['inter', { ...base, inter: 'x' }],
+      ['creationMethod', { ...base, creationMethod: 5 }],
+      ['timezone', { ...base, timezone: 5 }],
+      ['posts', { ...base, posts: undefined }],
+      ['posts', { ...base, posts: [] }],
+      ['posts', { ...base, posts: 'x' }],
+      ['posts', { ...base, posts: Array.from({ length: 101 }, () => element(channel)) }],
+      ['posts.0.integration', one({ integration: undefined })],
+      ['posts.0.integration.id', one({ integration: {} })],
+      ['posts.0.integration.id', one({ integration: { id: 5 } })],
+      ['posts.0.group', one({ group: 'a b' })],
+      ['posts.0.group', one({ group: 'x'.repeat(256) })],
+      ['posts.0.settings', one({ settings: 'x' })],
+      ['posts.0.settings', one({ settings: [] })],
+      ['posts.0.type', one({ type: 5 })],
+      ['posts.0.value', one({ value: undefined })],
+      ['posts.0.value', one({ value: [] })],
+      ['posts.0.value', one({ value: Array.from({ length: 101 }, () => ({ content: 'x' })) })],
+      ['posts.0.value.0.content', value({ content: undefined })],
+      ['posts.0.value.0.content', value({ content: 5 })],
+      ['posts.0.value.0.content', value({ content: 'x'.repeat(100_001) })],
+      ['posts.0.value.0.content', value({ content: 'a\0b' })],
+      ['posts.0.value.0.delay', value({ delay: -1 })],
+      ['posts.0.value.0.delay', value({ delay: 10_081 })],
+      ['posts.0.value.0.delay', value({ delay: 'x' })],
+      ['posts.0.value.0.delay', value({ delay: 1.5 })],
+      ['posts.0.value.0.id', value({ id: 5 })],
+      ['posts.0.value.0.image', value({ image: 'x' })],
+      ['posts.0.value.0.image.0.path', image({ path: undefined })],
+      ['posts.0.value.0.image.0.path', image({ path: 5 })],
+      ['posts.0.value.0.image.0.path', image({ path: `https://a.example/${'x'.repeat(4_000)}` })],
+      ['posts.0.value.0.image.0.alt', image({ alt: 5 })],
+      ['posts.0.value.0.image.0.id', image({ id: 5 })],
     ];
     for (const [field, body] of cases) {
       const { status, body: answer } = await create(body);
@@ -199,13 +351,27 @@ describe('create', () => {
   });
 
   test('a body edits the posts that it names, whatever its type; foreign ids never [S106, S263, S103]', async () => {
-    const { body: [{ postId }] } = await create({ ...schedule(), posts: [{ integration: { id: channel }, value: [{ content: 'one' }, { content: 'two', delay: 5 }] }] });
+    const {
+      body: [{ postId }],
+    } = await create({ ...schedule(), posts: [{ integration: { id: channel }, value: [{ content: 'one' }, { content: 'two', delay: 5 }] }] });
     const [two] = (await read(postId)).thread;
-    const answer = await create({ type: 'update', posts: [{ integration: { id: channel }, value: [{ content: 'new one', id: postId }, { content: 'new two', id: two.id }, { content: 'three' }] }] });
+    const answer = await create({
+      type: 'update',
+      posts: [{ integration: { id: channel }, value: [{ content: 'new one', id: postId }, { content: 'new two', id: two.id }, { content: 'three' }] }],
+    });
     expect([answer.status, answer.body]).toEqual([201, [{ postId, integration: channel }]]);
     const post = await read(postId);
     expect(post).toMatchObject({ content: 'new one', version: 2, state: 'QUEUE' });
-    expect(post.thread.map(({ id, content, parentPostId }: Record<string, string>) => [content, parentPostId === postId || parentPostId === two.id, content !== 'new two' || id === two.id])).toEqual([['new two', true, true], ['three', true, true]]);
+    expect(
+      post.thread.map(({ id, content, parentPostId }: Record<string, string>) => [
+        content,
+        parentPostId === postId || parentPostId === two.id,
+        content !== 'new two' || id === two.id,
+      ]),
+    ).toEqual([
+      ['new two', true, true],
+      ['three', true, true],
+    ]);
 
     const unknown = await create({ type: 'update', posts: [element(channel, 'x', { value: [{ content: 'x', id: newId() }] })] });
     expect([unknown.status, unknown.body.errors[0].field]).toEqual([400, 'posts.0.value.0.id']);
@@ -226,7 +392,13 @@ test('editing by create needs the permission to update, reading and creating the
   const viewer = bob.client;
   viewer.headers = { showorg: ann.orgId };
   expect((await viewer.get(`/posts/${id}`)).status).toBe(200);
-  for (const answer of [await viewer.post('/posts', schedule()), await viewer.put(`/posts/${id}`, {}), await viewer.delete(`/posts/${id}`), await viewer.put(`/posts/${id}/status`, { status: 'draft' })]) expect(answer.status).toBe(403);
+  for (const answer of [
+    await viewer.post('/posts', schedule()),
+    await viewer.put(`/posts/${id}`, {}),
+    await viewer.delete(`/posts/${id}`),
+    await viewer.put(`/posts/${id}/status`, { status: 'draft' }),
+  ])
+    expect(answer.status).toBe(403);
 });
 
 describe('reading', () => {
@@ -236,11 +408,26 @@ describe('reading', () => {
       const { status, body } = await key.get(`/public/v1/posts${query}`);
       expect(status).toBe(200);
       const post = body.posts.find((one: { id: string }) => one.id === id);
-      expect(Object.keys(post)).toEqual(['id', 'content', 'publishDate', 'releaseURL', 'releaseId', 'state', 'detail', 'intervalInDays', 'group', 'creationMethod', 'settings', 'tags', 'integration']);
+      expect(Object.keys(post)).toEqual([
+        'id',
+        'content',
+        'publishDate',
+        'releaseURL',
+        'releaseId',
+        'state',
+        'detail',
+        'intervalInDays',
+        'group',
+        'creationMethod',
+        'settings',
+        'tags',
+        'integration',
+      ]);
       expect([post.settings, post.integration]).toEqual(['{"a":1,"__type":"fake"}', { id: channel, providerIdentifier: 'fake', name: 'First', picture: null }]);
     }
     expect((await key.get('/public/v1/posts?customer=unknown')).body).toEqual({ posts: [] });
-    for (const query of ['?startDate=yesterday', '?endDate=2026-13-01', '?startDate=2020-01-01&endDate=2026-01-01']) expect((await key.get(`/public/v1/posts${query}`)).status).toBe(400);
+    for (const query of ['?startDate=yesterday', '?endDate=2026-13-01', '?startDate=2020-01-01&endDate=2026-01-01'])
+      expect((await key.get(`/public/v1/posts${query}`)).status).toBe(400);
     expect((await ann.client.get('/posts')).body.posts.find((one: { id: string }) => one.id === id).settings).toEqual({ a: 1, __type: 'fake' });
   });
 
@@ -269,7 +456,12 @@ describe('reading', () => {
     for (let n = 0; n < 50 && (await read(id)).state !== 'PUBLISHED'; n++) await systemClock.sleep(20);
     const { body } = await key.get(`/public/v1/posts/${id}/timeline`);
     expect([body.postId, body.items.map(({ kind }: { kind: string }) => kind)]).toEqual([id, ['created', 'claimed', 'published']]);
-    expect(await read(id)).toMatchObject({ state: 'PUBLISHED', releaseId: `r-${id}`, releaseURL: `https://fake.example/${id}`, latenessMs: expect.any(Number) });
+    expect(await read(id)).toMatchObject({
+      state: 'PUBLISHED',
+      releaseId: `r-${id}`,
+      releaseURL: `https://fake.example/${id}`,
+      latenessMs: expect.any(Number),
+    });
   });
 
   test('the next free slot is a posting time of the channel that no post has taken', async () => {
@@ -287,8 +479,14 @@ describe('reading', () => {
 describe('changing', () => {
   test('PUT replaces settings, PATCH and the settings route merge; the version refuses what is stale [S109, S115]', async () => {
     const id = await made(schedule({ posts: [element(channel, 'x', { settings: { a: 1, b: 2 } })] }));
-    expect((await ann.client.send('PATCH', `/posts/${id}`, { settings: { b: 3 }, content: '<p>patched</p>', title: 'T', tags: [{ label: 'beta' }] })).body).toMatchObject({ settings: { a: 1, b: 3 }, content: '<p>patched</p>', title: 'T', version: 2, tags: [{ tag: { name: 'beta' } }] });
-    expect((await ann.client.put(`/posts/${id}`, { settings: { c: 4 } })).body).toMatchObject({ settings: { c: 4, __type: 'fake' }, content: '<p>patched</p>', version: 3 });
+    expect(
+      (await ann.client.send('PATCH', `/posts/${id}`, { settings: { b: 3 }, content: '<p>patched</p>', title: 'T', tags: [{ label: 'beta' }] })).body,
+    ).toMatchObject({ settings: { a: 1, b: 3 }, content: '<p>patched</p>', title: 'T', version: 2, tags: [{ tag: { name: 'beta' } }] });
+    expect((await ann.client.put(`/posts/${id}`, { settings: { c: 4 } })).body).toMatchObject({
+      settings: { c: 4, __type: 'fake' },
+      content: '<p>patched</p>',
+      version: 3,
+    });
     expect((await key.put(`/public/v1/posts/${id}/settings`, { settings: { d: 5 } })).body).toEqual({ postId: id, publishDate: expect.any(String) });
     expect((await read(id)).settings).toEqual({ __type: 'fake', c: 4, d: 5 });
     const stale = await ann.client.put(`/posts/${id}`, { content: 'y' }, { 'if-match': '"3"' });
@@ -326,9 +524,15 @@ describe('changing', () => {
     const id = await made({ ...schedule(), posts: [{ integration: { id: channel }, value: [{ content: 'one' }, { content: 'two' }, { content: 'three' }] }] });
     const [two, three] = (await read(id)).thread;
     const date = later(9 * HOUR);
-    const { status, body } = await ann.client.put(`/posts/${id}`, { publishDate: date, thread: [{ id: three.id, content: 'three first', image: [], delay: 2 }, { content: 'new' }] });
+    const { status, body } = await ann.client.put(`/posts/${id}`, {
+      publishDate: date,
+      thread: [{ id: three.id, content: 'three first', image: [], delay: 2 }, { content: 'new' }],
+    });
     expect(status).toBe(200);
-    expect(body.thread.map(({ content, publishDate, delay }: Record<string, unknown>) => [content, publishDate, delay])).toEqual([['three first', date, 2], ['new', date, 0]]);
+    expect(body.thread.map(({ content, publishDate, delay }: Record<string, unknown>) => [content, publishDate, delay])).toEqual([
+      ['three first', date, 2],
+      ['new', date, 0],
+    ]);
     expect([body.thread[0].id, body.thread[0].parentPostId, body.thread[1].parentPostId]).toEqual([three.id, id, three.id]);
     expect((await ann.client.get(`/posts/${two.id}`)).status).toBe(404);
     expect((await ann.client.put(`/posts/${three.id}`, { thread: [] })).status).toBe(400);
@@ -338,7 +542,10 @@ describe('changing', () => {
     const id = await made(schedule({ type: 'now' }));
     for (let n = 0; n < 100 && (await read(id)).state !== 'PUBLISHED'; n++) await systemClock.sleep(20);
     const answers = await Promise.all([
-      ann.client.put(`/posts/${id}`, { content: 'y' }), ann.client.put(`/posts/${id}/date`, { date: later() }), ann.client.put(`/posts/${id}/status`, { status: 'draft' }), ann.client.put(`/posts/${id}/release-id`, { releaseId: 'x' }),
+      ann.client.put(`/posts/${id}`, { content: 'y' }),
+      ann.client.put(`/posts/${id}/date`, { date: later() }),
+      ann.client.put(`/posts/${id}/status`, { status: 'draft' }),
+      ann.client.put(`/posts/${id}/release-id`, { releaseId: 'x' }),
       create({ type: 'update', posts: [{ integration: { id: channel }, value: [{ content: 'y', id }] }] }),
     ]);
     expect(answers.map(({ status, body }) => [status, body.code])).toEqual(answers.map(() => [409, 'already_published']));
@@ -349,17 +556,25 @@ describe('changing', () => {
 
   test('while a post is on its way it is neither edited nor deleted', async () => {
     let go = () => {};
-    const gate = new Promise<void>((resolve) => { go = resolve; });
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
     const slow = await connect(ann.orgId, 'Slow');
     network.behave = async (_post, { channelId }, accept) => {
       if (channelId === slow) await gate;
       return accept();
     };
-    const { body: [{ postId: id }] } = await create({ ...schedule({ type: 'now' }), posts: [element(slow, 'x', { group: 'flying' })] });
+    const {
+      body: [{ postId: id }],
+    } = await create({ ...schedule({ type: 'now' }), posts: [element(slow, 'x', { group: 'flying' })] });
     for (let n = 0; n < 100 && (await read(id)).detail !== 'publishing'; n++) await systemClock.sleep(10);
     const answers: Answer[] = [
-      await ann.client.put(`/posts/${id}`, { content: 'y' }), await ann.client.put(`/posts/${id}/date`, { date: later() }), await ann.client.put(`/posts/${id}/status`, { status: 'draft' }),
-      await ann.client.delete(`/posts/${id}`), await ann.client.delete('/posts/group/flying'), await ann.client.put(`/posts/${id}/release-id`, { releaseId: 'x' }),
+      await ann.client.put(`/posts/${id}`, { content: 'y' }),
+      await ann.client.put(`/posts/${id}/date`, { date: later() }),
+      await ann.client.put(`/posts/${id}/status`, { status: 'draft' }),
+      await ann.client.delete(`/posts/${id}`),
+      await ann.client.delete('/posts/group/flying'),
+      await ann.client.put(`/posts/${id}/release-id`, { releaseId: 'x' }),
     ];
     go();
     expect(answers.map(({ status, body }) => [status, body.code])).toEqual(answers.map(() => [409, 'conflict']));
@@ -391,7 +606,12 @@ describe('changing', () => {
 
 describe('deleting', () => {
   test('a post with its thread is gone and never goes out [S112]', async () => {
-    const { body: [{ postId: id }] } = await create({ ...schedule({ date: later(400) }), posts: [{ integration: { id: channel }, value: [{ content: 'never' }, { content: 'never either' }] }] });
+    const {
+      body: [{ postId: id }],
+    } = await create({
+      ...schedule({ date: later(400) }),
+      posts: [{ integration: { id: channel }, value: [{ content: 'never' }, { content: 'never either' }] }],
+    });
     const { status, body } = await key.delete(`/public/v1/posts/${id}`);
     expect([status, body]).toEqual([200, { id }]);
     expect((await key.get(`/public/v1/posts/${id}`)).status).toBe(404);
@@ -410,7 +630,8 @@ describe('deleting', () => {
     expect((await key.delete('/public/v1/posts/group/goes-too')).body).toEqual({ id: 'goes-too' });
     await create({ ...schedule(), posts: [element(channel, 'x', { group: 'by-name' })] });
     expect((await key.delete('/public/v1/posts/by-name')).body).toEqual({ id: 'by-name' });
-    for (const path of ['/public/v1/posts/goes', '/public/v1/posts/group/goes', `/public/v1/posts/${newId()}`]) expect((await key.delete(path)).status).toBe(404);
+    for (const path of ['/public/v1/posts/goes', '/public/v1/posts/group/goes', `/public/v1/posts/${newId()}`])
+      expect((await key.delete(path)).status).toBe(404);
   });
 });
 
@@ -419,10 +640,24 @@ test('a post of another organization is not there, for any route [S9, GN2]', asy
   const before = await db.sql`select * from posts where id = ${id}`;
   const other = await eve.withKey();
   const answers: Answer[] = await Promise.all([
-    eve.client.get(`/posts/${id}`), eve.client.put(`/posts/${id}`, { content: 'y' }), eve.client.send('PATCH', `/posts/${id}`, { content: 'y' }), eve.client.put(`/posts/${id}/date`, { date: later() }),
-    eve.client.put(`/posts/${id}/status`, { status: 'draft' }), eve.client.put(`/posts/${id}/settings`, { settings: {} }), eve.client.get(`/posts/${id}/timeline`), eve.client.post(`/posts/${id}/retry`, {}),
-    eve.client.get(`/posts/${id}/missing`), eve.client.put(`/posts/${id}/release-id`, { releaseId: 'x' }), eve.client.get('/posts/group/my-group'), eve.client.delete('/posts/group/my-group'), eve.client.delete(`/posts/${id}`),
-    other.get(`/public/v1/posts/${id}`), other.delete(`/public/v1/posts/${id}`), other.delete('/public/v1/posts/group/my-group'), other.get(`/public/v1/posts/${newId()}`), other.get('/public/v1/posts/not-an-id'),
+    eve.client.get(`/posts/${id}`),
+    eve.client.put(`/posts/${id}`, { content: 'y' }),
+    eve.client.send('PATCH', `/posts/${id}`, { content: 'y' }),
+    eve.client.put(`/posts/${id}/date`, { date: later() }),
+    eve.client.put(`/posts/${id}/status`, { status: 'draft' }),
+    eve.client.put(`/posts/${id}/settings`, { settings: {} }),
+    eve.client.get(`/posts/${id}/timeline`),
+    eve.client.post(`/posts/${id}/retry`, {}),
+    eve.client.get(`/posts/${id}/missing`),
+    eve.client.put(`/posts/${id}/release-id`, { releaseId: 'x' }),
+    eve.client.get('/posts/group/my-group'),
+    eve.client.delete('/posts/group/my-group'),
+    eve.client.delete(`/posts/${id}`),
+    other.get(`/public/v1/posts/${id}`),
+    other.delete(`/public/v1/posts/${id}`),
+    other.delete('/public/v1/posts/group/my-group'),
+    other.get(`/public/v1/posts/${newId()}`),
+    other.get('/public/v1/posts/not-an-id'),
   ]);
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
   expect(await db.sql`select * from posts where id = ${id}`).toEqual(before);

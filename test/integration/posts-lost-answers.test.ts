@@ -38,7 +38,12 @@ describe.each(['key', 'two-phase', 'own-id', 'read-back'] as const)('a lost answ
     await settled(db.sql, orgId);
     expect(network.taken.map(({ postId }) => postId)).toEqual([post.id, next.id]); // the slot was kept: the order stands
     expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 1, releaseId: `r-${post.id}` });
-    expect((await db.sql`select kind from post_timeline where post_id = ${post.id} order by id`).map(({ kind }) => kind)).toEqual(['created', 'claimed', 'unconfirmed', 'reconciled']);
+    expect((await db.sql`select kind from post_timeline where post_id = ${post.id} order by id`).map(({ kind }) => kind)).toEqual([
+      'created',
+      'claimed',
+      'unconfirmed',
+      'reconciled',
+    ]);
   });
 
   test('is sent again once it is surely not there', async () => {
@@ -98,7 +103,9 @@ test('a network that cannot be asked: a person decides, and a second send needs 
 
 test('a person names the post on the network: published, the slot is free and the thread goes on', async () => {
   await using _running = await start();
-  network.find = async () => { throw new ProviderError('unavailable', 'down'); };
+  network.find = async () => {
+    throw new ProviderError('unavailable', 'down');
+  };
   loseFirst(false);
   const { orgId, channelId } = await seedOrg(db.sql);
   const root = newPost(channelId);
@@ -167,8 +174,8 @@ describe('threads', () => {
     const waits = (await stateOf(db.sql, three.id)).dueAt!.getTime() - Date.now();
     expect(waits).toBeGreaterThan(6.5 * 60_000);
     expect(waits).toBeLessThanOrEqual(7 * 60_000);
-    expect((await db.sql`select topic from outbox where org_id = ${orgId} and topic = 'post.published'`)).toHaveLength(1);
-    expect((await db.sql`select due_at from actor_reminders where type = 'Channel' and id = ${tenantKey(orgId, channelId)}`)).toHaveLength(1);
+    expect(await db.sql`select topic from outbox where org_id = ${orgId} and topic = 'post.published'`).toHaveLength(1);
+    expect(await db.sql`select due_at from actor_reminders where type = 'Channel' and id = ${tenantKey(orgId, channelId)}`).toHaveLength(1);
   });
 
   test('when an item fails, those behind it fail too, and a retry takes them along', async () => {

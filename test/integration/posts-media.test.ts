@@ -22,7 +22,15 @@ beforeAll(async () => {
   db = await testDatabase();
   folder = await mkdtemp(join(tmpdir(), 'rookery-posts-media-'));
   outbound = openOutbound({ timeoutMs: 2_000, allowedPrivateCidrs: [] });
-  const media = await openMedia({ sql: db.sql, clock: systemClock, outbound, folder, backendUrl: 'https://api.example', maxBytes: 1_000_000, restrictDomains: ['cdn.example'] });
+  const media = await openMedia({
+    sql: db.sql,
+    clock: systemClock,
+    outbound,
+    folder,
+    backendUrl: 'https://api.example',
+    maxBytes: 1_000_000,
+    restrictDomains: ['cdn.example'],
+  });
   world = await startPublisher({ url: db.url, network: openNetwork(), media });
   app = await testApp({ sql: db.sql, context: () => ({ posts: world.posts, actors: world.actors, media }) });
   ann = await app.signUp();
@@ -39,18 +47,25 @@ afterAll(async () => {
 });
 
 const rows = () => db.sql`select count(*)::int as n from posts`;
-const body = (type: string, image: object) => ({ type, date: systemClock.in(3_600_000).toISOString(), posts: [{ integration: { id: channel }, value: [{ content: 'x', image: [image] }] }] });
-
-test.each(['draft', 'schedule', 'now'])('%s with media outside the domain of RESTRICT_UPLOAD_DOMAINS is 400, and nothing is stored [PO11, S125, S260]', async (type) => {
-  const before = await rows();
-  for (const path of ['https://elsewhere.example/a.png', 'https://cdn.example.evil.example/a.png', 'https://notcdn.example/a.png']) {
-    const { status, body: answer } = await key.post('/public/v1/posts', body(type, { path }));
-    expect([status, answer.code, answer.errors[0].field]).toEqual([400, 'media_domain_not_allowed', 'posts.0.value.0.image.0.path']);
-  }
-  const thumbnail = await key.post('/public/v1/posts', body(type, { path: 'https://cdn.example/a.png', thumbnail: 'https://elsewhere.example/t.png' }));
-  expect([thumbnail.status, thumbnail.body.code]).toEqual([400, 'media_domain_not_allowed']);
-  expect(await rows()).toEqual(before);
+const body = (type: string, image: object) => ({
+  type,
+  date: systemClock.in(3_600_000).toISOString(),
+  posts: [{ integration: { id: channel }, value: [{ content: 'x', image: [image] }] }],
 });
+
+test.each(['draft', 'schedule', 'now'])(
+  '%s with media outside the domain of RESTRICT_UPLOAD_DOMAINS is 400, and nothing is stored [PO11, S125, S260]',
+  async (type) => {
+    const before = await rows();
+    for (const path of ['https://elsewhere.example/a.png', 'https://cdn.example.evil.example/a.png', 'https://notcdn.example/a.png']) {
+      const { status, body: answer } = await key.post('/public/v1/posts', body(type, { path }));
+      expect([status, answer.code, answer.errors[0].field]).toEqual([400, 'media_domain_not_allowed', 'posts.0.value.0.image.0.path']);
+    }
+    const thumbnail = await key.post('/public/v1/posts', body(type, { path: 'https://cdn.example/a.png', thumbnail: 'https://elsewhere.example/t.png' }));
+    expect([thumbnail.status, thumbnail.body.code]).toEqual([400, 'media_domain_not_allowed']);
+    expect(await rows()).toEqual(before);
+  },
+);
 
 test('media at the domain, or below it, is taken; an edit is judged too [PO11, S125]', async () => {
   const { status, body: answer } = await key.post('/public/v1/posts', body('schedule', { path: 'https://cdn.example/a.png' }));
@@ -61,7 +76,14 @@ test('media at the domain, or below it, is taken; an edit is judged too [PO11, S
   expect((await key.get(`/public/v1/posts/${answer[0].postId}`)).body.image[0].path).toBe('https://cdn.example/a.png');
 });
 
-test.each(['http://127.0.0.1/a.png', 'https://169.254.169.254/a.png', 'https://user:pass@cdn.example/a.png', 'ftp://cdn.example/a.png', 'nonsense', 'https://api.example/uploads/nothing.png'])('%s is refused at create', async (path) => {
+test.each([
+  'http://127.0.0.1/a.png',
+  'https://169.254.169.254/a.png',
+  'https://user:pass@cdn.example/a.png',
+  'ftp://cdn.example/a.png',
+  'nonsense',
+  'https://api.example/uploads/nothing.png',
+])('%s is refused at create', async (path) => {
   const before = await rows();
   const { status } = await key.post('/public/v1/posts', body('draft', { path }));
   expect(status).toBe(400);

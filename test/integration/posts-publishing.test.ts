@@ -1,7 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError, systemClock } from '../../src/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
-import { admit, channelOf, newPost, openNetwork, type Network, postOf, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
+import {
+  admit,
+  channelOf,
+  newPost,
+  openNetwork,
+  type Network,
+  postOf,
+  type Publisher,
+  seedOrg,
+  settled,
+  startPublisher,
+  stateOf,
+} from '../support/publishing.ts';
 
 let db: TestDatabase;
 let network: Network;
@@ -30,8 +42,15 @@ test('a post that is due goes out, with its facts in one commit [PO2, PO3, PO4]'
   expect(network.asked).toHaveLength(1);
   expect(network.asked[0]).toMatchObject({ text: 'Hi & there (https://a.example/x)', settings: { who: 'all' } });
   expect(network.asked[0]!.at).toBeGreaterThanOrEqual(post.publishDate!.getTime());
-  expect((await db.sql`select kind from post_timeline where post_id = ${post.id} order by id`).map(({ kind }) => kind)).toEqual(['created', 'claimed', 'published']);
-  expect((await db.sql`select topic from outbox where entity_id = ${post.id} order by id`).map(({ topic }) => topic)).toEqual(['post.scheduled', 'post.published']);
+  expect((await db.sql`select kind from post_timeline where post_id = ${post.id} order by id`).map(({ kind }) => kind)).toEqual([
+    'created',
+    'claimed',
+    'published',
+  ]);
+  expect((await db.sql`select topic from outbox where entity_id = ${post.id} order by id`).map(({ topic }) => topic)).toEqual([
+    'post.scheduled',
+    'post.published',
+  ]);
   await systemClock.sleep(50);
   expect(await db.sql`select slot_incarnation, next_due_at from channels where id = ${channelId}`).toEqual([{ slot_incarnation: null, next_due_at: null }]);
 });
@@ -41,14 +60,19 @@ test('a wave on many channels: each in order, none early, one in flight per chan
   network.latencyMs = 5;
   const orgs = await Promise.all([seedOrg(db.sql, 20), seedOrg(db.sql, 5)]);
   const due = soon(800);
-  const all = orgs.flatMap(({ orgId, channelIds }) => channelIds.flatMap((channelId) => Array.from({ length: 8 }, (_, n) => ({ orgId, post: newPost(channelId, { content: `post ${n}`, publishDate: new Date(due.getTime() + n) }) }))));
+  const all = orgs.flatMap(({ orgId, channelIds }) =>
+    channelIds.flatMap((channelId) =>
+      Array.from({ length: 8 }, (_, n) => ({ orgId, post: newPost(channelId, { content: `post ${n}`, publishDate: new Date(due.getTime() + n) }) })),
+    ),
+  );
   await Promise.all(all.map(({ orgId, post }) => admit(world, orgId, [post])));
   for (const { orgId } of orgs) await settled(db.sql, orgId);
   expect(network.taken).toHaveLength(all.length);
   expect(new Set(network.taken.map(({ postId }) => postId)).size).toBe(all.length);
   expect(network.mostAtOnce).toBe(1);
   for (const { channelIds } of orgs)
-    for (const channelId of channelIds) expect(network.taken.filter((one) => one.channelId === channelId).map(({ text }) => text)).toEqual(Array.from({ length: 8 }, (_, n) => `post ${n}`));
+    for (const channelId of channelIds)
+      expect(network.taken.filter((one) => one.channelId === channelId).map(({ text }) => text)).toEqual(Array.from({ length: 8 }, (_, n) => `post ${n}`));
   const planned = new Map(all.map(({ post }) => [post.id, post.publishDate!.getTime()]));
   expect(network.asked.filter(({ postId, at }) => at < planned.get(postId)!)).toEqual([]);
 });
@@ -60,16 +84,24 @@ test('a repeated admit inserts nothing twice, and a foreign channel stores nothi
   const posts = [newPost(channelId, { state: 'DRAFT' }), newPost(channelId, { state: 'DRAFT' })];
   await Promise.all([admit(world, orgId, posts), admit(world, orgId, posts)]);
   await admit(world, orgId, posts);
-  const [counted] = await db.sql`select (select count(*)::int from posts where org_id = ${orgId}) as posts, (select count(*)::int from post_timeline where org_id = ${orgId}) as told`;
+  const [counted] =
+    await db.sql`select (select count(*)::int from posts where org_id = ${orgId}) as posts, (select count(*)::int from post_timeline where org_id = ${orgId}) as told`;
   expect(counted).toEqual({ posts: 2, told: 2 });
-  await expect(admit(world, orgId, [newPost(channelId), newPost(other.channelId)])).rejects.toMatchObject({ code: 'invalid_request', message: 'Integration not found' });
+  await expect(admit(world, orgId, [newPost(channelId), newPost(other.channelId)])).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: 'Integration not found',
+  });
   expect(await db.sql`select count(*)::int as n from posts where org_id = ${orgId}`).toEqual([{ n: 2 }]);
 });
 
 test('creates of one batch are admitted each on its own: a bad one fails alone', async () => {
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
-  const answers = await Promise.allSettled([admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })]), admit(world, orgId, [newPost(newId())]), admit(world, orgId, [newPost(channelId, { state: 'DRAFT', id: 'no-uuid' })])]);
+  const answers = await Promise.allSettled([
+    admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })]),
+    admit(world, orgId, [newPost(newId())]),
+    admit(world, orgId, [newPost(channelId, { state: 'DRAFT', id: 'no-uuid' })]),
+  ]);
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
   expect(await db.sql`select count(*)::int as n from posts where org_id = ${orgId}`).toEqual([{ n: 1 }]);
 });
@@ -80,7 +112,9 @@ test('the idempotency key is settled in the commit of the create, and a lost cla
   const claim = newId();
   await db.sql`insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until) values (${orgId}, 'POST /posts', 'k', '\\x00', ${claim}, now() + interval '1 minute')`;
   const idempotency = { scope: 'POST /posts', key: 'k', claim, status: 201, reply: '[{"postId":"x"}]' };
-  await expect(admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })], { idempotency: { ...idempotency, claim: newId() } })).rejects.toMatchObject({ code: 'idempotency_in_flight' });
+  await expect(admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })], { idempotency: { ...idempotency, claim: newId() } })).rejects.toMatchObject({
+    code: 'idempotency_in_flight',
+  });
   await expect(admit(world, orgId, [newPost(newId())], { idempotency })).rejects.toMatchObject({ code: 'invalid_request' });
   expect(await db.sql`select status from idempotency_keys where org_id = ${orgId}`).toEqual([{ status: null }]);
   const post = newPost(channelId, { state: 'DRAFT' });
@@ -106,7 +140,11 @@ describe('failures', () => {
     throw new ProviderError(failure, `it was ${failure}`, { retryAfterMs });
   };
 
-  test.each([['rejected', 'validation'], ['unsupported', 'unsupported'], ['exhausted', 'billing_required']] as const)('%s is final: ERROR with %s, and the next post goes on', async (failure, errorKind) => {
+  test.each([
+    ['rejected', 'validation'],
+    ['unsupported', 'unsupported'],
+    ['exhausted', 'billing_required'],
+  ] as const)('%s is final: ERROR with %s, and the next post goes on', async (failure, errorKind) => {
     await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const [bad, good] = [newPost(channelId, { content: 'bad' }), newPost(channelId)];
@@ -131,7 +169,13 @@ describe('failures', () => {
     expect(await stateOf(db.sql, late.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2, errorKind: null });
     const [first, , second] = network.asked;
     expect(second!.at - first!.at).toBeGreaterThanOrEqual(1_150);
-    expect((await db.sql`select kind from post_timeline where post_id = ${late.id} order by id`).map(({ kind }) => kind)).toEqual(['created', 'claimed', 'rate_limited', 'claimed', 'published']);
+    expect((await db.sql`select kind from post_timeline where post_id = ${late.id} order by id`).map(({ kind }) => kind)).toEqual([
+      'created',
+      'claimed',
+      'rate_limited',
+      'claimed',
+      'published',
+    ]);
   });
 
   test('a refused login pauses the posts of the channel and keeps them', async () => {
@@ -141,7 +185,9 @@ describe('failures', () => {
     const posts = [newPost(channelId), newPost(channelId, { publishDate: soon(60_000) })];
     await admit(world, orgId, posts);
     await settled(db.sql, orgId, { details: ['paused'] });
-    expect(await db.sql`select refresh_needed, slot_incarnation from channels where id = ${channelId}`).toEqual([{ refresh_needed: true, slot_incarnation: null }]);
+    expect(await db.sql`select refresh_needed, slot_incarnation from channels where id = ${channelId}`).toEqual([
+      { refresh_needed: true, slot_incarnation: null },
+    ]);
     const later = newPost(channelId);
     await admit(world, orgId, [later]);
     expect(await stateOf(db.sql, later.id)).toMatchObject({ state: 'QUEUE', detail: 'paused' });
@@ -165,7 +211,10 @@ describe('failures', () => {
 
   test('a network that never answers holds its own channel only, and is looked up', async () => {
     await using _running = await start({ callMs: 400 });
-    const { orgId, channelIds: [slow, quick] } = await seedOrg(db.sql, 2);
+    const {
+      orgId,
+      channelIds: [slow, quick],
+    } = await seedOrg(db.sql, 2);
     network.behave = async (_post, sent, accept) => {
       const release = accept();
       if (sent.channelId === slow) await systemClock.sleep(1_500);
@@ -196,21 +245,31 @@ test('an edit or a deletion that was accepted is final, however close to the due
   const due = soon(600);
   const posts = channelIds.flatMap((channelId) => [0, 1].map(() => newPost(channelId, { content: 'before', publishDate: due })));
   await Promise.all(posts.map((post) => admit(world, orgId, [post])));
-  const wishes = await Promise.all(posts.map(async ({ id }, n) => {
-    await systemClock.sleep(Math.max(0, due.getTime() - Date.now() - 40 + (n * 7) % 90));
-    const post = postOf(world, orgId, id);
-    const wish = n % 3 === 0 ? 'edit' : n % 3 === 1 ? 'cancel' : 'later';
-    const call = wish === 'edit' ? post.edit({ content: 'after' }) : wish === 'cancel' ? post.cancel({}) : post.setDate({ date: soon(3_600_000), action: 'update' });
-    const accepted = await call.then(() => true, (error: { code: string }) => {
-      expect(['conflict', 'already_published']).toContain(error.code);
-      return false;
-    });
-    return { id, wish, accepted };
-  }));
+  const wishes = await Promise.all(
+    posts.map(async ({ id }, n) => {
+      await systemClock.sleep(Math.max(0, due.getTime() - Date.now() - 40 + ((n * 7) % 90)));
+      const post = postOf(world, orgId, id);
+      const wish = n % 3 === 0 ? 'edit' : n % 3 === 1 ? 'cancel' : 'later';
+      const call =
+        wish === 'edit' ? post.edit({ content: 'after' }) : wish === 'cancel' ? post.cancel({}) : post.setDate({ date: soon(3_600_000), action: 'update' });
+      const accepted = await call.then(
+        () => true,
+        (error: { code: string }) => {
+          expect(['conflict', 'already_published']).toContain(error.code);
+          return false;
+        },
+      );
+      return { id, wish, accepted };
+    }),
+  );
   await settled(db.sql, orgId, { details: ['scheduled'] });
   for (let n = 0; n < 50 && network.taken.length < wishes.filter(({ wish, accepted }) => wish === 'edit' || !accepted).length; n++) await systemClock.sleep(20);
   for (const { id, wish, accepted } of wishes)
-    expect([wish, accepted, network.taken.filter(({ postId }) => postId === id).map(({ text }) => text)]).toEqual([wish, accepted, !accepted ? ['before'] : wish === 'edit' ? ['after'] : []]);
+    expect([wish, accepted, network.taken.filter(({ postId }) => postId === id).map(({ text }) => text)]).toEqual([
+      wish,
+      accepted,
+      !accepted ? ['before'] : wish === 'edit' ? ['after'] : [],
+    ]);
 });
 
 test('a post that is moved nearer, or away and back, goes out at its last date', async () => {

@@ -19,7 +19,12 @@ const write = (path: string, content: string | object, mode = 0o644) => {
   chmodSync(join(project, path), mode);
 };
 const pack = (name: string, more: object = {}) => write(`packages/${name}/package.json`, { name, version: '1.0.0', ...more });
-const lock = () => execFileSync('npm', ['install', '--package-lock-only', '--offline', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: project, stdio: 'pipe', env: { ...process.env, NODE_OPTIONS: '' } });
+const lock = () =>
+  execFileSync('npm', ['install', '--package-lock-only', '--offline', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: project,
+    stdio: 'pipe',
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
 const depend = (...names: string[]) => {
   write('package.json', { name: 'small', version: '1.0.0', dependencies: Object.fromEntries(names.map((name) => [name, `file:packages/${name}`])) });
   lock();
@@ -33,9 +38,15 @@ beforeEach(() => {
   depend('node');
 });
 
-interface Run { status: number | null; said: string }
+interface Run {
+  status: number | null;
+  said: string;
+}
 function begin(env: Record<string, string> = {}): { child: ChildProcess; done: Promise<Run> } {
-  const child = spawn(process.execPath, [SCRIPT], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', npm_execpath: '', npm_config_offline: 'true', ROOKERY_INSTALL_ROOT: project, ...env } });
+  const child = spawn(process.execPath, [SCRIPT], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_OPTIONS: '', npm_execpath: '', npm_config_offline: 'true', ROOKERY_INSTALL_ROOT: project, ...env },
+  });
   let said = '';
   child.stdout!.on('data', (data) => (said += data));
   child.stderr!.on('data', (data) => (said += data));
@@ -45,9 +56,12 @@ const run = (env: Record<string, string> = {}) => begin(env).done;
 /** Counts how often npm was asked, takes its time, and leaves the work to the real one. */
 function slowNpm(): Record<string, string> {
   const real = execFileSync('sh', ['-c', 'readlink -f "$(command -v npm)"'], { encoding: 'utf8' }).trim();
-  write('npm-slow.js', `
+  write(
+    'npm-slow.js',
+    `
     require('node:fs').appendFileSync(${JSON.stringify(join(project, 'asked'))}, 'x');
-    setTimeout(() => require('node:child_process').spawn(process.execPath, [${JSON.stringify(real)}, ...process.argv.slice(2)], { stdio: 'inherit' }).on('exit', (code) => process.exit(code ?? 1)), 800);`);
+    setTimeout(() => require('node:child_process').spawn(process.execPath, [${JSON.stringify(real)}, ...process.argv.slice(2)], { stdio: 'inherit' }).on('exit', (code) => process.exit(code ?? 1)), 800);`,
+  );
   return { npm_execpath: join(project, 'npm-slow.js') };
 }
 const asked = () => (existsSync(join(project, 'asked')) ? readFileSync(join(project, 'asked'), 'utf8').length : 0);
@@ -69,7 +83,11 @@ describe('the prestep', () => {
 
   test('takes over what npm itself has installed whole, and not what lacks a package', async () => {
     depend('node', 'other');
-    execFileSync('npm', ['ci', '--offline', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: project, stdio: 'pipe', env: { ...process.env, NODE_OPTIONS: '' } });
+    execFileSync('npm', ['ci', '--offline', '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: project,
+      stdio: 'pipe',
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
     expect(await run({ PATH: process.env['PATH']!, npm_execpath: '/nowhere/npm.js' })).toEqual({ status: 0, said: '' });
     rmSync(join(project, 'node_modules/.rookery-install'));
     pack('third');
@@ -124,7 +142,11 @@ describe('the prestep', () => {
     const locked = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as { packages: Record<string, object> };
     const absent = { version: '1.0.0', resolved: 'https://packages.invalid/absent-1.0.0.tgz', integrity: `sha512-${Buffer.alloc(64).toString('base64')}` };
     write('package.json', { name: 'small', version: '1.0.0', dependencies: { node: 'file:packages/node', absent: '1.0.0' } });
-    locked.packages = { ...locked.packages, '': { name: 'small', version: '1.0.0', dependencies: { node: 'file:packages/node', absent: '1.0.0' } }, 'node_modules/absent': absent };
+    locked.packages = {
+      ...locked.packages,
+      '': { name: 'small', version: '1.0.0', dependencies: { node: 'file:packages/node', absent: '1.0.0' } },
+      'node_modules/absent': absent,
+    };
     write('package-lock.json', locked);
     const failed = await run();
     expect(failed.status).not.toBe(0);

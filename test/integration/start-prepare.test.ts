@@ -28,7 +28,10 @@ async function inAnotherProcess(folder: string): Promise<{ child: ChildProcess; 
     const { pid, url } = await startEmbeddedPostgres({ folder: ${JSON.stringify(folder)} });
     console.log(JSON.stringify({ pid, url }));
     setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } });
+  const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
   const gone = new Promise((done) => child.once('exit', done));
   const line = await new Promise<string>((done, fail) => {
     child.stdout.once('data', (data: Buffer) => done(data.toString('utf8')));
@@ -136,7 +139,8 @@ describe('what comes before the rooms', () => {
     expect((await inside(database.url!, (sql) => sql`select count(*)::int as n from migrations`))[0]!['n']).toBeGreaterThan(0);
     expect(said).toEqual(['Making a new database (once, a few seconds) …']);
     const text = await prepared.listening();
-    for (const part of [`http://127.0.0.1:${http.port}`, 'embedded', 'Postgres of npm', database.dataFolder, 'sandbox', '127.0.0.1/32', 'npm run demo']) expect(text).toContain(part);
+    for (const part of [`http://127.0.0.1:${http.port}`, 'embedded', 'Postgres of npm', database.dataFolder, 'sandbox', '127.0.0.1/32', 'npm run demo'])
+      expect(text).toContain(part);
     expect(text).not.toContain(new URL(database.url!).password);
     expect(config.database.url).toBeUndefined();
   });
@@ -204,7 +208,13 @@ describe('as root, and as a normal user', () => {
       console.log(server.pid);`;
     const { chownSync, statSync } = await import('node:fs');
     chownSync(folder, 65_534, 65_534);
-    const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], { uid: 65_534, gid: 65_534, cwd: '/', stdio: ['ignore', 'ignore', 'inherit'], env: { PATH: process.env['PATH'] } });
+    const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
+      uid: 65_534,
+      gid: 65_534,
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { PATH: process.env['PATH'] },
+    });
     expect(await new Promise((done) => child.once('exit', done))).toBe(0);
     expect(statSync(join(folder, 'data')).uid).toBe(65_534);
     await using server = await startEmbeddedPostgres({ folder });

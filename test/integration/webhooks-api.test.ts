@@ -53,10 +53,23 @@ describe('create, change, list, delete', () => {
   test('a webhook is created, listed with its statistics, changed and deleted [WH1] [WH3] [WH4] [WH5] [WH8, S165]', async () => {
     const created = await ann.client.post('/webhooks/', good({ name: '  Hook é ', integrations: [{ id: channel }, { id: channel }] }));
     expect(created.status).toBe(201);
-    expect(created.body).toEqual({ id: expect.any(String), name: 'Hook é', url: `${receiver.url}/hook`, integrations: [{ id: channel }], events: [], hasSecret: false, createdAt: expect.any(String), updatedAt: created.body.createdAt, stats: noStats });
+    expect(created.body).toEqual({
+      id: expect.any(String),
+      name: 'Hook é',
+      url: `${receiver.url}/hook`,
+      integrations: [{ id: channel }],
+      events: [],
+      hasSecret: false,
+      createdAt: expect.any(String),
+      updatedAt: created.body.createdAt,
+      stats: noStats,
+    });
     expect((await ann.client.get('/webhooks/')).body).toEqual([created.body]);
     const changed = await ann.client.put('/webhooks/', { id: created.body.id, name: 'New', url: 'https://example.com/x', integrations: [] });
-    expect([changed.status, changed.body]).toEqual([200, { ...created.body, name: 'New', url: 'https://example.com/x', integrations: [], updatedAt: expect.any(String) }]);
+    expect([changed.status, changed.body]).toEqual([
+      200,
+      { ...created.body, name: 'New', url: 'https://example.com/x', integrations: [], updatedAt: expect.any(String) },
+    ]);
     expect((await ann.client.get('/webhooks')).body).toEqual([changed.body]);
     expect((await ann.client.delete(`/webhooks/${created.body.id}`)).body).toEqual({ id: created.body.id, success: true });
     expect((await ann.client.get('/webhooks')).body).toEqual([]);
@@ -79,7 +92,14 @@ describe('create, change, list, delete', () => {
   test('a webhook of another org is out of reach, as an unknown one [WH10, S9, S166]', async () => {
     const { id } = await make();
     const unknown = newId();
-    const asked = (one: string): [string, string, object?][] => [['PUT', '/webhooks', good({ id: one })], ['DELETE', `/webhooks/${one}`], ['POST', `/webhooks/test-ping/${one}`], ['GET', `/webhooks/${one}/deliveries`], ['GET', `/webhooks/${one}/events`], ['POST', `/webhooks/${one}/deliveries/${unknown}/redeliver`]];
+    const asked = (one: string): [string, string, object?][] => [
+      ['PUT', '/webhooks', good({ id: one })],
+      ['DELETE', `/webhooks/${one}`],
+      ['POST', `/webhooks/test-ping/${one}`],
+      ['GET', `/webhooks/${one}/deliveries`],
+      ['GET', `/webhooks/${one}/events`],
+      ['POST', `/webhooks/${one}/deliveries/${unknown}/redeliver`],
+    ];
     for (const [n, [method, path, body]] of asked(id).entries()) {
       const theirs = await eve.client.send(method, path, body);
       const [, unknownPath, unknownBody] = asked(unknown)[n]!;
@@ -92,14 +112,25 @@ describe('create, change, list, delete', () => {
 
   test('every fault is named and nothing is written [S6, S166]', async () => {
     const cases: [object, number, string, string?][] = [
-      [good({ name: '' }), 400, 'validation_failed', 'name'], [good({ name: ' '.repeat(5) }), 400, 'validation_failed', 'name'], [good({ name: 'x'.repeat(101) }), 400, 'validation_failed', 'name'],
-      [good({ name: 1 }), 400, 'validation_failed', 'name'], [{ url: 'https://a.example', integrations: [] }, 400, 'validation_failed', 'name'],
-      [{ name: 'a', url: 'https://a.example' }, 400, 'validation_failed', 'integrations'], [good({ integrations: ['x'] }), 400, 'validation_failed', 'integrations.0'],
-      [good({ integrations: [{ id: channel }, { id: foreign }] }), 400, 'validation_failed', 'integrations.1.id'], [good({ integrations: [{ id: 'nonsense' }] }), 400, 'validation_failed', 'integrations.0.id'],
-      [good({ integrations: [{ id: newId() }] }), 400, 'validation_failed', 'integrations.0.id'], [good({ integrations: [{ id: channel, name: 'x' }] }), 400, 'unknown_field', 'integrations.0.name'],
-      [good({ events: ['post.published', 'post.exploded'] }), 400, 'validation_failed', 'events.1'], [good({ secret: 'mine' }), 400, 'validation_failed', 'secret'], [good({ rotateSecret: true }), 400, 'unknown_field', 'rotateSecret'],
-      [good({ organizationId: eve.orgId }), 400, 'unknown_field', 'organizationId'], [good({ url: 'https://a.example/'.padEnd(2_001, 'x') }), 400, 'validation_failed', 'url'],
-      [good({ url: 'not a url' }), 400, 'validation_failed', 'url'], [good({ url: '' }), 400, 'validation_failed', 'url'], [good({ url: '/hook' }), 400, 'validation_failed', 'url'],
+      [good({ name: '' }), 400, 'validation_failed', 'name'],
+      [good({ name: ' '.repeat(5) }), 400, 'validation_failed', 'name'],
+      [good({ name: 'x'.repeat(101) }), 400, 'validation_failed', 'name'],
+      [good({ name: 1 }), 400, 'validation_failed', 'name'],
+      [{ url: 'https://a.example', integrations: [] }, 400, 'validation_failed', 'name'],
+      [{ name: 'a', url: 'https://a.example' }, 400, 'validation_failed', 'integrations'],
+      [good({ integrations: ['x'] }), 400, 'validation_failed', 'integrations.0'],
+      [good({ integrations: [{ id: channel }, { id: foreign }] }), 400, 'validation_failed', 'integrations.1.id'],
+      [good({ integrations: [{ id: 'nonsense' }] }), 400, 'validation_failed', 'integrations.0.id'],
+      [good({ integrations: [{ id: newId() }] }), 400, 'validation_failed', 'integrations.0.id'],
+      [good({ integrations: [{ id: channel, name: 'x' }] }), 400, 'unknown_field', 'integrations.0.name'],
+      [good({ events: ['post.published', 'post.exploded'] }), 400, 'validation_failed', 'events.1'],
+      [good({ secret: 'mine' }), 400, 'validation_failed', 'secret'],
+      [good({ rotateSecret: true }), 400, 'unknown_field', 'rotateSecret'],
+      [good({ organizationId: eve.orgId }), 400, 'unknown_field', 'organizationId'],
+      [good({ url: 'https://a.example/'.padEnd(2_001, 'x') }), 400, 'validation_failed', 'url'],
+      [good({ url: 'not a url' }), 400, 'validation_failed', 'url'],
+      [good({ url: '' }), 400, 'validation_failed', 'url'],
+      [good({ url: '/hook' }), 400, 'validation_failed', 'url'],
     ];
     for (const [body, status, code, field] of cases) {
       const answer = await ann.client.post('/webhooks', body);
@@ -115,24 +146,43 @@ describe('create, change, list, delete', () => {
   });
 
   test('plain http to a public name is refused when it is written [WH2] [OB2]', async () => {
-    for (const url of ['http://example.com/', 'http://a.b.example.co.uk./', 'HTTP://EXAMPLE.COM']) expect((await ann.client.post('/webhooks', good({ url }))).body.code).toBe('blocked_url');
-    for (const url of ['http://localhost:8080/', 'http://receiver/', 'http://hooks.internal/']) expect((await ann.client.post('/webhooks', good({ url }))).status).toBe(201);
+    for (const url of ['http://example.com/', 'http://a.b.example.co.uk./', 'HTTP://EXAMPLE.COM'])
+      expect((await ann.client.post('/webhooks', good({ url }))).body.code).toBe('blocked_url');
+    for (const url of ['http://localhost:8080/', 'http://receiver/', 'http://hooks.internal/'])
+      expect((await ann.client.post('/webhooks', good({ url }))).status).toBe(201);
   });
 
-  test.each(['ftp://example.com/', 'https://user:pass@example.com/', 'https://10.0.0.1/', 'https://127.0.0.2/', 'https://[::1]/', 'https://[::ffff:10.0.0.1]/', 'https://2130706434/', 'https://0x7f000002/', 'https://0177.0.0.2/', 'https://0.0.0.0/', 'https://169.254.169.254/latest/meta-data/', 'https://[fd00:ec2::254]/', 'http://10.0.0.1/', 'http://93.184.215.14/', 'javascript:alert(1)'])(
-    '%s is refused when it is written, and by the generic send [WH2] [OB2] [OB3] [OB7] [X1, S264]',
-    async (url) => {
-      for (const answer of [await ann.client.post('/webhooks', good({ url })), await key.post('/public/v1/webhooks', good({ url }))]) expect([answer.status, answer.body.code, answer.body.message]).toEqual([400, 'blocked_url', 'Blocked URL']);
-      expect((await ann.client.post('/webhooks/send', { url })).body).toEqual({ success: false, status: 0, error: 'Blocked URL' });
-      expect([await count(), receiver.ledger.length]).toEqual([0, 0]);
-    },
-  );
+  test.each([
+    'ftp://example.com/',
+    'https://user:pass@example.com/',
+    'https://10.0.0.1/',
+    'https://127.0.0.2/',
+    'https://[::1]/',
+    'https://[::ffff:10.0.0.1]/',
+    'https://2130706434/',
+    'https://0x7f000002/',
+    'https://0177.0.0.2/',
+    'https://0.0.0.0/',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://[fd00:ec2::254]/',
+    'http://10.0.0.1/',
+    'http://93.184.215.14/',
+    'javascript:alert(1)',
+  ])('%s is refused when it is written, and by the generic send [WH2] [OB2] [OB3] [OB7] [X1, S264]', async (url) => {
+    for (const answer of [await ann.client.post('/webhooks', good({ url })), await key.post('/public/v1/webhooks', good({ url }))])
+      expect([answer.status, answer.body.code, answer.body.message]).toEqual([400, 'blocked_url', 'Blocked URL']);
+    expect((await ann.client.post('/webhooks/send', { url })).body).toEqual({ success: false, status: 0, error: 'Blocked URL' });
+    expect([await count(), receiver.ledger.length]).toEqual([0, 0]);
+  });
 
   test('a channel that was deleted since stays in the list of a webhook that had it', async () => {
     const old = await rows.channel(ann.orgId);
     const { id } = await make({ integrations: [{ id: old }] });
     await product.db.sql`update channels set deleted_at = now() where id = ${old}`;
-    expect((await ann.client.put('/webhooks', good({ id, integrations: [{ id: old }, { id: channel }] }))).body.integrations).toEqual([{ id: old }, { id: channel }]);
+    expect((await ann.client.put('/webhooks', good({ id, integrations: [{ id: old }, { id: channel }] }))).body.integrations).toEqual([
+      { id: old },
+      { id: channel },
+    ]);
     expect((await ann.client.post('/webhooks', good({ integrations: [{ id: old }] }))).status).toBe(400);
   });
 
@@ -153,8 +203,28 @@ describe('create, change, list, delete', () => {
 
   test('the events to ask for are listed, and asked for', async () => {
     const types = (await ann.client.get('/webhooks/event-types')).body as { event: string; description: string; signed: boolean }[];
-    expect(types.map(({ event }) => event)).toEqual(expect.arrayContaining(['post.published', 'comment.new', 'post.scheduled', 'post.failed', 'post.retrying', 'post.late', 'post.unconfirmed', 'post.deleted', 'channel.connected', 'channel.refresh_needed', 'channel.disabled', 'channel.deleted']));
-    expect(types.filter(({ signed }) => !signed).map(({ event }) => event)).toEqual(['comment.new', 'comment.reply', 'analytics.snapshot_complete', 'analytics.anomaly_detected']);
+    expect(types.map(({ event }) => event)).toEqual(
+      expect.arrayContaining([
+        'post.published',
+        'comment.new',
+        'post.scheduled',
+        'post.failed',
+        'post.retrying',
+        'post.late',
+        'post.unconfirmed',
+        'post.deleted',
+        'channel.connected',
+        'channel.refresh_needed',
+        'channel.disabled',
+        'channel.deleted',
+      ]),
+    );
+    expect(types.filter(({ signed }) => !signed).map(({ event }) => event)).toEqual([
+      'comment.new',
+      'comment.reply',
+      'analytics.snapshot_complete',
+      'analytics.anomaly_detected',
+    ]);
     const { id, events } = await make({ events: types.map(({ event }) => event) });
     expect(events).toHaveLength(types.length);
     expect((await ann.client.put('/webhooks', good({ id, name: 'B' }))).body.events).toHaveLength(types.length); // left out: stays
@@ -173,7 +243,10 @@ describe('pings', () => {
     expect(headers['x-service-signature']).toBe(`sha256=${createHmac('sha256', JWT_SECRET).update(body).digest('hex')}`);
     const [{ stats }] = (await ann.client.get('/webhooks')).body;
     expect(stats).toMatchObject({ total: 1, succeeded: 1, failed: 0, lastStatus: 200, lastError: null });
-    expect((await ann.client.get(`/webhooks/${id}/deliveries`)).body).toEqual({ items: [{ id: expect.any(String), event: 'ping', attempt: 1, status: 200, error: null, durationMs: expect.any(Number), at: expect.any(String) }], nextCursor: null });
+    expect((await ann.client.get(`/webhooks/${id}/deliveries`)).body).toEqual({
+      items: [{ id: expect.any(String), event: 'ping', attempt: 1, status: 200, error: null, durationMs: expect.any(Number), at: expect.any(String) }],
+      nextCursor: null,
+    });
     expect(answer.headers.get('x-ratelimit-limit')).toBe('30000'); // 30, a thousand times as wide here
   });
 
@@ -199,8 +272,18 @@ describe('pings', () => {
     const url = `${receiver.url}/anywhere`;
     expect((await ann.client.post('/webhooks/send', { url, message: 'Grüße "you"' })).body).toEqual({ success: true, status: 200 });
     expect((await ann.client.post(`/webhooks/send?url=${encodeURIComponent(url)}`, {})).body).toEqual({ success: true, status: 200 });
-    expect(receiver.ledger.map(({ body }) => JSON.parse(body.toString()))).toEqual(['Grüße "you"', 'Test ping'].map((message) => ({ event: 'ping', timestamp: expect.any(String), data: { message } })));
-    for (const more of [{ event: 'post.published' }, { data: { postId: 'x' } }, { body: '{}' }, { payload: {} }, { headers: {} }, { timestamp: 'x' }, { method: 'GET' }]) {
+    expect(receiver.ledger.map(({ body }) => JSON.parse(body.toString()))).toEqual(
+      ['Grüße "you"', 'Test ping'].map((message) => ({ event: 'ping', timestamp: expect.any(String), data: { message } })),
+    );
+    for (const more of [
+      { event: 'post.published' },
+      { data: { postId: 'x' } },
+      { body: '{}' },
+      { payload: {} },
+      { headers: {} },
+      { timestamp: 'x' },
+      { method: 'GET' },
+    ]) {
       const answer = await ann.client.post('/webhooks/send', { url, ...more });
       expect([more, answer.status, answer.body.code]).toEqual([more, 400, 'unknown_field']);
     }
@@ -220,7 +303,15 @@ describe('deliveries', () => {
     const { items, nextCursor } = (await ann.client.get(`/webhooks/${id}/deliveries?limit=2`)).body;
     const rest = (await ann.client.get(`/webhooks/${id}/deliveries?limit=2&cursor=${nextCursor}`)).body;
     expect([items.length, rest.items.length, rest.nextCursor]).toEqual([2, 1, null]);
-    expect(items[0]).toEqual({ id: expect.any(String), event: 'post.published', attempt: 1, status: 200, error: null, durationMs: expect.any(Number), at: expect.any(String) });
+    expect(items[0]).toEqual({
+      id: expect.any(String),
+      event: 'post.published',
+      attempt: 1,
+      status: 200,
+      error: null,
+      durationMs: expect.any(Number),
+      at: expect.any(String),
+    });
     const events = (await ann.client.get(`/webhooks/${id}/events?after=1`)).body;
     expect([events.last, events.items.map(({ seq }: { seq: number }) => seq)]).toEqual([3, [2, 3]]);
     expect(events.items.map(({ body }: { body: string }) => JSON.parse(body).data.postId)).toEqual(posts.slice(1));
@@ -240,7 +331,15 @@ describe('deliveries', () => {
     receiver.answer = (response) => void response.writeHead(202).end();
     expect((await again()).body).toEqual({ success: true, status: 202 });
     expect(new Set(receiver.ledger.map(({ body, headers }) => `${body.toString()} ${headers['webhook-id'] as string}`)).size).toBe(1);
-    expect((await ann.client.get(`/webhooks/${id}/deliveries`)).body.items.map(({ attempt, status }: { attempt: number; status: number }) => [attempt, status])).toEqual([[5, 202], [4, 410], [3, 410], [2, 410], [1, 410]]);
+    expect(
+      (await ann.client.get(`/webhooks/${id}/deliveries`)).body.items.map(({ attempt, status }: { attempt: number; status: number }) => [attempt, status]),
+    ).toEqual([
+      [5, 202],
+      [4, 410],
+      [3, 410],
+      [2, 410],
+      [1, 410],
+    ]);
     expect((await ann.client.post(`/webhooks/${id}/deliveries/${newId()}/redeliver`)).status).toBe(404);
     await product.db.sql`update webhook_deliveries set state = 'pending' where id = ${deliveryId}`;
     expect((await again()).status).toBe(409);
@@ -263,7 +362,8 @@ describe('deliveries', () => {
     const wanted = await Promise.all(Array.from({ length: 20 }, () => webhooks.prepare(ann.orgId, { name: 'a', url: `${receiver.url}/`, integrations: [] })));
     const outcomes = await Promise.allSettled(wanted.map(({ webhook }) => webhooks.add(ann.orgId, webhook, 7)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(7);
-    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'limit_exceeded', extra: { limit: 'webhooks', max: 7 } });
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'limit_exceeded', extra: { limit: 'webhooks', max: 7 } });
     const first = wanted[outcomes.findIndex(({ status }) => status === 'fulfilled')]!.webhook;
     expect(await webhooks.add(ann.orgId, first, 7)).toEqual({ webhookId: first.id }); // repeated by an engine
     expect(await count()).toBe(7);

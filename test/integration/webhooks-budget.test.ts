@@ -31,7 +31,12 @@ async function world() {
   const channelId = await rows.channel(orgId);
   const ids = [];
   for (const { url } of receivers) ids.push((await addWebhook(host.webhooks, orgId, url)).id);
-  const done = (count: number) => settles(async () => expect(await db.sql`select count(*)::int as n from webhook_deliveries where org_id = ${orgId} and state = 'succeeded'`).toEqual([{ n: count }]), 50_000);
+  const done = (count: number) =>
+    settles(
+      async () =>
+        expect(await db.sql`select count(*)::int as n from webhook_deliveries where org_id = ${orgId} and state = 'succeeded'`).toEqual([{ n: count }]),
+      50_000,
+    );
   const publish = async (count: number) => {
     await announce(db.sql, orgId, 'post.published', await Promise.all(Array.from({ length: count }, () => rows.post(orgId, channelId))));
     host.relay.wake();

@@ -63,9 +63,12 @@ test('kill -9 in the middle loses no event: every webhook gets each one, or thre
   for (const path of hooks.keys()) for (const post of posts) expect([path, ids.get(`${path} ${post}`)?.size]).toEqual([path, 1]);
   const recorded = await db.sql<{ webhookId: string; attempts: number; rows: number; n: number }[]>`
     select d.webhook_id as "webhookId", d.attempts, (select count(*)::int from webhook_attempts a where a.delivery_id = d.id) as rows, count(*)::int as n from webhook_deliveries d group by 1, 2, 3`;
-  expect(recorded.toSorted((a, b) => a.attempts - b.attempts).map(({ webhookId, ...row }) => [[...hooks].find(([, id]) => id === webhookId)![0], row]).toSorted()).toEqual(
-    ['/a', '/b', '/c'].map((path) => [path, { attempts: 1, rows: 1, n: 60 }]).concat([['/failing', { attempts: 3, rows: 3, n: 60 }]]),
-  );
+  expect(
+    recorded
+      .toSorted((a, b) => a.attempts - b.attempts)
+      .map(({ webhookId, ...row }) => [[...hooks].find(([, id]) => id === webhookId)![0], row])
+      .toSorted(),
+  ).toEqual(['/a', '/b', '/c'].map((path) => [path, { attempts: 1, rows: 1, n: 60 }]).concat([['/failing', { attempts: 3, rows: 3, n: 60 }]]));
   const stats = await db.sql`select total::int as total, succeeded::int as succeeded, failed::int as failed from webhooks order by created_at, id`;
   expect(stats).toEqual([...[1, 2, 3].map(() => ({ total: 60, succeeded: 60, failed: 0 })), { total: 60, succeeded: 0, failed: 60 }]);
   await judge[Symbol.asyncDispose]();

@@ -37,13 +37,15 @@ const published = async (count = 1, more: Parameters<typeof rows.post>[2] = {}, 
   return posts;
 };
 const got = (count: number) => settles(() => expect(receiver.ledger.length).toBeGreaterThanOrEqual(count));
-const stats = async (id: string) => (await host.webhooks.get(orgId, id));
+const stats = async (id: string) => await host.webhooks.get(orgId, id);
 const attempts = async (id: string) => (await host.webhooks.attempts(orgId, id, { limit: 100, cursor: undefined })).items.toReversed();
 const overdue = async () => (await host.webhooks.overdue(1_000)).filter((key) => key.startsWith(orgId));
 const bodies = () => receiver.ledger.map(({ body }) => JSON.parse(body.toString()) as { event: string; timestamp: string; data: Record<string, unknown> });
 /** HMAC-SHA256 by another program than ours. */
 const openssl = (data: Buffer, key: Buffer, form: 'hex' | 'base64') =>
-  Buffer.from(execFileSync('openssl', ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`, '-binary'], { input: data })).toString(form);
+  Buffer.from(execFileSync('openssl', ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`, '-binary'], { input: data })).toString(
+    form,
+  );
 
 describe('what is sent', () => {
   test('post.published is posted once to the URL, with the envelope, keys and order of the specification [WH11] [WH12] [WH13] [WH14]', async () => {
@@ -54,9 +56,20 @@ describe('what is sent', () => {
     expect([method, path, headers['content-type'], headers['user-agent']]).toEqual(['POST', '/a?b=c', 'application/json', 'service-webhooks/1']);
     const { timestamp } = JSON.parse(body.toString()) as { timestamp: string };
     expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    expect(body.toString()).toBe(`{"event":"post.published","timestamp":"${timestamp}","data":{"postId":"${postId}","integrationId":"${channelId}","providerIdentifier":"x","integrationName":"Acme on X","content":"<p>Grüße \\"☃\\" \\\\ \\n</p>","url":"https://x.com/acme/status/1","state":"PUBLISHED","publishDate":"2026-09-01T10:00:00.000Z"}}`);
+    expect(body.toString()).toBe(
+      `{"event":"post.published","timestamp":"${timestamp}","data":{"postId":"${postId}","integrationId":"${channelId}","providerIdentifier":"x","integrationName":"Acme on X","content":"<p>Grüße \\"☃\\" \\\\ \\n</p>","url":"https://x.com/acme/status/1","state":"PUBLISHED","publishDate":"2026-09-01T10:00:00.000Z"}}`,
+    );
     expect(Number(headers['content-length'])).toBe(body.length);
-    expect(Object.keys(headers).toSorted()).toEqual(['connection', 'content-length', 'content-type', 'host', 'user-agent', 'webhook-id', 'webhook-timestamp', 'x-service-signature']);
+    expect(Object.keys(headers).toSorted()).toEqual([
+      'connection',
+      'content-length',
+      'content-type',
+      'host',
+      'user-agent',
+      'webhook-id',
+      'webhook-timestamp',
+      'x-service-signature',
+    ]);
   });
 
   test('the timestamp is that of the event, and a network without an address gives an empty url [WH13] [WH14]', async () => {
@@ -104,7 +117,10 @@ describe('what is sent', () => {
     await published(2);
     await got(4);
     const seqs = (path: string) => receiver.ledger.filter((one) => one.path === path).map(({ headers }) => headers['webhook-seq']);
-    expect([seqs('/plain'), seqs('/chosen')]).toEqual([[undefined, undefined], ['1', '2']]);
+    expect([seqs('/plain'), seqs('/chosen')]).toEqual([
+      [undefined, undefined],
+      ['1', '2'],
+    ]);
   });
 });
 
@@ -139,7 +155,10 @@ describe('who receives', () => {
   });
 
   test('comment and analytics events go to nobody yet, nor do facts that are no events [WH24]', async () => {
-    await addWebhook(host.webhooks, orgId, hook(), { events: ['comment.new', 'analytics.snapshot_complete', 'post.published'], integrations: [{ id: channelId }] });
+    await addWebhook(host.webhooks, orgId, hook(), {
+      events: ['comment.new', 'analytics.snapshot_complete', 'post.published'],
+      integrations: [{ id: channelId }],
+    });
     await announce(db.sql, orgId, 'comment.new', [await rows.post(orgId, channelId)]);
     await announce(db.sql, orgId, 'made.up', [await rows.post(orgId, channelId)]);
     await published();
@@ -153,11 +172,31 @@ describe('opt-in events', () => {
   const base = ['postId', 'integrationId', 'providerIdentifier', 'integrationName', 'content', 'state', 'detail', 'publishDate', 'group'];
   const cases: [string, object, string[], object][] = [
     ['post.scheduled', {}, base, { state: 'QUEUE', detail: 'scheduled' }],
-    ['post.failed', { errorKind: 'validation', error: 'Text is longer than 280 characters', attempts: 1, retryable: false }, [...base, 'errorKind', 'error', 'attempts', 'retryable'], { state: 'ERROR', detail: null, errorKind: 'validation', attempts: 1, retryable: false }],
-    ['post.retrying', { errorKind: 'unavailable', error: 'HTTP 503', attempt: 2, nextAttemptAt: '2026-09-01T10:00:31.020Z' }, [...base, 'errorKind', 'error', 'attempt', 'nextAttemptAt'], { detail: 'retrying', attempt: 2, nextAttemptAt: '2026-09-01T10:00:31.020Z' }],
+    [
+      'post.failed',
+      { errorKind: 'validation', error: 'Text is longer than 280 characters', attempts: 1, retryable: false },
+      [...base, 'errorKind', 'error', 'attempts', 'retryable'],
+      { state: 'ERROR', detail: null, errorKind: 'validation', attempts: 1, retryable: false },
+    ],
+    [
+      'post.retrying',
+      { errorKind: 'unavailable', error: 'HTTP 503', attempt: 2, nextAttemptAt: '2026-09-01T10:00:31.020Z' },
+      [...base, 'errorKind', 'error', 'attempt', 'nextAttemptAt'],
+      { detail: 'retrying', attempt: 2, nextAttemptAt: '2026-09-01T10:00:31.020Z' },
+    ],
     ['post.late', { latenessMs: 61_000 }, [...base, 'url', 'latenessMs'], { state: 'PUBLISHED', url: 'https://x.com/acme/status/1', latenessMs: 61_000 }],
-    ['post.unconfirmed', { error: 'no answer', state: 'QUEUE', detail: 'unconfirmed' }, [...base, 'error'], { state: 'QUEUE', detail: 'unconfirmed', error: 'no answer' }],
-    ['post.deleted', { state: 'QUEUE', detail: 'scheduled' }, base, { state: 'QUEUE', detail: 'scheduled', publishDate: '2026-09-01T10:00:00.000Z', group: 'g_1' }],
+    [
+      'post.unconfirmed',
+      { error: 'no answer', state: 'QUEUE', detail: 'unconfirmed' },
+      [...base, 'error'],
+      { state: 'QUEUE', detail: 'unconfirmed', error: 'no answer' },
+    ],
+    [
+      'post.deleted',
+      { state: 'QUEUE', detail: 'scheduled' },
+      base,
+      { state: 'QUEUE', detail: 'scheduled', publishDate: '2026-09-01T10:00:00.000Z', group: 'g_1' },
+    ],
   ];
   test.each(cases)('%s reaches only webhooks that name it, with its facts', async (event, payload, keys, data) => {
     await addWebhook(host.webhooks, orgId, hook('/standard'));
@@ -191,15 +230,36 @@ describe('attempts', () => {
     await published();
     await settles(async () => expect((await stats(id)).failed).toBe(1));
     expect(receiver.ledger).toHaveLength(3);
-    expect(new Set(receiver.ledger.map(({ body, headers }) => `${body.toString()} ${headers['webhook-id'] as string} ${headers['x-service-signature'] as string}`)).size).toBe(1);
+    expect(
+      new Set(receiver.ledger.map(({ body, headers }) => `${body.toString()} ${headers['webhook-id'] as string} ${headers['x-service-signature'] as string}`))
+        .size,
+    ).toBe(1);
     const planned = await db.sql`select attempt, status, error from webhook_attempts where webhook_id = ${id} order by attempt`;
     expect(planned).toEqual([1, 2, 3].map((attempt) => ({ attempt, status: 500, error: 'HTTP 500' })));
     const [first, second, third] = receiver.ledger.map(({ at }) => at) as [number, number, number];
     expect([second - first >= 990, third - second >= 1_990]).toEqual([true, true]);
-    expect(await stats(id)).toMatchObject({ total: 1, succeeded: 0, failed: 1, lastStatus: 500, lastError: 'HTTP 500', lastDeliveredAt: null, consecutiveFailures: 1 });
+    expect(await stats(id)).toMatchObject({
+      total: 1,
+      succeeded: 0,
+      failed: 1,
+      lastStatus: 500,
+      lastError: 'HTTP 500',
+      lastDeliveredAt: null,
+      consecutiveFailures: 1,
+    });
     await published();
     receiver.answer = (response) => void response.writeHead(204).end();
-    await settles(async () => expect(await stats(id)).toMatchObject({ total: 2, succeeded: 1, failed: 1, consecutiveFailures: 0, lastStatus: 204, lastError: null, lastDeliveredAt: expect.any(Date) }));
+    await settles(async () =>
+      expect(await stats(id)).toMatchObject({
+        total: 2,
+        succeeded: 1,
+        failed: 1,
+        consecutiveFailures: 0,
+        lastStatus: 204,
+        lastError: null,
+        lastDeliveredAt: expect.any(Date),
+      }),
+    );
   });
 
   test('the second attempt is the last when it works [WH32]', async () => {
@@ -207,7 +267,10 @@ describe('attempts', () => {
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
     await settles(async () => expect(await stats(id)).toMatchObject({ total: 1, succeeded: 1 }));
-    expect((await attempts(id)).map(({ attempt, status }) => [attempt, status])).toEqual([[1, 503], [2, 200]]);
+    expect((await attempts(id)).map(({ attempt, status }) => [attempt, status])).toEqual([
+      [1, 503],
+      [2, 200],
+    ]);
   });
 
   test('retries wait in their own place and hold up no later event (W5)', async () => {
@@ -251,7 +314,10 @@ describe('attempts', () => {
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
     await settles(async () => expect((await stats(id)).succeeded).toBe(1));
-    expect((await attempts(id)).map(({ attempt, status, error }) => [attempt, status, error])).toEqual([[1, 0, 'timeout'], [2, 200, null]]);
+    expect((await attempts(id)).map(({ attempt, status, error }) => [attempt, status, error])).toEqual([
+      [1, 0, 'timeout'],
+      [2, 200, null],
+    ]);
     expect(new Set(receiver.ledger.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   });
 
@@ -261,7 +327,12 @@ describe('attempts', () => {
     const away = await addWebhook(host.webhooks, orgId, 'https://hook.test:1/');
     const nameless = await addWebhook(host.webhooks, orgId, 'https://nowhere.test/');
     await published();
-    for (const [{ id }, error] of [[cut, /No answer/], [away, /No connection/], [nameless, /No address/]] as const) await settles(async () => expect((await attempts(id))[0]).toMatchObject({ status: 0, error: expect.stringMatching(error) }));
+    for (const [{ id }, error] of [
+      [cut, /No answer/],
+      [away, /No connection/],
+      [nameless, /No address/],
+    ] as const)
+      await settles(async () => expect((await attempts(id))[0]).toMatchObject({ status: 0, error: expect.stringMatching(error) }));
   });
 
   test('an endless answer is read a little and discarded (W3)', async () => {
@@ -278,12 +349,18 @@ describe('attempts', () => {
 
 describe('redirects', () => {
   test.each([307, 308])('%i is followed with method, body and signature (W3) [OB5]', async (status) => {
-    receiver.answer = (response, { path }) => void (path === '/hook' ? response.writeHead(status, { location: '/moved' }).end() : response.writeHead(200).end());
+    receiver.answer = (response, { path }) =>
+      void (path === '/hook' ? response.writeHead(status, { location: '/moved' }).end() : response.writeHead(200).end());
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
     await settles(async () => expect((await stats(id)).succeeded).toBe(1));
     const [first, second] = receiver.ledger;
-    expect([second!.method, second!.path, second!.body.equals(first!.body), second!.headers['x-service-signature']]).toEqual(['POST', '/moved', true, first!.headers['x-service-signature']]);
+    expect([second!.method, second!.path, second!.body.equals(first!.body), second!.headers['x-service-signature']]).toEqual([
+      'POST',
+      '/moved',
+      true,
+      first!.headers['x-service-signature'],
+    ]);
   });
 
   test.each([301, 302, 303])('%i is a failed attempt with that status (W3)', async (status) => {
@@ -294,7 +371,10 @@ describe('redirects', () => {
     expect(receiver.ledger.every(({ path }) => path === '/hook')).toBe(true);
   });
 
-  test.each([[5, 200, null], [6, 0, 'Too many redirects']] as const)('%i hops [OB6] [OB8] [X2]', async (hops, status, error) => {
+  test.each([
+    [5, 200, null],
+    [6, 0, 'Too many redirects'],
+  ] as const)('%i hops [OB6] [OB8] [X2]', async (hops, status, error) => {
     receiver.answer = (response, { path }) => {
       const n = Number(path.slice(1));
       response.writeHead(n < hops ? 307 : 200, { location: `/${n + 1}` }).end();
@@ -397,9 +477,18 @@ describe('hosts', () => {
     receiver.answer = (response) => void setTimeout(() => response.writeHead(200).end(), 2);
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     // The driver itself ends the process when a connection is cut while it reads the types, so the youngest are spared.
-    const cuts = setInterval(() => void db.sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'rookery' and backend_start < now() - interval '400 ms'`.catch(() => undefined), 100);
+    const cuts = setInterval(
+      () =>
+        void db.sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'rookery' and backend_start < now() - interval '400 ms'`.catch(
+          () => undefined,
+        ),
+      100,
+    );
     const posts = await published(60);
-    await settles(async () => expect((await db.sql`select count(*)::int as n from webhook_deliveries where webhook_id = ${id} and state = 'succeeded'`)[0]!['n']).toBe(60), 40_000);
+    await settles(
+      async () => expect((await db.sql`select count(*)::int as n from webhook_deliveries where webhook_id = ${id} and state = 'succeeded'`)[0]!['n']).toBe(60),
+      40_000,
+    );
     clearInterval(cuts);
     await settles(async () => expect((await stats(id)).succeeded).toBe(60));
     await settles(async () => expect((await attempts(id)).length).toBe(60));

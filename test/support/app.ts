@@ -36,12 +36,21 @@ export async function testApp({ sql, env = {}, routes, context: more = () => ({}
   const auth = openAuth({ sql, clock, identity, jwtSecret: config.secrets.jwt, disallowPlus: config.registration.disallowPlus, failed });
   const metrics = openMetrics({ processMetrics: false });
   const base = {
-    config, clock, sql, identity, auth,
+    config,
+    clock,
+    sql,
+    identity,
+    auth,
     vault: openVault(config.secrets.encryptionKey),
     cache: openMemoryCache(clock),
     incarnation: randomUUID(),
-    health: { draining: false, report: async () => ({ jobs: { engine: 'none', wired: [], pending: 0 }, crons: [], lateness: { p50Ms: null, p99Ms: null } }), reminders: async () => ({ pending: 0, overdue: 0, from: 'rows' }) },
-    metrics, events: openEvents(quietLog(), metrics),
+    health: {
+      draining: false,
+      report: async () => ({ jobs: { engine: 'none', wired: [], pending: 0 }, crons: [], lateness: { p50Ms: null, p99Ms: null } }),
+      reminders: async () => ({ pending: 0, overdue: 0, from: 'rows' }),
+    },
+    metrics,
+    events: openEvents(quietLog(), metrics),
   } as unknown as Context; // without engine and actors: a test that needs them brings them
   const context: Context = { ...base, ...more(base) };
   const answered: Answered[] = [];
@@ -68,8 +77,17 @@ export async function testApp({ sql, env = {}, routes, context: more = () => ({}
 }
 export type TestApp = Awaited<ReturnType<typeof testApp>>;
 
-export interface Person { email: string; password: string; company: string }
-export interface Answer { status: number; headers: Headers; text: string; body: any } // oxlint-disable-line typescript/no-explicit-any -- judged by each test
+export interface Person {
+  email: string;
+  password: string;
+  company: string;
+}
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  body: any;
+} // oxlint-disable-line typescript/no-explicit-any -- judged by each test
 
 /** A small browser: keeps cookies, and repeats `csrf_token` in the header unless told otherwise. */
 export class Client {
@@ -97,7 +115,9 @@ export class Client {
       else sent.set(name, value);
     }
     const response = await fetch(this.address + path, {
-      method, headers: sent, redirect: 'manual',
+      method,
+      headers: sent,
+      redirect: 'manual',
       ...(body !== undefined && { body: isRaw ? (body as string) : JSON.stringify(body) }),
     });
     for (const line of response.headers.getSetCookie()) {

@@ -8,10 +8,29 @@ export function makeCertificate(names: readonly string[] = []): { key: string; c
   const folder = mkdtempSync(join(tmpdir(), 'rookery-certificate-'));
   try {
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    execFileSync('openssl', [
-      'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', '/CN=rookery test',
-      '-addext', `subjectAltName=${[...names, 'localhost'].map((name) => `DNS:${name}`).join()},IP:127.0.0.1,IP:::1`, '-keyout', key, '-out', cert,
-    ], { stdio: 'pipe' });
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '2',
+        '-subj',
+        '/CN=rookery test',
+        '-addext',
+        `subjectAltName=${[...names, 'localhost'].map((name) => `DNS:${name}`).join()},IP:127.0.0.1,IP:::1`,
+        '-keyout',
+        key,
+        '-out',
+        cert,
+      ],
+      { stdio: 'pipe' },
+    );
     return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
   } finally {
     rmSync(folder, { recursive: true });

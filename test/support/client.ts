@@ -50,7 +50,19 @@ export async function signUp(url: string, name = 'Acme'): Promise<Client> {
 
 const Created = z.array(z.object({ postId: z.string(), integration: z.string() })).length(1);
 /** The body of a create of one post for one channel. */
-export const postBody = ({ channelId, date, content, settings = {}, image = [] }: { channelId: string; date: Date; content: string; settings?: object; image?: readonly object[] }) => ({
+export const postBody = ({
+  channelId,
+  date,
+  content,
+  settings = {},
+  image = [],
+}: {
+  channelId: string;
+  date: Date;
+  content: string;
+  settings?: object;
+  image?: readonly object[];
+}) => ({
   type: 'schedule',
   date: date.toISOString(),
   shortLink: false,

@@ -17,22 +17,50 @@ export const APP_TOKEN = 'token-of-the-app';
 const quietLog: RuntimeLog = { debug() {}, info() {}, warn() {}, error() {} };
 /** `ROOKERY_TEST_LOG=1` shows what the runtime says. */
 export const testLog: RuntimeLog = process.env['ROOKERY_TEST_LOG']
-  ? (Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, (detail: object, message: string) => void process.stderr.write(`${new Date().toISOString()} ${level} ${message} ${JSON.stringify(detail, (_key, value: unknown) => (value instanceof Error ? value.cause instanceof Error ? `${value.stack} ${value.cause.stack}` : value.stack : value))}\n`)])) as unknown as RuntimeLog)
+  ? (Object.fromEntries(
+      ['debug', 'info', 'warn', 'error'].map((level) => [
+        level,
+        (detail: object, message: string) =>
+          void process.stderr.write(
+            `${new Date().toISOString()} ${level} ${message} ${JSON.stringify(detail, (_key, value: unknown) => (value instanceof Error ? (value.cause instanceof Error ? `${value.stack} ${value.cause.stack}` : value.stack) : value))}\n`,
+          ),
+      ]),
+    ) as unknown as RuntimeLog)
   : quietLog;
 
-export interface DaprHost extends RunningHost { readonly sidecar: SidecarHandle; readonly incarnation: string }
+export interface DaprHost extends RunningHost {
+  readonly sidecar: SidecarHandle;
+  readonly incarnation: string;
+}
 
 /** A host in this process, with a sidecar of its own in the cluster; ends when calls and reminders reach it. */
 export async function startDaprHost(dapr: DaprCluster, sql: Database, setup: HostSetup, more: Partial<DaprEngineOptions> = {}): Promise<DaprHost> {
   const ports = await dapr.reserve();
   const incarnation = newId();
   const engine = await openDaprEngine({
-    httpPort: ports.http, grpcPort: ports.grpc, appPort: ports.app, apiToken: API_TOKEN, appToken: APP_TOKEN,
-    clock: systemClock, log: testLog, sql, incarnation, types: setup.implementations.map(({ contract }) => contract.type),
-    placementHealthUrl: dapr.placementHealthUrl, retryMs: RETRY_MS, ...more,
+    httpPort: ports.http,
+    grpcPort: ports.grpc,
+    appPort: ports.app,
+    apiToken: API_TOKEN,
+    appToken: APP_TOKEN,
+    clock: systemClock,
+    log: testLog,
+    sql,
+    incarnation,
+    types: setup.implementations.map(({ contract }) => contract.type),
+    placementHealthUrl: dapr.placementHealthUrl,
+    retryMs: RETRY_MS,
+    ...more,
   });
   const actors = actorsOf(engine);
-  const host = createHost({ implementations: setup.implementations, needs: setup.needs, actors, clock: systemClock, log: testLog, ...(setup.limits && { limits: setup.limits }) });
+  const host = createHost({
+    implementations: setup.implementations,
+    needs: setup.needs,
+    actors,
+    clock: systemClock,
+    log: testLog,
+    ...(setup.limits && { limits: setup.limits }),
+  });
   const sidecar = dapr.sidecar(ports);
   const hosting = await engine.host(host);
   await placed(sidecar);
@@ -47,22 +75,37 @@ export async function startDaprHost(dapr: DaprCluster, sql: Database, setup: Hos
 
 /** Ends when placement knows the sidecar and its app. */
 export const placed = (sidecar: SidecarHandle): Promise<void> =>
-  waitUntil(`${sidecar.process.name} is placed`, async () => {
-    const { actorRuntime } = await sidecar.metadata();
-    return actorRuntime?.hostReady === true && actorRuntime.placement === 'placement: connected';
-  }, { needs: [sidecar.process] });
+  waitUntil(
+    `${sidecar.process.name} is placed`,
+    async () => {
+      const { actorRuntime } = await sidecar.metadata();
+      return actorRuntime?.hostReady === true && actorRuntime.placement === 'placement: connected';
+    },
+    { needs: [sidecar.process] },
+  );
 
 /** An engine beside a sidecar that hosts nothing. */
 export async function startDaprCaller(dapr: DaprCluster, sql: Database, implementations: readonly Implementation[], more: Partial<DaprEngineOptions> = {}) {
   const ports = await dapr.reserve();
   const sidecar = dapr.sidecar(ports, 'api');
   const engine = await openDaprEngine({
-    httpPort: ports.http, grpcPort: ports.grpc, appPort: ports.app, apiToken: API_TOKEN, appToken: undefined, clock: systemClock, log: testLog, sql,
-    incarnation: newId(), types: implementations.map(({ contract }) => contract.type), ...more,
+    httpPort: ports.http,
+    grpcPort: ports.grpc,
+    appPort: ports.app,
+    apiToken: API_TOKEN,
+    appToken: undefined,
+    clock: systemClock,
+    log: testLog,
+    sql,
+    incarnation: newId(),
+    types: implementations.map(({ contract }) => contract.type),
+    ...more,
   });
   await engine.ready();
   return {
-    engine, sidecar, actors: actorsOf(engine),
+    engine,
+    sidecar,
+    actors: actorsOf(engine),
     async stop() {
       await engine.close();
       await sidecar.process.stop();
@@ -74,7 +117,11 @@ export async function startDaprCaller(dapr: DaprCluster, sql: Database, implemen
 async function abandonCall(httpPort: number, { type, id }: { type: string; id: string }, method: string, input: unknown, afterMs = 200): Promise<void> {
   const agent = new Agent();
   const asked = request({
-    host: '127.0.0.1', port: httpPort, method: 'POST', agent, path: `/v1.0/actors/${escapeName(type)}/${escapeName(id)}/method/${escapeName(method)}`,
+    host: '127.0.0.1',
+    port: httpPort,
+    method: 'POST',
+    agent,
+    path: `/v1.0/actors/${escapeName(type)}/${escapeName(id)}/method/${escapeName(method)}`,
     headers: { 'content-type': 'application/json', 'dapr-api-token': API_TOKEN, 'x-command-id': newId() },
   });
   asked.on('error', () => {});

@@ -3,7 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findDapr } from '../../dapr/install/index.ts';
 import {
-  API_APP_ID, APP_ID, ask, COMPONENTS, freePorts, type PlacementPorts, type Running, type SchedulerPorts, type SidecarPorts, startPlacement, startScheduler, startSidecar, waitUntil,
+  API_APP_ID,
+  APP_ID,
+  ask,
+  COMPONENTS,
+  freePorts,
+  type PlacementPorts,
+  type Running,
+  type SchedulerPorts,
+  type SidecarPorts,
+  startPlacement,
+  startScheduler,
+  startSidecar,
+  waitUntil,
 } from '../../dapr/processes.ts';
 
 const programs = await findDapr();
@@ -42,7 +54,12 @@ export interface DaprCluster extends AsyncDisposable {
   logOf(running: Running): string;
 }
 
-export interface ClusterOptions { databaseUrl: string; redisUrl?: string | undefined; apiToken?: string; appToken?: string }
+export interface ClusterOptions {
+  databaseUrl: string;
+  redisUrl?: string | undefined;
+  apiToken?: string;
+  appToken?: string;
+}
 
 export async function startDapr({ databaseUrl, redisUrl, apiToken, appToken }: ClusterOptions): Promise<DaprCluster> {
   if (!programs) throw new Error(MISSING);
@@ -53,8 +70,12 @@ export async function startDapr({ databaseUrl, redisUrl, apiToken, appToken }: C
   const redis = redisUrl ? new URL(redisUrl) : undefined;
   const environment = { ...process.env, NAMESPACE: 'default', DAPR_API_TOKEN: undefined, APP_API_TOKEN: undefined };
   const forSidecars = {
-    ...environment, DATABASE_URL: databaseUrl, REDIS_HOST: redis?.host ?? '', REDIS_PASSWORD: redis?.password ?? '',
-    ...(apiToken && { DAPR_API_TOKEN: apiToken }), ...(appToken && { APP_API_TOKEN: appToken }),
+    ...environment,
+    DATABASE_URL: databaseUrl,
+    REDIS_HOST: redis?.host ?? '',
+    REDIS_PASSWORD: redis?.password ?? '',
+    ...(apiToken && { DAPR_API_TOKEN: apiToken }),
+    ...(appToken && { APP_API_TOKEN: appToken }),
   };
 
   const [p1, p2, p3, p4, s1, s2, s3, s4, s5] = (await freePorts(9)) as [number, number, number, number, number, number, number, number, number];
@@ -86,12 +107,20 @@ export async function startDapr({ databaseUrl, redisUrl, apiToken, appToken }: C
     sidecar(ports, kind = 'host') {
       const name = `daprd-${kind}-${ports.http}`;
       const running = startSidecar({
-        name, programs, appId: kind === 'host' ? APP_ID : API_APP_ID, placement: placementPorts, scheduler: schedulerPorts, environment: forSidecars, resources: [resources],
-        ports: kind === 'host' ? ports : { ...ports, app: undefined }, logFile: join(folder, `${name}.log`),
+        name,
+        programs,
+        appId: kind === 'host' ? APP_ID : API_APP_ID,
+        placement: placementPorts,
+        scheduler: schedulerPorts,
+        environment: forSidecars,
+        resources: [resources],
+        ports: kind === 'host' ? ports : { ...ports, app: undefined },
+        logFile: join(folder, `${name}.log`),
       });
       sidecars.push(running);
       return {
-        ports, process: running,
+        ports,
+        process: running,
         async metadata() {
           const { text } = await ask(`http://127.0.0.1:${ports.http}/v1.0/metadata`, apiToken ? { 'dapr-api-token': apiToken } : {});
           return text ? (JSON.parse(text) as Awaited<ReturnType<SidecarHandle['metadata']>>) : {};

@@ -34,7 +34,16 @@ export const embeddedEngine: EngineUnderTest = {
       retryMs: RETRY_MS,
       async startHost({ implementations, needs, limits = {} }) {
         const log = quietLog();
-        const engine = await openEmbeddedEngine({ sql, clock: systemClock, log, address: 'in the test', incarnation: newId(), retryMs: RETRY_MS, sweepMs: 2_000, nearMs: 6_000 });
+        const engine = await openEmbeddedEngine({
+          sql,
+          clock: systemClock,
+          log,
+          address: 'in the test',
+          incarnation: newId(),
+          retryMs: RETRY_MS,
+          sweepMs: 2_000,
+          nearMs: 6_000,
+        });
         const actors = actorsOf(engine);
         const host = createHost({ implementations, needs, actors, clock: systemClock, log, limits });
         const running = await engine.host(host);

@@ -5,10 +5,23 @@ import type { AppError, ProviderFailure } from '../../src/kernel/index.ts';
 import type { SocialAdapter, Tokens } from '../../src/providers/index.ts';
 
 /** What a network does instead of its usual answer. `accept-then-hang-up` does the work first. */
-export type Behaviour = { status: number; body?: unknown; headers?: Record<string, string> } | { reason: string } | 'hang-up' | 'accept-then-hang-up' | 'silence' | 'garbage' | 'redirect';
+export type Behaviour =
+  | { status: number; body?: unknown; headers?: Record<string, string> }
+  | { reason: string }
+  | 'hang-up'
+  | 'accept-then-hang-up'
+  | 'silence'
+  | 'garbage'
+  | 'redirect';
 
 /** A refusal as the provider documents it, and the word that it is for us. `step`: where it happens; default the creating one. */
-export interface DocumentedError { name: string; step?: string; behaviour: Behaviour; failure: ProviderFailure; retryAfterMs?: number }
+export interface DocumentedError {
+  name: string;
+  step?: string;
+  behaviour: Behaviour;
+  failure: ProviderFailure;
+  retryAfterMs?: number;
+}
 
 /** One network on the wire, written from the recorded facts. It refuses what the real one would refuse, and keeps a list of it. */
 export interface FakeNetwork extends AsyncDisposable {
@@ -47,8 +60,20 @@ export interface Fixture {
   adapter?(adapter: SocialAdapter): SocialAdapter;
 }
 
-export interface Asked { request: IncomingMessage; params: Record<string, string>; query: URLSearchParams; body: Buffer; json(): Record<string, unknown>; form(): Record<string, string>; multipart(): Promise<FormData> }
-export interface Said { status: number; body?: unknown; headers?: Record<string, string> }
+export interface Asked {
+  request: IncomingMessage;
+  params: Record<string, string>;
+  query: URLSearchParams;
+  body: Buffer;
+  json(): Record<string, unknown>;
+  form(): Record<string, string>;
+  multipart(): Promise<FormData>;
+}
+export interface Said {
+  status: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
 type Handler = (asked: Asked) => Said | Promise<Said>;
 
 /** The refusal of a request that is not as documented. */
@@ -72,7 +97,11 @@ export async function startHttp(routes: Record<string, Handler>, refuse: (messag
   const faults: string[] = [];
   const elsewhere: string[] = [];
   const behaviours = new Map<string, { behaviour: Behaviour; left: number }>();
-  const table = Object.entries(routes).map(([name, handler]) => ({ name, handler, pattern: new RegExp(`^${name.replace(/[.]/g, '\\.').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`) }));
+  const table = Object.entries(routes).map(([name, handler]) => ({
+    name,
+    handler,
+    pattern: new RegExp(`^${name.replace(/[.]/g, '\\.').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
+  }));
 
   const other = await listen((request, response) => {
     elsewhere.push(`${request.method} ${request.url} ${request.headers.authorization ?? ''}`);
@@ -97,7 +126,10 @@ export async function startHttp(routes: Record<string, Handler>, refuse: (messag
     try {
       if (!route) throw new Fault(`unknown path ${called}`, { status: 404, body: { error: 'not found' } });
       const said = await route.handler({
-        request, body, query: url.searchParams, params: { ...route.pattern.exec(called)!.groups },
+        request,
+        body,
+        query: url.searchParams,
+        params: { ...route.pattern.exec(called)!.groups },
         json() {
           demand(request.headers['content-type']?.startsWith('application/json'), `content type ${request.headers['content-type']}`);
           return JSON.parse(body.toString()) as Record<string, unknown>;
@@ -125,7 +157,11 @@ export async function startHttp(routes: Record<string, Handler>, refuse: (messag
 
   const server = await listen((request, response) => void serve(request, response));
   return {
-    url: addressOf(server), asked, faults, elsewhere, need: demand,
+    url: addressOf(server),
+    asked,
+    faults,
+    elsewhere,
+    need: demand,
     on: (step: string, behaviour: Behaviour, times = Infinity) => void behaviours.set(step, { behaviour, left: times }),
     async [Symbol.asyncDispose]() {
       for (const one of [server, other]) {

@@ -1,8 +1,19 @@
 import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js';
 import { Agent, createServer, type IncomingHttpHeaders, request, type ServerResponse } from 'node:http';
 
-interface Asked { method: string; path: string; headers: IncomingHttpHeaders; body: string; response: ServerResponse; cut: boolean }
-interface Reply { status?: number; headers?: Record<string, string>; body?: string }
+interface Asked {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+  response: ServerResponse;
+  cut: boolean;
+}
+interface Reply {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string;
+}
 /** What the fake answers; undefined leaves the request open, `'cut'` closes its socket. */
 export type Answerer = (asked: Asked) => Reply | 'cut' | undefined | Promise<Reply | 'cut' | undefined>;
 
@@ -16,7 +27,14 @@ export async function startFakeSidecar(answer: Answerer = () => ({ status: 204 }
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => void chunks.push(chunk));
     const answered = async () => {
-      const one: Asked = { method: incoming.method!, path: incoming.url!, headers: incoming.headers, body: Buffer.concat(chunks).toString(), response, cut: false };
+      const one: Asked = {
+        method: incoming.method!,
+        path: incoming.url!,
+        headers: incoming.headers,
+        body: Buffer.concat(chunks).toString(),
+        response,
+        cut: false,
+      };
       const isHealth = one.path.startsWith('/v1.0/healthz');
       if (!isHealth) {
         asked.push(one);
@@ -36,16 +54,29 @@ export async function startFakeSidecar(answer: Answerer = () => ({ status: 204 }
 
   const grpc = new GrpcServer();
   const raw = (bytes: Buffer) => bytes;
-  const definition = (name: string) => ({ path: `/dapr.proto.runtime.v1.Dapr/${name}`, requestStream: false as const, responseStream: false as const, requestSerialize: raw, requestDeserialize: raw, responseSerialize: raw, responseDeserialize: raw });
-  grpc.addService({ RegisterActorReminder: definition('RegisterActorReminder'), UnregisterActorReminder: definition('UnregisterActorReminder') }, {
-    RegisterActorReminder(call: { request: Buffer }, done: (error: object | null, answer?: Buffer) => void) {
-      registered.push(call.request);
-      if (state.grpc.code) done(state.grpc);
-      else done(null, Buffer.alloc(0));
-    },
-    UnregisterActorReminder: (_call: object, done: (error: object | null, answer?: Buffer) => void) => done(null, Buffer.alloc(0)),
+  const definition = (name: string) => ({
+    path: `/dapr.proto.runtime.v1.Dapr/${name}`,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: raw,
+    requestDeserialize: raw,
+    responseSerialize: raw,
+    responseDeserialize: raw,
   });
-  const grpcPort = await new Promise<number>((done, fail) => grpc.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => (error ? fail(error) : done(port))));
+  grpc.addService(
+    { RegisterActorReminder: definition('RegisterActorReminder'), UnregisterActorReminder: definition('UnregisterActorReminder') },
+    {
+      RegisterActorReminder(call: { request: Buffer }, done: (error: object | null, answer?: Buffer) => void) {
+        registered.push(call.request);
+        if (state.grpc.code) done(state.grpc);
+        else done(null, Buffer.alloc(0));
+      },
+      UnregisterActorReminder: (_call: object, done: (error: object | null, answer?: Buffer) => void) => done(null, Buffer.alloc(0)),
+    },
+  );
+  const grpcPort = await new Promise<number>((done, fail) =>
+    grpc.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => (error ? fail(error) : done(port))),
+  );
 
   return {
     httpPort: (server.address() as { port: number }).port,

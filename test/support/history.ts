@@ -111,7 +111,12 @@ function nothingLost(history: History): Violation[] {
       return row.releaseId === there.postId ? [] : [broken(`${postId} is called published as ${row.releaseId}, and is ${there.postId} on the network`)];
     }
     if (row.detail === 'unconfirmed') return [];
-    if (row.state === 'ERROR') return row.error ? (there ? [broken(`${postId} is called failed, and is on the network as ${there.postId}`)] : []) : [broken(`${postId} failed without a reason`)];
+    if (row.state === 'ERROR')
+      return row.error
+        ? there
+          ? [broken(`${postId} is called failed, and is on the network as ${there.postId}`)]
+          : []
+        : [broken(`${postId} failed without a reason`)];
     return [broken(`${postId} did not come to an end: ${row.state} ${row.detail ?? ''}`.trimEnd())];
   });
 }
@@ -130,7 +135,8 @@ function acceptedOnce(history: History): Violation[] {
     const first = rows.findIndex(({ accepted }) => accepted);
     if (first < 0) continue;
     if (!known.has(key) && !someUnanswered) violations.push(broken(`${key} was published, and nobody was told that it exists`));
-    for (const row of rows.slice(first + 1)) violations.push(broken(`${key} was ${row.accepted ? 'accepted again' : 'sent again after it was accepted'} (${row.answered})`));
+    for (const row of rows.slice(first + 1))
+      violations.push(broken(`${key} was ${row.accepted ? 'accepted again' : 'sent again after it was accepted'} (${row.answered})`));
   }
   return violations;
 }
@@ -157,7 +163,8 @@ function inOrder(history: History): Violation[] {
     let before: LedgerRow | undefined;
     for (const row of sorted) {
       const began = row.at.getTime() - (posts.get(row.idempotencyKey ?? '')?.latencyMs ?? 0); // it cannot have come later
-      if (before && began + SLACK_MS < before.at.getTime()) violations.push(broken(`${account}: ${row.idempotencyKey} was sent while ${before.idempotencyKey} was in flight`));
+      if (before && began + SLACK_MS < before.at.getTime())
+        violations.push(broken(`${account}: ${row.idempotencyKey} was sent while ${before.idempotencyKey} was in flight`));
       before = row;
     }
   }
@@ -220,7 +227,8 @@ function delivered(history: History): Violation[] {
       }
       if (rows.length > 1) violations.push(broken(`${postId} has ${rows.length} deliveries to ${hook.id}`));
       if (entry && entry.ids.size > 1) violations.push(broken(`${postId} came to ${hook.id} under ${entry.ids.size} ids`));
-      if (!entry?.taken && rows[0]?.attempts !== ATTEMPTS) violations.push(broken(`${postId} was not delivered to ${hook.id}: ${rows[0]?.attempts ?? 0} attempts recorded`));
+      if (!entry?.taken && rows[0]?.attempts !== ATTEMPTS)
+        violations.push(broken(`${postId} was not delivered to ${hook.id}: ${rows[0]?.attempts ?? 0} attempts recorded`));
     }
   return violations;
 }

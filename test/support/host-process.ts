@@ -23,7 +23,10 @@ export interface HostProcess extends AsyncDisposable {
 /** Starts one and waits until it hosts; rejects with its own words when it refuses. */
 export async function startHostProcess(given: Omit<ChildSetup, 'incarnation'>): Promise<HostProcess> {
   const setup: ChildSetup = { ...given, incarnation: newId() };
-  const child: ChildProcess = spawn(process.execPath, [PROGRAM, JSON.stringify(setup)], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } });
+  const child: ChildProcess = spawn(process.execPath, [PROGRAM, JSON.stringify(setup)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   let ids = 0;
@@ -43,7 +46,8 @@ export async function startHostProcess(given: Omit<ChildSetup, 'incarnation'>): 
       else call?.resolve(said.value);
     });
   });
-  child.once('close', () => { // after the last line it said
+  child.once('close', () => {
+    // after the last line it said
     for (const { reject } of waiting.values()) reject(new Error('The host ended'));
   });
 

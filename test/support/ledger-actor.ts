@@ -14,15 +14,23 @@ export const ledger = actorContract('Ledger', {
   work: method({ input: z.strictObject({ ms: z.number() }) }),
 });
 
-export interface LedgerNeeds { sql: Database; incarnation: string }
-export interface Line { actor: string; text: string; incarnation: string }
+export interface LedgerNeeds {
+  sql: Database;
+  incarnation: string;
+}
+export interface Line {
+  actor: string;
+  text: string;
+  incarnation: string;
+}
 
 export const createLedger = async (sql: Database): Promise<void> =>
   void (await sql`create table probe_ledger (seq bigint generated always as identity, at timestamptz not null default clock_timestamp(), actor text not null, text text not null, incarnation text not null)`);
 export const readLedger = async (sql: Database): Promise<Line[]> => sql<Line[]>`select actor, text, incarnation from probe_ledger order by seq`;
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
-const write = ({ sql, incarnation }: LedgerNeeds, actor: string, text: string) => sql`insert into probe_ledger (actor, text, incarnation) values (${actor}, ${text}, ${incarnation})`;
+const write = ({ sql, incarnation }: LedgerNeeds, actor: string, text: string) =>
+  sql`insert into probe_ledger (actor, text, incarnation) values (${actor}, ${text}, ${incarnation})`;
 
 export const ledgerActor = implementFor<LedgerNeeds>()(ledger, {
   state: z.object({ count: z.number().default(0) }),

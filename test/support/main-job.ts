@@ -67,9 +67,13 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
 
   const post = await published(client, postId);
   expect(post).toMatchObject({ detail: null, error: null, publishDate: date.toISOString(), releaseURL: expect.stringContaining(account) });
-  const [row] = await sql<{ publishedAt: Date; publishDate: Date }[]>`select published_at as "publishedAt", publish_date as "publishDate" from posts where id = ${postId}`;
+  const [row] = await sql<
+    { publishedAt: Date; publishDate: Date }[]
+  >`select published_at as "publishedAt", publish_date as "publishDate" from posts where id = ${postId}`;
   expect(row!.publishedAt.getTime()).toBeGreaterThanOrEqual(row!.publishDate.getTime());
-  const noted = await sql<{ at: Date; text: string; postId: string; accepted: boolean }[]>`select at, text, post_id as "postId", accepted from sandbox_ledger where account = ${account}`;
+  const noted = await sql<
+    { at: Date; text: string; postId: string; accepted: boolean }[]
+  >`select at, text, post_id as "postId", accepted from sandbox_ledger where account = ${account}`;
   expect(noted).toMatchObject([{ text: 'Grüße 👋🏽 to all', postId: post.releaseId, accepted: true }]);
   expect(noted[0]!.at.getTime()).toBeGreaterThanOrEqual(date.getTime());
 
@@ -79,7 +83,15 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
   expect(delivery).toMatchObject({ method: 'POST', headers: { 'content-type': 'application/json', 'webhook-id': expect.stringMatching(/^msg_/) } });
   expect(JSON.parse(delivery!.body.toString('utf8'))).toMatchObject({
     event: 'post.published',
-    data: { postId, integrationId: channel.id, providerIdentifier: 'sandbox', content, url: post.releaseURL, state: 'PUBLISHED', publishDate: date.toISOString() },
+    data: {
+      postId,
+      integrationId: channel.id,
+      providerIdentifier: 'sandbox',
+      content,
+      url: post.releaseURL,
+      state: 'PUBLISHED',
+      publishDate: date.toISOString(),
+    },
   });
   expect(isSigned(delivery!, hook.secret)).toBe(true);
   expect(delivery!.headers['x-service-signature']).toBe(`sha256=${createHmac('sha256', SIGNING_SECRET).update(delivery!.body).digest('hex')}`);
@@ -90,7 +102,11 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
   expect(mine()).toHaveLength(1);
 
   const timeline = await client.api(`/public/v1/posts/${postId}/timeline`, Timeline);
-  expect(timeline.items.map(({ kind }) => kind).filter((kind) => ['created', 'claimed', 'published'].includes(kind))).toEqual(['created', 'claimed', 'published']);
+  expect(timeline.items.map(({ kind }) => kind).filter((kind) => ['created', 'claimed', 'published'].includes(kind))).toEqual([
+    'created',
+    'claimed',
+    'published',
+  ]);
   const { posts } = await client.api(
     `/public/v1/posts?startDate=${new Date(date.getTime() - 60_000).toISOString()}&endDate=${new Date(date.getTime() + 60_000).toISOString()}`,
     z.object({ posts: z.array(z.object({ id: z.string(), state: z.string(), releaseURL: z.string().nullable() })) }),
@@ -108,16 +124,24 @@ interface Sent {
 /** One plain request on a connection of its own, answered as it is: redirects are not followed. */
 const http = (url: string, { method = 'GET', headers = {}, body }: Sent = {}) =>
   new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>((done, fail) => {
-    const sent = request(url, { method, agent: false, headers: { ...headers, ...(body !== undefined && { 'content-length': `${Buffer.byteLength(body)}` }) } }, (answer) => {
-      const parts: Buffer[] = [];
-      answer
-        .on('data', (part: Buffer) => parts.push(part))
-        .on('error', fail)
-        .on('end', () => done({ status: answer.statusCode!, headers: answer.headers, text: Buffer.concat(parts).toString('utf8') }));
-    });
+    const sent = request(
+      url,
+      { method, agent: false, headers: { ...headers, ...(body !== undefined && { 'content-length': `${Buffer.byteLength(body)}` }) } },
+      (answer) => {
+        const parts: Buffer[] = [];
+        answer
+          .on('data', (part: Buffer) => parts.push(part))
+          .on('error', fail)
+          .on('end', () => done({ status: answer.statusCode!, headers: answer.headers, text: Buffer.concat(parts).toString('utf8') }));
+      },
+    );
     sent.on('error', fail).end(body);
   });
-const form = (fields: Record<string, string>): Sent => ({ method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: new URLSearchParams(fields).toString() });
+const form = (fields: Record<string, string>): Sent => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  body: new URLSearchParams(fields).toString(),
+});
 
 /** A picture that only this run has, uploaded over the public API. */
 async function upload(client: Client): Promise<z.output<typeof Uploaded>> {
@@ -130,7 +154,11 @@ async function upload(client: Client): Promise<z.output<typeof Uploaded>> {
     data,
     Buffer.from(`\r\n--${boundary}--\r\n`),
   ]);
-  const answer = await http(`${client.url}/public/v1/upload`, { method: 'POST', headers: { authorization: client.key, 'content-type': `multipart/form-data; boundary=${boundary}` }, body });
+  const answer = await http(`${client.url}/public/v1/upload`, {
+    method: 'POST',
+    headers: { authorization: client.key, 'content-type': `multipart/form-data; boundary=${boundary}` },
+    body,
+  });
   if (answer.status >= 300) throw new Error(`The upload answered ${answer.status}: ${answer.text}`);
   return Uploaded.parse(JSON.parse(answer.text));
 }
@@ -170,11 +198,15 @@ const Records = z.object({
 export async function blueskyJob(url: string, pds: Peer): Promise<void> {
   const { alice, bob } = z.record(z.string(), z.object({ did: z.string(), handle: z.string(), password: z.string() })).parse(pds.env['accounts']);
   const client = await signUp(url);
-  const { id } = await client.own('/integrations/social-connect/bluesky', Connected, { body: { fields: { service: pds.url, identifier: alice!.handle, password: alice!.password } } });
+  const { id } = await client.own('/integrations/social-connect/bluesky', Connected, {
+    body: { fields: { service: pds.url, identifier: alice!.handle, password: alice!.password } },
+  });
   const { html, text } = told(`@${bob!.handle}`);
   const { post } = await publish(client, id, html);
 
-  const { records } = Records.parse((await call('GET', `${pds.url}/xrpc/com.atproto.repo.listRecords?repo=${alice!.did}&collection=app.bsky.feed.post&limit=100`)).body);
+  const { records } = Records.parse(
+    (await call('GET', `${pds.url}/xrpc/com.atproto.repo.listRecords?repo=${alice!.did}&collection=app.bsky.feed.post&limit=100`)).body,
+  );
   const [record] = records.filter(({ uri }) => uri === post.releaseId);
   expect(record?.value?.text).toBe(text);
   const bytes = Buffer.from(text);
@@ -207,7 +239,11 @@ async function readerToken(server: string, login: string, password: string): Pro
   const code = (await consent(server, page, login, password)).searchParams.get('code') ?? '';
   return z
     .object({ access_token: z.string() })
-    .parse(JSON.parse((await http(`${server}/oauth/token`, form({ grant_type: 'authorization_code', client_id, client_secret, redirect_uri: redirect, code }))).text)).access_token;
+    .parse(
+      JSON.parse(
+        (await http(`${server}/oauth/token`, form({ grant_type: 'authorization_code', client_id, client_secret, redirect_uri: redirect, code }))).text,
+      ),
+    ).access_token;
 }
 const Status = z.object({
   content: z.string(),
@@ -224,7 +260,9 @@ export async function mastodonJob(url: string, snac: Peer): Promise<void> {
   expect(new URL(begun.url).origin).toBe(snac.url);
   const back = await consent(snac.url, begun.url, 'alice', password);
   expect(back.pathname).toBe('/integrations/social/mastodon');
-  const { id } = await client.own('/integrations/social-connect/mastodon', Connected, { body: { code: back.searchParams.get('code'), state: back.searchParams.get('state') } });
+  const { id } = await client.own('/integrations/social-connect/mastodon', Connected, {
+    body: { code: back.searchParams.get('code'), state: back.searchParams.get('state') },
+  });
   const { html } = told('@bob');
   const { post } = await publish(client, id, html);
 

@@ -12,7 +12,11 @@ const PEERS = new URL('../peers/', import.meta.url);
 const INSTALL_MS = 15 * 60_000;
 
 /** Without the interpreter of this project in front: a peer is installed and run by the machine's own. */
-const ownPath = () => (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.endsWith('node_modules/.bin')).join(delimiter);
+const ownPath = () =>
+  (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.endsWith('node_modules/.bin'))
+    .join(delimiter);
 export const peerEnv = (): NodeJS.ProcessEnv => {
   const { NODE_OPTIONS: _, ...env } = process.env;
   return { ...env, PATH: ownPath() };
@@ -22,7 +26,12 @@ export const peerEnv = (): NodeJS.ProcessEnv => {
 export async function locked<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const lock = `${folder}/lock`;
   await mkdir(folder, { recursive: true });
-  while (!(await writeFile(lock, String(process.pid), { flag: 'wx' }).then(() => true, () => false))) {
+  while (
+    !(await writeFile(lock, String(process.pid), { flag: 'wx' }).then(
+      () => true,
+      () => false,
+    ))
+  ) {
     const owner = Number(await readFile(lock, 'utf8').catch(() => '0'));
     if (owner > 0 && !isAlive(owner)) await rm(lock, { force: true });
     await sleep(300);
@@ -46,7 +55,9 @@ function isAlive(pid: number): boolean {
 /** Installs `test/peers/<name>` by its lockfile when that has not been done; answers its folder. */
 export async function installPeer(name: string): Promise<string> {
   const folder = fileURLToPath(new URL(name, PEERS));
-  const lockfile = createHash('sha256').update(await readFile(`${folder}/package-lock.json`)).digest('hex');
+  const lockfile = createHash('sha256')
+    .update(await readFile(`${folder}/package-lock.json`))
+    .digest('hex');
   const mark = `${folder}/node_modules/.installed`;
   await locked(`${folder}/.cache`, async () => {
     if (existsSync(mark) && (await readFile(mark, 'utf8')) === lockfile) return;

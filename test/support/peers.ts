@@ -5,7 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { installPeer, peerEnv } from './peer-install.ts';
 
 /** A real server that a test started: `env` holds what it says of itself beside its address. */
-export interface Peer extends AsyncDisposable { url: string; env: Record<string, unknown>; stop(): Promise<void> }
+export interface Peer extends AsyncDisposable {
+  url: string;
+  env: Record<string, unknown>;
+  stop(): Promise<void>;
+}
 /** How a peer is started, or why this machine cannot have it. */
 export type Found = { start(): Promise<Peer> } | { missing: string };
 
@@ -39,7 +43,12 @@ export async function npmPeer(name: string): Promise<Found> {
 }
 
 /** Starts a peer in a process group of its own; it is ready when it prints one line of JSON with its `url`, or when `probe` answers one. */
-export async function startProcess(name: string, command: string, args: string[], { cwd, probe }: { cwd: string; probe?: () => Promise<Record<string, unknown> & { url: string }> }): Promise<Peer> {
+export async function startProcess(
+  name: string,
+  command: string,
+  args: string[],
+  { cwd, probe }: { cwd: string; probe?: () => Promise<Record<string, unknown> & { url: string }> },
+): Promise<Peer> {
   await mkdir(LOGS, { recursive: true });
   const log = await open(new URL(`${name}-${process.pid}.log`, LOGS), 'w');
   const child = spawn(command, args, { cwd, env: peerEnv(), detached: true, stdio: ['pipe', 'pipe', log.fd] });

@@ -12,18 +12,33 @@ export const probe = actorContract('Probe', {
     output: z.strictObject({ length: z.number(), times: z.number(), at: z.coerce.date() }),
   }),
   wrong: method({ input: z.strictObject({}), output: z.strictObject({ sure: z.boolean() }) }),
-  sum: method({ input: z.strictObject({ n: z.number(), as: z.string().optional() }), output: z.strictObject({ n: z.number(), place: z.number(), size: z.number(), turn: z.number() }), batched: { max: 10 } }),
+  sum: method({
+    input: z.strictObject({ n: z.number(), as: z.string().optional() }),
+    output: z.strictObject({ n: z.number(), place: z.number(), size: z.number(), turn: z.number() }),
+    batched: { max: 10 },
+  }),
 });
 /** An actor without a document: only its memory tells that it is there. */
 export const plain = actorContract('Plain', { count: method({ input: z.strictObject({}), output: z.number() }) });
 
 const State = z.object({ count: z.number().default(0), list: z.array(z.string()).default([]) });
-export interface Memory { built: number; used: number }
+export interface Memory {
+  built: number;
+  used: number;
+}
 export type ProbeTurn = Turn<typeof probe.methods, z.output<typeof State>, Memory, ProbeNeeds>;
 type Script = (turn: ProbeTurn, given: unknown) => unknown;
-export interface ProbeNeeds { scripts: Map<string, Script>; built: Map<string, number>; spans: Span[] }
+export interface ProbeNeeds {
+  scripts: Map<string, Script>;
+  built: Map<string, number>;
+  spans: Span[];
+}
 /** A turn as it ran, in milliseconds of one monotonic clock. */
-export interface Span { id: string; from: number; to: number }
+export interface Span {
+  id: string;
+  from: number;
+  to: number;
+}
 
 /** What a test scripts: `on(id, step, …)` says what a turn of that actor does. */
 export function probeNeeds() {

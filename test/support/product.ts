@@ -26,9 +26,24 @@ export async function wholeProduct({ env = {}, level = 'fatal', sandbox = false 
   const folder = mkdtempSync(join(tmpdir(), 'rookery-product-'));
   opened.defer(() => rmSync(folder, { recursive: true, force: true }));
   const db = opened.use(await testDatabase());
-  const { config } = readConfig({ JWT_SECRET, PORT: '0', BACKEND_LISTEN_HOST: '127.0.0.1', RATE_LIMIT_SCALE: '1000', DATABASE_URL: db.url, DATA_FOLDER: folder, ...env });
+  const { config } = readConfig({
+    JWT_SECRET,
+    PORT: '0',
+    BACKEND_LISTEN_HOST: '127.0.0.1',
+    RATE_LIMIT_SCALE: '1000',
+    DATABASE_URL: db.url,
+    DATA_FOLDER: folder,
+    ...env,
+  });
   const network = sandbox ? opened.use(await startSandbox({ sql: db.sql })) : undefined;
-  const context = opened.use(await openContext(config, { logs: openLogs({ level, format: 'plain', write: (line) => void process.stderr.write(line) }), actorTypes, channelType: channelActor.type, sandboxUrl: network?.url }));
+  const context = opened.use(
+    await openContext(config, {
+      logs: openLogs({ level, format: 'plain', write: (line) => void process.stderr.write(line) }),
+      actorTypes,
+      channelType: channelActor.type,
+      sandboxUrl: network?.url,
+    }),
+  );
   const { host, sweeper } = opened.use(await startActors(context));
   const answered: Answered[] = [];
   const report = reportTo(context);

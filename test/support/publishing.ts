@@ -17,7 +17,14 @@ import type { Handle, Post, Published } from '../../src/providers/index.ts';
 import { overdueWebhooks } from '../../src/webhooks/index.ts';
 import { quietLog } from './quiet-log.ts';
 
-export interface Sent { at: number; channelId: string; postId: string; text: string; settings: unknown; handle: Handle }
+export interface Sent {
+  at: number;
+  channelId: string;
+  postId: string;
+  text: string;
+  settings: unknown;
+  handle: Handle;
+}
 type Once = Connected['once'];
 
 /** A network in the process of the test: what it is told to do, and a ledger of what it was asked and what it took. */
@@ -39,7 +46,10 @@ export function openNetwork() {
     behave: undefined as ((post: Post, sent: Sent, accept: () => Published) => Promise<Published | { processingMs: number }>) | undefined,
     find: undefined as ((post: Post, since: Date) => Promise<Published | undefined>) | undefined,
     connect: async (_orgId: string, channelId: string): Promise<Connected> => ({
-      once: network.once, lane: network.lane, timeoutMs: 1_000, settlesWithinMs: network.settlesWithinMs,
+      once: network.once,
+      lane: network.lane,
+      timeoutMs: 1_000,
+      settlesWithinMs: network.settlesWithinMs,
       social: {
         profile: () => Promise.reject(new Error('not asked here')),
         async publish(one, settings, handle) {
@@ -73,33 +83,85 @@ export function openNetwork() {
 }
 export type Network = ReturnType<typeof openNetwork>;
 
-const openRules = (): ReturnType<PostsOptions['channels']['rules']> => ({ title: 'Fake', limits: { text: 100, unit: 'characters', media: 4, mediaTypes: ['image/*'] }, checkSettings: () => {} });
+const openRules = (): ReturnType<PostsOptions['channels']['rules']> => ({
+  title: 'Fake',
+  limits: { text: 100, unit: 'characters', media: 4, mediaTypes: ['image/*'] },
+  checkSettings: () => {},
+});
 const noMedia: PostsOptions['media'] = { load: async () => [], judge: async () => {} };
 
-interface WorldOptions { url: string; network: Network; options?: Partial<PostsOptions['options']>; limits?: Partial<HostLimits>; onStatement?: (text: string) => void; clock?: Clock; media?: PostsOptions['media']; incarnation?: string }
+interface WorldOptions {
+  url: string;
+  network: Network;
+  options?: Partial<PostsOptions['options']>;
+  limits?: Partial<HostLimits>;
+  onStatement?: (text: string) => void;
+  clock?: Clock;
+  media?: PostsOptions['media'];
+  incarnation?: string;
+}
 
 /** One process: the embedded engine with the actors of publishing over a real database, and a network. */
-export async function startPublisher({ url, network, options = {}, limits = {}, onStatement, clock = systemClock, media = noMedia, incarnation = randomUUID() }: WorldOptions) {
+export async function startPublisher({
+  url,
+  network,
+  options = {},
+  limits = {},
+  onStatement,
+  clock = systemClock,
+  media = noMedia,
+  incarnation = randomUUID(),
+}: WorldOptions) {
   const sql = openDatabase({ url, connections: 8, ...(onStatement && { onStatement }) });
   const log = quietLog();
   const engine = await openEmbeddedEngine({ sql, clock, log, address: 'in the test', incarnation });
   const posts = openPosts({
-    sql, clock, media, incarnation, beat: engine, log,
-    nudges: { within: (tx, nudges) => engine.remindWithin(tx, nudges.map(({ orgId, channelId, dueAt }) => ({ type: channelActor.type, id: tenantKey(orgId, channelId), name: 'due', due: dueAt, owner: orgId }))) },
+    sql,
+    clock,
+    media,
+    incarnation,
+    beat: engine,
+    log,
+    nudges: {
+      within: (tx, nudges) =>
+        engine.remindWithin(
+          tx,
+          nudges.map(({ orgId, channelId, dueAt }) => ({ type: channelActor.type, id: tenantKey(orgId, channelId), name: 'due', due: dueAt, owner: orgId })),
+        ),
+    },
     channels: { connect: network.connect, rules: openRules },
     options: { horizonMs: 48 * 3_600_000, inFlight: 64, lateMs: 60_000, ...options },
   });
   const channels = {
-    needsLogin: (orgId: string, id: string, reason: string, seen?: string) => needsLogin(sql, orgId, id, reason, seen), enable: (orgId: string, id: string) => enable(sql, orgId, id),
-    disable: (orgId: string, id: string) => disable(sql, orgId, id), remove: (orgId: string, id: string) => remove(sql, orgId, id),
+    needsLogin: (orgId: string, id: string, reason: string, seen?: string) => needsLogin(sql, orgId, id, reason, seen),
+    enable: (orgId: string, id: string) => enable(sql, orgId, id),
+    disable: (orgId: string, id: string) => disable(sql, orgId, id),
+    remove: (orgId: string, id: string) => remove(sql, orgId, id),
   };
   const actors = actorsOf(engine);
   const host = createHost({ implementations: [organization, channel, post], needs: { clock, posts, channels, webhooks: {} }, actors, clock, log, limits });
   const running = await engine.host(host);
-  const reconciler = startReconciler({ posts, webhooks: { overdue: (limit) => overdueWebhooks(sql, limit) }, actors, remind: (list) => engine.remind(list), lease: openLease({ sql, name: 'reconciler', holder: incarnation, seconds: 15 }), clock, beat: engine, log, intervalMs: 3_600_000 });
+  const reconciler = startReconciler({
+    posts,
+    webhooks: { overdue: (limit) => overdueWebhooks(sql, limit) },
+    actors,
+    remind: (list) => engine.remind(list),
+    lease: openLease({ sql, name: 'reconciler', holder: incarnation, seconds: 15 }),
+    clock,
+    beat: engine,
+    log,
+    intervalMs: 3_600_000,
+  });
   let stopped = false;
   return {
-    sql, engine, posts, actors, host, log, incarnation, reconciler,
+    sql,
+    engine,
+    posts,
+    actors,
+    host,
+    log,
+    incarnation,
+    reconciler,
     async [Symbol.asyncDispose]() {
       if (stopped) return;
       stopped = true;
@@ -129,9 +191,21 @@ export async function seedOrg(sql: Database, channels = 1) {
 
 /** A post to be stored, due at once unless said. */
 export const newPost = (channelId: string, more: Partial<NewPost> = {}): NewPost => ({
-  id: newId(), channelId, group: newId(), state: 'QUEUE', content: '<p>Hi</p>', media: [], settings: {}, delayMinutes: 0, publishDate: null, tagIds: [], creationMethod: 'API', ...more,
+  id: newId(),
+  channelId,
+  group: newId(),
+  state: 'QUEUE',
+  content: '<p>Hi</p>',
+  media: [],
+  settings: {},
+  delayMinutes: 0,
+  publishDate: null,
+  tagIds: [],
+  creationMethod: 'API',
+  ...more,
 });
-export const admit = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, posts: NewPost[], more: Partial<Create> = {}) => actors(organizationActor, orgId).admit({ posts, createdBy: newId(), ...more });
+export const admit = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, posts: NewPost[], more: Partial<Create> = {}) =>
+  actors(organizationActor, orgId).admit({ posts, createdBy: newId(), ...more });
 export const postOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, postId: string) => actors(postActor, tenantKey(orgId, postId));
 export const channelOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, channelId: string) => actors(channelActor, tenantKey(orgId, channelId));
 
@@ -139,13 +213,29 @@ export const channelOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, 
 export async function settled(sql: Database, orgId: string, { details = [] as string[], timeoutMs = 20_000 } = {}) {
   const end = Date.now() + timeoutMs;
   for (;;) {
-    const left = await sql<{ id: string; state: string; detail: string | null }[]>`select id, state, detail from posts where org_id = ${orgId} and deleted_at is null and state = 'QUEUE' and not detail = any(${details})`;
+    const left = await sql<
+      { id: string; state: string; detail: string | null }[]
+    >`select id, state, detail from posts where org_id = ${orgId} and deleted_at is null and state = 'QUEUE' and not detail = any(${details})`;
     if (left.length === 0) return;
     if (Date.now() > end) throw new Error(`Not settled: ${JSON.stringify(left.slice(0, 5))}`);
     await systemClock.sleep(20);
   }
 }
 export const stateOf = async (sql: Database, postId: string) =>
-  (await sql<{ state: string; detail: string | null; errorKind: string | null; error: string | null; attempt: number; releaseId: string | null; dueAt: Date | null; publishDate: Date; version: number }[]>`
-    select state, detail, error_kind as "errorKind", error, attempt, release_id as "releaseId", due_at as "dueAt", publish_date as "publishDate", version from posts where id = ${postId}`)[0]!;
+  (
+    await sql<
+      {
+        state: string;
+        detail: string | null;
+        errorKind: string | null;
+        error: string | null;
+        attempt: number;
+        releaseId: string | null;
+        dueAt: Date | null;
+        publishDate: Date;
+        version: number;
+      }[]
+    >`
+    select state, detail, error_kind as "errorKind", error, attempt, release_id as "releaseId", due_at as "dueAt", publish_date as "publishDate", version from posts where id = ${postId}`
+  )[0]!;
 export type { Posts };

@@ -1,6 +1,10 @@
 import type { RuntimeLog } from '../../src/actor-runtime/index.ts';
 
-export interface Logged { level: 'debug' | 'info' | 'warn' | 'error'; detail: object; message: string }
+export interface Logged {
+  level: 'debug' | 'info' | 'warn' | 'error';
+  detail: object;
+  message: string;
+}
 
 /** A log that a test can read. Nothing is printed. */
 export function quietLog(): RuntimeLog & { readonly lines: Logged[] } {

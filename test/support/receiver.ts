@@ -3,18 +3,40 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
 /** One request as it came in. `at` is the receiver's own clock. */
-export interface Received { method: string; path: string; headers: IncomingHttpHeaders; body: Buffer; at: number; connection: number }
+export interface Received {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  at: number;
+  connection: number;
+}
 export type Answer = (response: ServerResponse, request: Received, message: IncomingMessage) => void;
 
 /** A real server of someone else: keeps a ledger of what it got, and answers as told. */
-export async function startReceiver({ tls, answer = (response) => void response.writeHead(200).end() }: { tls?: { key: string; cert: string }; answer?: Answer } = {}) {
+export async function startReceiver({
+  tls,
+  answer = (response) => void response.writeHead(200).end(),
+}: { tls?: { key: string; cert: string }; answer?: Answer } = {}) {
   const ledger: Received[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
   let inFlight = 0;
   let mostInFlight = 0;
   const numbers = new WeakMap<Socket, number>();
-  const receiver = { ledger, answer, port: 0, url: '', get connections() { return connections; }, get mostInFlight() { return mostInFlight; }, [Symbol.asyncDispose]: async () => {} };
+  const receiver = {
+    ledger,
+    answer,
+    port: 0,
+    url: '',
+    get connections() {
+      return connections;
+    },
+    get mostInFlight() {
+      return mostInFlight;
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
 
   const handle = (message: IncomingMessage, response: ServerResponse) => {
     const pieces: Buffer[] = [];
@@ -23,7 +45,14 @@ export async function startReceiver({ tls, answer = (response) => void response.
     response.once('close', () => void (inFlight -= 1));
     message.on('data', (piece: Buffer) => void pieces.push(piece));
     message.on('end', () => {
-      const received: Received = { method: message.method!, path: message.url!, headers: message.headers, body: Buffer.concat(pieces), at: performance.now(), connection: numbers.get(message.socket)! };
+      const received: Received = {
+        method: message.method!,
+        path: message.url!,
+        headers: message.headers,
+        body: Buffer.concat(pieces),
+        at: performance.now(),
+        connection: numbers.get(message.socket)!,
+      };
       ledger.push(received);
       receiver.answer(response, received, message);
     });

@@ -2,7 +2,9 @@ import sharp from 'sharp';
 
 /** A plain picture. */
 export const picture = (width: number, height: number, format: 'png' | 'jpeg' | 'webp' | 'gif' | 'avif' | 'tiff' = 'png'): Promise<Buffer> =>
-  sharp({ create: { width, height, channels: 3, background: { r: 20, g: 120, b: 90 } } }).toFormat(format).toBuffer();
+  sharp({ create: { width, height, channels: 3, background: { r: 20, g: 120, b: 90 } } })
+    .toFormat(format)
+    .toBuffer();
 
 const box = (type: string, ...data: (string | Buffer)[]) => {
   const body = Buffer.concat([Buffer.from(type), ...data.map((one) => Buffer.from(one as string))]);
@@ -28,7 +30,10 @@ export const HEADS: Readonly<Record<string, Buffer>> = {
 };
 
 /** A multipart body with one file, as browsers and programs send it. */
-export function formOf(data: Uint8Array, { name = 'picture.png', type = 'image/png', field = 'file', more = {} }: { name?: string; type?: string; field?: string; more?: Record<string, string> } = {}): FormData {
+export function formOf(
+  data: Uint8Array,
+  { name = 'picture.png', type = 'image/png', field = 'file', more = {} }: { name?: string; type?: string; field?: string; more?: Record<string, string> } = {},
+): FormData {
   const form = new FormData();
   for (const [key, value] of Object.entries(more)) form.set(key, value);
   form.set(field, new Blob([data as Uint8Array<ArrayBuffer>], { type }), name);

@@ -109,13 +109,14 @@ export async function startEmbedded(options: ServiceOptions): Promise<Service> {
   const [port] = (await freePorts(1)) as [number];
   const url = `http://127.0.0.1:${port}`;
   const environment = { ...settingsOf(options, folder, sandbox.url), PORT: `${port}` };
-  const start = () => startProcess({ name: 'rookery', command: process.execPath, args: ['rookery.ts', 'start'], environment, logFile: join(folder, 'rookery.log') });
+  const start = () =>
+    startProcess({ name: 'rookery', command: process.execPath, args: ['rookery.ts', 'start'], environment, logFile: join(folder, 'rookery.log') });
 
   let running = start();
   begun.defer(() => killed(running));
   const ready = () =>
-    waitUntil('the product is ready', async () => (await ask(`${url}/health/ready`)).status === 200, { needs: [running], ms: READY_MS }).catch((error: unknown) =>
-      Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}`)),
+    waitUntil('the product is ready', async () => (await ask(`${url}/health/ready`)).status === 200, { needs: [running], ms: READY_MS }).catch(
+      (error: unknown) => Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}`)),
     );
   await ready();
 
@@ -195,7 +196,9 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
   };
   const ready = () => {
     const living = members.filter(({ app }) => !app.exit());
-    const serves = async () => (await Promise.all([...living.map((member) => placed(member, true)), placed(api, false)])).every(Boolean) && (await ask(`${url}/health/ready`)).status === 200;
+    const serves = async () =>
+      (await Promise.all([...living.map((member) => placed(member, true)), placed(api, false)])).every(Boolean) &&
+      (await ask(`${url}/health/ready`)).status === 200;
     return waitUntil('the cluster serves', serves, { needs: [api.app, ...living.map(({ app }) => app)], ms: READY_MS }).catch((error: unknown) =>
       Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}\n${tails(dapr.logs, 10)}`)),
     );
@@ -239,7 +242,11 @@ export interface EngineCase {
 /** Both engines, for tests whose body is the same. `missing` says why one cannot run on this machine. */
 export const engines: readonly EngineCase[] = [
   { name: 'embedded', missing: undefined, start: startEmbedded },
-  { name: 'dapr', missing: daprMissing() ?? (process.env['TEST_REDIS_URL'] ? undefined : missingRedis()), start: (options) => startCluster({ redisUrl: process.env['TEST_REDIS_URL'], ...options }) },
+  {
+    name: 'dapr',
+    missing: daprMissing() ?? (process.env['TEST_REDIS_URL'] ? undefined : missingRedis()),
+    start: (options) => startCluster({ redisUrl: process.env['TEST_REDIS_URL'], ...options }),
+  },
 ];
 function missingRedis(): string {
   if (process.env['DAPR_REQUIRED'] === '1') throw new Error('Redis is not on this machine, and DAPR_REQUIRED=1');

@@ -7,7 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { buildTemplate } from './database.ts';
 
-export interface Services extends AsyncDisposable { databaseUrl: string; redisUrl: string | undefined }
+export interface Services extends AsyncDisposable {
+  databaseUrl: string;
+  redisUrl: string | undefined;
+}
 
 export const freePort = () =>
   new Promise<number>((done, fail) => {
@@ -25,7 +28,12 @@ export async function startRedis(more: readonly string[] = [], given?: number): 
   const dir = mkdtempSync(join(tmpdir(), 'rookery-redis-'));
   const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir, ...more], { stdio: 'ignore' });
   for (let tries = 0; tries < 100; tries++) {
-    if (spawnSync('redis-cli', ['-p', String(port), 'ping']).stdout?.toString().startsWith('PONG')) break;
+    if (
+      spawnSync('redis-cli', ['-p', String(port), 'ping'])
+        .stdout?.toString()
+        .startsWith('PONG')
+    )
+      break;
     await sleep(50);
   }
   return {

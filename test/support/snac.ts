@@ -20,7 +20,10 @@ export async function snacPeer(): Promise<Found> {
 }
 
 async function locate(): Promise<string> {
-  const onPath = await run('which', ['snac'], { env: peerEnv() }).then(({ stdout }) => stdout.trim(), () => '');
+  const onPath = await run('which', ['snac'], { env: peerEnv() }).then(
+    ({ stdout }) => stdout.trim(),
+    () => '',
+  );
   if (onPath) return onPath;
   const unpacked = `${CACHE}/root/usr/bin/snac`;
   await locked(CACHE, async () => {
@@ -35,7 +38,20 @@ async function download(): Promise<void> {
   const source = await debianSource();
   for (const folder of ['lists/partial', 'archives/partial', 'root']) await mkdir(`${CACHE}/${folder}`, { recursive: true });
   await writeFile(`${CACHE}/sources.list`, source);
-  const options = ['Dir::Etc::sourcelist', `${CACHE}/sources.list`, 'Dir::Etc::sourceparts', '-', 'Dir::State::lists', `${CACHE}/lists`, 'Dir::Cache', CACHE, 'Acquire::Languages', 'none', 'APT::Sandbox::User', ''];
+  const options = [
+    'Dir::Etc::sourcelist',
+    `${CACHE}/sources.list`,
+    'Dir::Etc::sourceparts',
+    '-',
+    'Dir::State::lists',
+    `${CACHE}/lists`,
+    'Dir::Cache',
+    CACHE,
+    'Acquire::Languages',
+    'none',
+    'APT::Sandbox::User',
+    '',
+  ];
   const flags = Array.from({ length: options.length / 2 }, (_, n) => ['-o', `${options[2 * n]}=${options[2 * n + 1]}`]).flat();
   const settings = { cwd: CACHE, env: { ...peerEnv(), LC_ALL: 'C' }, timeout: APT_MS };
   await run('apt-get', [...flags, 'update'], settings);
@@ -77,7 +93,10 @@ async function start(binary: string): Promise<Peer> {
   await writeFile(`${data}/server.json`, JSON.stringify({ ...settings, protocol: 'http' }));
 
   const url = `http://127.0.0.1:${port}`;
-  const peer = await startProcess('snac', binary, ['httpd', data], { cwd: folder, probe: async () => ({ url, passwords, answered: await reachable(`${url}/api/v1/instance`) }) });
+  const peer = await startProcess('snac', binary, ['httpd', data], {
+    cwd: folder,
+    probe: async () => ({ url, passwords, answered: await reachable(`${url}/api/v1/instance`) }),
+  });
   const stop = async () => {
     await peer.stop();
     await rm(folder, { recursive: true, force: true });
@@ -101,7 +120,9 @@ const reachable = (url: string) =>
       answer.resume();
       if (answer.statusCode === 200) resolve(true);
       else reject(new Error(`status ${answer.statusCode}`));
-    }).on('error', reject).end();
+    })
+      .on('error', reject)
+      .end();
   });
 
 const freePort = () =>

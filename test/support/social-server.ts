@@ -2,13 +2,27 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-interface App { clientId: string; clientSecret: string; redirectUri: string; scopes: string }
-interface Code { clientId: string; redirectUri: string; challenge: string; account: string }
-interface Token { account: string; expiresAt: number }
+interface App {
+  clientId: string;
+  clientSecret: string;
+  redirectUri: string;
+  scopes: string;
+}
+interface Code {
+  clientId: string;
+  redirectUri: string;
+  challenge: string;
+  account: string;
+}
+interface Token {
+  account: string;
+  expiresAt: number;
+}
 type Reply = { status: number; body: unknown } | 'hang up';
 
 const secretOf = () => randomBytes(24).toString('base64url');
-const parse = (body: string, type = '') => (type.includes('json') ? (JSON.parse(body || '{}') as Record<string, string>) : (Object.fromEntries(new URLSearchParams(body)) as Record<string, string>));
+const parse = (body: string, type = '') =>
+  type.includes('json') ? (JSON.parse(body || '{}') as Record<string, string>) : (Object.fromEntries(new URLSearchParams(body)) as Record<string, string>);
 
 /**
  * A network with consent: apps are registered, codes are single use and bound to app, redirect address and PKCE challenge, refresh
@@ -23,7 +37,12 @@ export async function startSocialServer() {
   const grants: string[] = [];
   const statuses: { account: string; text: string; key: string | undefined }[] = [];
   const server = {
-    url: '', apps, tokens, refreshTokens, grants, statuses,
+    url: '',
+    apps,
+    tokens,
+    refreshTokens,
+    grants,
+    statuses,
     /** Who consents. */
     account: '1',
     name: 'Ann',
@@ -44,9 +63,14 @@ export async function startSocialServer() {
     const query = url.searchParams;
     const app = apps.get(query.get('client_id') ?? '');
     const wrong = [
-      url.origin + url.pathname !== `${server.url}/oauth/authorize` && 'address', !app && 'client_id', app?.redirectUri !== query.get('redirect_uri') && 'redirect_uri',
-      query.get('response_type') !== 'code' && 'response_type', app?.scopes !== query.get('scope') && 'scope', (query.get('state') ?? '').length < 22 && 'state',
-      query.get('code_challenge_method') !== 'S256' && 'code_challenge_method', !/^[A-Za-z0-9_-]{43}$/.test(query.get('code_challenge') ?? '') && 'code_challenge',
+      url.origin + url.pathname !== `${server.url}/oauth/authorize` && 'address',
+      !app && 'client_id',
+      app?.redirectUri !== query.get('redirect_uri') && 'redirect_uri',
+      query.get('response_type') !== 'code' && 'response_type',
+      app?.scopes !== query.get('scope') && 'scope',
+      (query.get('state') ?? '').length < 22 && 'state',
+      query.get('code_challenge_method') !== 'S256' && 'code_challenge_method',
+      !/^[A-Za-z0-9_-]{43}$/.test(query.get('code_challenge') ?? '') && 'code_challenge',
     ].filter(Boolean);
     if (wrong.length > 0) throw new Error(`The consent page refuses: ${wrong.join()}`);
     const code = secretOf();
@@ -77,7 +101,9 @@ export async function startSocialServer() {
     }
     const code = codes.get(form['code'] ?? '');
     codes.delete(form['code'] ?? '');
-    const challenge = createHash('sha256').update(form['code_verifier'] ?? '').digest('base64url');
+    const challenge = createHash('sha256')
+      .update(form['code_verifier'] ?? '')
+      .digest('base64url');
     if (!code || code.clientId !== app.clientId || code.redirectUri !== form['redirect_uri'] || code.challenge !== challenge) return refused;
     return give(code.account);
   }
@@ -94,11 +120,16 @@ export async function startSocialServer() {
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const known = tokens.get(token);
     if (server.refuseAll || !known || known.expiresAt <= Date.now()) return { status: 401, body: { error: 'The access token is invalid' } };
-    if (pathname === '/api/v1/accounts/verify_credentials') return { status: 200, body: { id: known.account, username: server.name.toLowerCase(), acct: server.name, display_name: server.name, avatar: null } };
+    if (pathname === '/api/v1/accounts/verify_credentials')
+      return { status: 200, body: { id: known.account, username: server.name.toLowerCase(), acct: server.name, display_name: server.name, avatar: null } };
     if (pathname === '/api/v1/statuses') {
       const special = await server.beforeStatus(token);
       if (special) return special;
-      statuses.push({ account: known.account, text: parse(body, request.headers['content-type'])['status']!, key: request.headers['idempotency-key'] as string | undefined });
+      statuses.push({
+        account: known.account,
+        text: parse(body, request.headers['content-type'])['status']!,
+        key: request.headers['idempotency-key'] as string | undefined,
+      });
       return { status: 200, body: { id: String(statuses.length), url: `${server.url}/@${server.name}/${statuses.length}` } };
     }
     return { status: 404, body: { error: 'Record not found' } };
@@ -106,12 +137,14 @@ export async function startSocialServer() {
 
   const listener = createServer((request: IncomingMessage, response: ServerResponse) => {
     const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => {
-      void answer(request, Buffer.concat(pieces).toString()).then((reply) => {
-        if (reply === 'hang up') request.socket.destroy();
-        else response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body));
+    request
+      .on('data', (piece: Buffer) => pieces.push(piece))
+      .on('end', () => {
+        void answer(request, Buffer.concat(pieces).toString()).then((reply) => {
+          if (reply === 'hang up') request.socket.destroy();
+          else response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body));
+        });
       });
-    });
   });
   await new Promise<void>((done) => listener.listen(0, '127.0.0.1', done));
   server.url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;

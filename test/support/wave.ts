@@ -59,10 +59,14 @@ export async function openCrowd(url: string, { orgs, channels: wanted }: { orgs:
       const mine: Channel[] = [];
       for (let c = n; c < wanted; c += orgs) {
         const account = `org-${n}-channel-${c}`;
-        const { id } = await client.own('/integrations/social-connect/sandbox', z.object({ id: z.string() }), { body: { fields: { name: account }, allowPreview: true } });
+        const { id } = await client.own('/integrations/social-connect/sandbox', z.object({ id: z.string() }), {
+          body: { fields: { name: account }, allowPreview: true },
+        });
         mine.push({ id, account, client });
       }
-      const hook = await client.own('/webhooks', z.object({ id: z.string(), secret: z.string() }), { body: { name: 'all', url: `${receiver.url}/org-${n}`, integrations: [], secret: true } });
+      const hook = await client.own('/webhooks', z.object({ id: z.string(), secret: z.string() }), {
+        body: { name: 'all', url: `${receiver.url}/org-${n}`, integrations: [], secret: true },
+      });
       hooks.push({ id: hook.id, secret: hook.secret, channelIds: mine.map(({ id }) => id) });
       channels.push(...mine);
     },
@@ -72,7 +76,15 @@ export async function openCrowd(url: string, { orgs, channels: wanted }: { orgs:
   const create = async ({ channel, due, latencyMs = 0, settings }: Wanted): Promise<Created> => {
     const body = postBody({ channelId: channel.id, date: due, content: `<p>Due ${due.toISOString()}</p>`, settings: { ...settings, latencyMs } });
     const answer = await channel.client.ask('/public/v1/posts', { body }).catch(() => ({ status: 0, body: undefined, text: '' }));
-    const one: Created = { status: answer.status, postId: createdId(answer), channelId: channel.id, account: channel.account, due, answeredAt: new Date(), latencyMs };
+    const one: Created = {
+      status: answer.status,
+      postId: createdId(answer),
+      channelId: channel.id,
+      account: channel.account,
+      due,
+      answeredAt: new Date(),
+      latencyMs,
+    };
     created.push(one);
     return one;
   };
@@ -89,7 +101,15 @@ export async function openCrowd(url: string, { orgs, channels: wanted }: { orgs:
       return answers;
     },
     async history(sql, ledger = sql) {
-      return { created, hooks, received, deploymentSecret: SIGNING_SECRET, ledger: await ledgerOf(ledger), posts: await postsOf(sql), deliveries: await deliveriesOf(sql) };
+      return {
+        created,
+        hooks,
+        received,
+        deploymentSecret: SIGNING_SECRET,
+        ledger: await ledgerOf(ledger),
+        posts: await postsOf(sql),
+        deliveries: await deliveriesOf(sql),
+      };
     },
     [Symbol.asyncDispose]: () => end.disposeAsync(),
   };
@@ -119,7 +139,9 @@ async function unsettled(sql: Database): Promise<{ posts: number; facts: number;
 
 /** How many posts of these channels are being sent. */
 export async function publishingOf(sql: Database, channels: readonly Channel[]): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`select count(*)::int as count from posts where channel_id = any(${channels.map(({ id }) => id)}::uuid[]) and state = 'QUEUE' and detail = 'publishing'`;
+  const [row] = await sql<
+    { count: number }[]
+  >`select count(*)::int as count from posts where channel_id = any(${channels.map(({ id }) => id)}::uuid[]) and state = 'QUEUE' and detail = 'publishing'`;
   return row!.count;
 }
 
@@ -149,7 +171,8 @@ export async function settled(sql: Database, withinMs = 150_000): Promise<number
   const start = performance.now();
   const isEmpty = async () => Object.values(await unsettled(sql)).every((count) => count === 0);
   if (await comes(isEmpty, withinMs)) return Math.round(performance.now() - start);
-  const left = await sql`select id, channel_id, state, detail, attempt, look_ups, error, due_at, look_up_at from posts where state = 'QUEUE' and deleted_at is null limit 5`;
+  const left =
+    await sql`select id, channel_id, state, detail, attempt, look_ups, error, due_at, look_up_at from posts where state = 'QUEUE' and deleted_at is null limit 5`;
   throw new Error(`Not settled within ${withinMs / 1_000} s: ${JSON.stringify(await unsettled(sql))} ${JSON.stringify(left)}`);
 }
 

@@ -24,7 +24,11 @@ export function openRows(sql: Database) {
       await sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${id}, ${orgId}, 'x', 'v1', ${id}, ${name}, 'v2:')`;
       return id;
     },
-    async post(orgId: string, channelId: string, { content = '<p>Hi</p>', url = 'https://x.com/acme/status/1' as string | null, root = undefined as string | undefined } = {}) {
+    async post(
+      orgId: string,
+      channelId: string,
+      { content = '<p>Hi</p>', url = 'https://x.com/acme/status/1' as string | null, root = undefined as string | undefined } = {},
+    ) {
       const id = newId();
       await sql`insert into posts (id, org_id, channel_id, group_id, root_post_id, state, content, publish_date, published_at, release_url)
         values (${id}, ${orgId}, ${channelId}, 'g_1', ${root ?? null}, 'PUBLISHED', ${content}, '2026-09-01T10:00:00Z', now(), ${url})`;
@@ -33,13 +37,35 @@ export function openRows(sql: Database) {
   };
 }
 
-interface Options { url: string; incarnation?: string; clock?: Clock; timeoutMs?: number; signingKey?: string; allowedPrivateCidrs?: string[]; onStatement?: (text: string) => void; beats?: boolean }
+interface Options {
+  url: string;
+  incarnation?: string;
+  clock?: Clock;
+  timeoutMs?: number;
+  signingKey?: string;
+  allowedPrivateCidrs?: string[];
+  onStatement?: (text: string) => void;
+  beats?: boolean;
+}
 
 /** One process of the part from the outbox to the receivers: relay, bus, webhooks, and the way out. */
-export async function startHost({ url, incarnation = newId(), clock = systemClock, timeoutMs = 2_000, signingKey = SIGNING_KEY, allowedPrivateCidrs = ['127.0.0.1/32'], onStatement }: Options) {
+export async function startHost({
+  url,
+  incarnation = newId(),
+  clock = systemClock,
+  timeoutMs = 2_000,
+  signingKey = SIGNING_KEY,
+  allowedPrivateCidrs = ['127.0.0.1/32'],
+  onStatement,
+}: Options) {
   const log = quietLog();
   const sql = openDatabase({ url, connections: 4, ...(onStatement && { onStatement }) });
-  const outbound = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs, authorities: [tls.cert], resolver: async (name) => (name === 'hook.test' ? ['127.0.0.1'] : Promise.reject(new Error('ENOTFOUND'))) });
+  const outbound = openOutbound({
+    timeoutMs: 5_000,
+    allowedPrivateCidrs,
+    authorities: [tls.cert],
+    resolver: async (name) => (name === 'hook.test' ? ['127.0.0.1'] : Promise.reject(new Error('ENOTFOUND'))),
+  });
   const vault = openVault(sha256('test'));
   const webhooks = openWebhooks({ sql, clock, vault, outbound, incarnation, signingKey, timeoutMs, log });
   const bus = openEmbeddedBus({ clock, log });
@@ -50,10 +76,20 @@ export async function startHost({ url, incarnation = newId(), clock = systemCloc
   });
   let relay: Relay | undefined;
   return {
-    sql, log, webhooks, bus, vault, wakeUps, incarnation,
-    get relay() { return relay!; },
+    sql,
+    log,
+    webhooks,
+    bus,
+    vault,
+    wakeUps,
+    incarnation,
+    get relay() {
+      return relay!;
+    },
     /** Deals out the outbox from now on. */
-    relays() { relay = startRelay({ sql, clock, bus, consumers: [webhooksConsumer], holder: incarnation, log }); },
+    relays() {
+      relay = startRelay({ sql, clock, bus, consumers: [webhooksConsumer], holder: incarnation, log });
+    },
     async [Symbol.asyncDispose]() {
       await relay?.[Symbol.asyncDispose]();
       await webhooks.drain(0);
@@ -65,11 +101,19 @@ export async function startHost({ url, incarnation = newId(), clock = systemCloc
 }
 
 /** Stores a webhook as the Organization does. */
-export async function addWebhook(webhooks: Webhooks, orgId: string, url: string, more: Partial<WebhookBody> = {}): Promise<{ id: string; secret: string | undefined }> {
+export async function addWebhook(
+  webhooks: Webhooks,
+  orgId: string,
+  url: string,
+  more: Partial<WebhookBody> = {},
+): Promise<{ id: string; secret: string | undefined }> {
   const { webhook, secret } = await webhooks.prepare(orgId, { name: 'Hook', url, integrations: [], ...more });
   await webhooks.add(orgId, webhook, 1_000);
   return { id: webhook.id, secret };
 }
 
 export const announce = (sql: Database, orgId: string, topic: string, entityIds: readonly string[], payload = {}) =>
-  append(sql, entityIds.map((entityId) => ({ orgId, topic, entityId, payload })));
+  append(
+    sql,
+    entityIds.map((entityId) => ({ orgId, topic, entityId, payload })),
+  );

@@ -3,8 +3,15 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-export interface Peer { send(text: string): void; hangUp(): void }
-interface Options { onText(peer: Peer, text: string): void; onConnect?(peer: Peer): void; /** A status instead of the handshake. */ refuse?(request: IncomingMessage): number | undefined }
+export interface Peer {
+  send(text: string): void;
+  hangUp(): void;
+}
+interface Options {
+  onText(peer: Peer, text: string): void;
+  onConnect?(peer: Peer): void;
+  /** A status instead of the handshake. */ refuse?(request: IncomingMessage): number | undefined;
+}
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
@@ -14,7 +21,8 @@ export async function startWebSocketServer({ onText, onConnect, refuse }: Option
   const server = createServer();
   server.on('upgrade', (request: IncomingMessage, socket: Socket) => {
     const status = refuse?.(request);
-    if (status !== undefined) return void socket.end(`HTTP/1.1 ${status} No\r\nconnection: close\r\ncontent-length: 0\r\nlocation: http://127.0.0.1:1/\r\n\r\n`);
+    if (status !== undefined)
+      return void socket.end(`HTTP/1.1 ${status} No\r\nconnection: close\r\ncontent-length: 0\r\nlocation: http://127.0.0.1:1/\r\n\r\n`);
     const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}${GUID}`).digest('base64');
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: ${accept}\r\n\r\n`);
     sockets.add(socket);
@@ -47,7 +55,8 @@ export async function startWebSocketServer({ onText, onConnect, refuse }: Option
 
 function frame(opcode: number, payload: Buffer): Buffer {
   const { length } = payload;
-  const head = length < 126 ? Buffer.from([0x80 | opcode, length]) : length < 65_536 ? Buffer.from([0x80 | opcode, 126, length >> 8, length & 255]) : Buffer.alloc(10);
+  const head =
+    length < 126 ? Buffer.from([0x80 | opcode, length]) : length < 65_536 ? Buffer.from([0x80 | opcode, 126, length >> 8, length & 255]) : Buffer.alloc(10);
   if (length >= 65_536) {
     head[0] = 0x80 | opcode;
     head[1] = 127;

@@ -28,7 +28,13 @@ const Host = z.object({
 /** All that operators are shown, as each part tells it. */
 async function read({ sql, clock, engine, incarnation, posts, webhooks, health }: Context) {
   const [hosts, reminders, ofPosts, ofWebhooks, lateness, crons, runtime] = await Promise.all([
-    placement(sql), health.reminders(), posts.work(), webhooks.work(), posts.lateness(), listRuns(sql), engine.runtimeReport(),
+    placement(sql),
+    health.reminders(),
+    posts.work(),
+    webhooks.work(),
+    posts.lateness(),
+    listRuns(sql),
+    engine.runtimeReport(),
   ]);
   return { hosts, reminders, ofPosts, ofWebhooks, lateness, crons, runtime, engine: engine.name, incarnation, now: clock.now() };
 }
@@ -36,8 +42,18 @@ type Read = Awaited<ReturnType<typeof read>>;
 
 const hostsOf = ({ hosts, ofPosts, ofWebhooks, incarnation: own }: Read): z.input<typeof Host>[] =>
   hosts.map(({ incarnation, address, engine, startedAt, lastBeat, silent, types, actors, mailboxes }) => ({
-    incarnation, engine, address, startedAt: startedAt.toISOString(), lastBeatAt: lastBeat.toISOString(), silent, here: incarnation === own,
-    types: [...types], active: actors, mailboxes, publishing: ofPosts.underWay[incarnation] ?? 0, delivering: ofWebhooks.underWay[incarnation] ?? 0,
+    incarnation,
+    engine,
+    address,
+    startedAt: startedAt.toISOString(),
+    lastBeatAt: lastBeat.toISOString(),
+    silent,
+    here: incarnation === own,
+    types: [...types],
+    active: actors,
+    mailboxes,
+    publishing: ofPosts.underWay[incarnation] ?? 0,
+    delivering: ofWebhooks.underWay[incarnation] ?? 0,
   }));
 
 /** Each type over the hosts that live. */
@@ -72,7 +88,15 @@ export default [
       reminders: z.object({ pending: z.int(), overdue: z.int(), from: z.enum(['engine', 'rows']) }),
       /** Of the posts of the last hour. */
       lateness: z.object({ count: z.int(), p50Ms: z.number().nullable(), p99Ms: z.number().nullable() }),
-      crons: z.array(z.object({ name: z.string(), lastRunAt: instant.nullable(), lastStatus: z.string().nullable(), lastDurationMs: z.number().nullable(), lastChanged: z.int().nullable() })),
+      crons: z.array(
+        z.object({
+          name: z.string(),
+          lastRunAt: instant.nullable(),
+          lastStatus: z.string().nullable(),
+          lastDurationMs: z.number().nullable(),
+          lastChanged: z.int().nullable(),
+        }),
+      ),
       /** What Dapr says of itself; null where it does not run. */
       runtime: z.unknown(),
     }),

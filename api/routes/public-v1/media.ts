@@ -39,7 +39,8 @@ export default [
     permission: 'media:read',
     query: LibraryQuery,
     answer: Library,
-    handle: ({ ctx, principal, query: { page, search, type, folder } }) => ctx.media.list(principal.orgId, page, { search: search || undefined, kind: type, folder: folder || undefined }),
+    handle: ({ ctx, principal, query: { page, search, type, folder } }) =>
+      ctx.media.list(principal.orgId, page, { search: search || undefined, kind: type, folder: folder || undefined }),
     present: (page) => page,
   }),
   route({

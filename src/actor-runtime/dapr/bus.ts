@@ -63,7 +63,10 @@ export function openDaprBus({ sidecar, log }: { sidecar: Sidecar; log: RuntimeLo
         await handler(message);
         return { status: 'SUCCESS' };
       } catch (error) {
-        log[isMalformed(error) ? 'error' : 'warn']({ topic, error }, isMalformed(error) ? 'dropped a message that its handler cannot read' : 'a message failed, to be tried again');
+        log[isMalformed(error) ? 'error' : 'warn'](
+          { topic, error },
+          isMalformed(error) ? 'dropped a message that its handler cannot read' : 'a message failed, to be tried again',
+        );
         return { status: isMalformed(error) ? 'DROP' : 'RETRY' };
       }
     },

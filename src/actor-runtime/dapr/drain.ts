@@ -10,7 +10,14 @@ const LONGEST_SILENCE_MS = 6_000;
 const LOOK_MS = 50;
 const PROBE_ANSWER_MS = 250;
 
-export interface DrainOptions { host: Host; server: HostServer; reminders: Reminders; probe: Probe; clock: Clock; log: RuntimeLog }
+export interface DrainOptions {
+  host: Host;
+  server: HostServer;
+  reminders: Reminders;
+  probe: Probe;
+  clock: Clock;
+  log: RuntimeLog;
+}
 
 /**
  * Takes a host out of service without cutting anything: health first, so that daprd withdraws the types; new turns are

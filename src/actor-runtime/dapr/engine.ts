@@ -67,10 +67,15 @@ const COUNT_MS = 10_000;
 async function waitFor(sidecar: Sidecar, path: string, ms: number, clock: Clock): Promise<void> {
   const started = clock.monotonic();
   for (;;) {
-    const status = await sidecar.ask(LANE, { method: 'GET', path }).then((answer) => answer.status, (error: Error) => error.message);
+    const status = await sidecar.ask(LANE, { method: 'GET', path }).then(
+      (answer) => answer.status,
+      (error: Error) => error.message,
+    );
     if (status === 204 || status === 200) return;
     if (clock.monotonic() - started > ms)
-      throw new Error(`The Dapr sidecar was not ready within ${Math.round(ms / 1_000)} s (${path}: ${status}). Is daprd running, can it reach placement, scheduler and its components, and does --app-port name this process?`);
+      throw new Error(
+        `The Dapr sidecar was not ready within ${Math.round(ms / 1_000)} s (${path}: ${status}). Is daprd running, can it reach placement, scheduler and its components, and does --app-port name this process?`,
+      );
     await clock.sleep(LOOK_MS);
   }
 }
@@ -95,7 +100,8 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
       if (Number.isNaN(due.getTime())) throw invalidField('due', 'due must be a date', 'invalid');
     }
     const foreign = list.find(({ type }) => !hosted?.types.includes(type));
-    if (foreign) throw new Error(`Reminders of ${foreign.type} can only be set by a process that hosts it: call a method of the actor, and let it set the reminder`);
+    if (foreign)
+      throw new Error(`Reminders of ${foreign.type} can only be set by a process that hosts it: call a method of the actor, and let it set the reminder`);
     counted = undefined;
     await reminders.register(list);
   }
@@ -129,7 +135,10 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     },
     remind,
     async remindWithin(_transaction, list) {
-      return () => void remind(list).catch((error: unknown) => log.warn({ reminders: list.length, error }, 'reminders were not set after a commit; the reconciler finds the rows'));
+      return () =>
+        void remind(list).catch((error: unknown) =>
+          log.warn({ reminders: list.length, error }, 'reminders were not set after a commit; the reconciler finds the rows'),
+        );
     },
     forget,
     async host(host) {
@@ -137,7 +146,16 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
       for (const type of host.types) known.add(type);
       hosted = host;
       host.attach({ remind, forget, ...openState(sidecar) });
-      const server = openHostServer({ host, subscriptions: bus, port: options.appPort, token: options.appToken, log, idleMs: IDLE_MS, drainMs: DRAIN_MS, now: clock.monotonic });
+      const server = openHostServer({
+        host,
+        subscriptions: bus,
+        port: options.appPort,
+        token: options.appToken,
+        log,
+        idleMs: IDLE_MS,
+        drainMs: DRAIN_MS,
+        now: clock.monotonic,
+      });
       await server.listen();
       const leave = async (properly: boolean) => {
         if (properly) await drain({ host, server, reminders, probe, clock, log });
@@ -148,7 +166,15 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
       };
       try {
         await waitFor(sidecar, '/v1.0/healthz', readyMs, clock);
-        beat = await startBeat({ sql: hold.session, clock, log, incarnation: options.incarnation, engine: 'dapr', address: `127.0.0.1:${options.appPort}`, host });
+        beat = await startBeat({
+          sql: hold.session,
+          clock,
+          log,
+          incarnation: options.incarnation,
+          engine: 'dapr',
+          address: `127.0.0.1:${options.appPort}`,
+          host,
+        });
       } catch (error) {
         await leave(false);
         throw error;

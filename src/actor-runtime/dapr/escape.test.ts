@@ -20,7 +20,9 @@ test('ids as we make them look the same on the wire', () => {
   expect(escapeName('0199-aa:0199-bb')).toBe('0199-aa:0199-bb');
 });
 
-test.each(['_x', 'a_', '_5F', '_ff', 'a b', '_41', '_5f'])('%j is refused: nothing of ours spells that way', (wire) => expect(unescapeName(wire)).toBeUndefined());
+test.each(['_x', 'a_', '_5F', '_ff', 'a b', '_41', '_5f'])('%j is refused: nothing of ours spells that way', (wire) =>
+  expect(unescapeName(wire)).toBeUndefined(),
+);
 
 test('half a surrogate pair is refused, not replaced', () => expect(() => escapeName('\ud800')).toThrow(TypeError));
 

@@ -19,8 +19,13 @@ export function unescapeName(wire: string): string | undefined {
   const out: number[] = [];
   for (let at = 0; at < wire.length; at++) {
     if (wire[at] !== '_') out.push(wire.charCodeAt(at));
-    else if (wire[at + 1] === '_') { out.push(0x5f); at += 1; }
-    else { out.push(parseInt(wire.slice(at + 1, at + 3), 16)); at += 2; }
+    else if (wire[at + 1] === '_') {
+      out.push(0x5f);
+      at += 1;
+    } else {
+      out.push(parseInt(wire.slice(at + 1, at + 3), 16));
+      at += 2;
+    }
   }
   const text = Buffer.from(out).toString('utf8');
   return escapeName(text) === wire ? text : undefined; // one spelling for each name, so that no two addresses are one actor

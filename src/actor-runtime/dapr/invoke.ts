@@ -84,14 +84,17 @@ export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }
 /** Ends the wait of callers that have waited long enough, without touching what they wait for. One timer for all of them. */
 function waitAtMost(ms: number, clock: Clock) {
   const waiting = new Set<{ until: number; give(): void }>();
-  const sweep = setInterval(() => {
-    const now = clock.monotonic();
-    for (const one of waiting) {
-      if (one.until > now) break; // in order of arrival
-      waiting.delete(one);
-      one.give();
-    }
-  }, Math.min(ms, 500));
+  const sweep = setInterval(
+    () => {
+      const now = clock.monotonic();
+      for (const one of waiting) {
+        if (one.until > now) break; // in order of arrival
+        waiting.delete(one);
+        one.give();
+      }
+    },
+    Math.min(ms, 500),
+  );
   sweep.unref();
   return {
     race: <T>(work: Promise<T>) =>

@@ -1,4 +1,13 @@
-import { type ChannelCredentials, Client, credentials, Metadata, type MethodDefinition, type ServiceDefinition, type ServiceError, status } from '@grpc/grpc-js';
+import {
+  type ChannelCredentials,
+  Client,
+  credentials,
+  Metadata,
+  type MethodDefinition,
+  type ServiceDefinition,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 import { load } from '@grpc/proto-loader';
 import { fileURLToPath } from 'node:url';
 import { AppError, type Clock } from '../../kernel/index.ts';
@@ -35,24 +44,41 @@ export interface Reminders {
 }
 
 type Method = MethodDefinition<object, object>;
-interface Stored { name: string; reminder?: { due_time?: string } }
+interface Stored {
+  name: string;
+  reminder?: { due_time?: string };
+}
 
 const duration = (ms: number) => ({ seconds: Math.floor(ms / 1_000), nanos: (ms % 1_000) * 1_000_000 });
 /** PERMISSION_DENIED says that the sidecar does not host the type: of a type hosted here, that its host counts as unhealthy for the moment. */
-const TRANSIENT: readonly status[] = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.INTERNAL, status.UNKNOWN, status.CANCELLED, status.PERMISSION_DENIED];
+const TRANSIENT: readonly status[] = [
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+  status.INTERNAL,
+  status.UNKNOWN,
+  status.CANCELLED,
+  status.PERMISSION_DENIED,
+];
 const isTransient = ({ code }: ServiceError) => TRANSIENT.includes(code);
 
 export async function openReminders({ port, token, clock, retryMs, repeatMs }: RemindersOptions): Promise<Reminders> {
   const service = (await load(PROTO, { keepCase: true, longs: Number }))[SERVICE] as ServiceDefinition;
   const plain: ChannelCredentials = credentials.createInsecure();
-  const client = new Client(`127.0.0.1:${port}`, plain, { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000, 'grpc.enable_http_proxy': 0, 'grpc.max_receive_message_length': MAX_LIST });
+  const client = new Client(`127.0.0.1:${port}`, plain, {
+    'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.max_reconnect_backoff_ms': 1_000,
+    'grpc.enable_http_proxy': 0,
+    'grpc.max_receive_message_length': MAX_LIST,
+  });
   const metadata = new Metadata();
   if (token !== undefined) metadata.set(TOKEN_HEADER, token);
 
   const once = (name: string, message: object) =>
     new Promise<object>((done, fail) => {
       const { path, requestSerialize, responseDeserialize } = service[name] as Method;
-      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, message, metadata, { deadline: clock.in(TRY_MS) }, (error, answer) => (error ? fail(error) : done(answer ?? {})));
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, message, metadata, { deadline: clock.in(TRY_MS) }, (error, answer) =>
+        error ? fail(error) : done(answer ?? {}),
+      );
     });
 
   async function ask(name: string, message: object): Promise<object> {
@@ -63,7 +89,8 @@ export async function openReminders({ port, token, clock, retryMs, repeatMs }: R
       } catch (error) {
         const failure = error as ServiceError;
         if (!isTransient(failure)) throw new Error(`daprd refused ${name}: ${failure.details}`, { cause: error });
-        if (clock.monotonic() - started + PAUSE_MS > repeatMs) throw new AppError('unavailable', 'Reminders cannot be set at the moment, try again shortly', { retryAfterMs: 1_000 }, { cause: error });
+        if (clock.monotonic() - started + PAUSE_MS > repeatMs)
+          throw new AppError('unavailable', 'Reminders cannot be set at the moment, try again shortly', { retryAfterMs: 1_000 }, { cause: error });
       }
       await clock.sleep(PAUSE_MS);
     }
@@ -73,7 +100,13 @@ export async function openReminders({ port, token, clock, retryMs, repeatMs }: R
   function registration({ type, id, name, due, data, owner }: Reminder): object {
     const address = named({ type, id }, name);
     const freight = { data, owner, ...(isDigest(address.actor_id) && { id }), ...(isDigest(address.name) && { name }) };
-    return { ...address, due_time: due.toISOString(), data: encodeFreight(freight), overwrite: true, failure_policy: { constant: { interval: duration(retryMs) } } };
+    return {
+      ...address,
+      due_time: due.toISOString(),
+      data: encodeFreight(freight),
+      overwrite: true,
+      failure_policy: { constant: { interval: duration(retryMs) } },
+    };
   }
 
   return {

@@ -33,7 +33,11 @@ const orReason = <T>(work: Promise<T>) => work.catch((error: Error) => ({ error:
 
 /** What daprd says of itself (`/v1.0/metadata`) and what placement says of the hosts of each type, where its health address is known. A part that does not answer is its error. */
 export async function reportOf(sidecar: Sidecar, placementHealthUrl: string | undefined): Promise<{ sidecar: unknown; placement?: unknown }> {
-  const own = orReason(sidecar.ask(LANE, { method: 'GET', path: '/v1.0/metadata' }).then(({ status, text }) => (status === 200 ? (JSON.parse(text) as unknown) : { error: `status ${status}` })));
+  const own = orReason(
+    sidecar
+      .ask(LANE, { method: 'GET', path: '/v1.0/metadata' })
+      .then(({ status, text }) => (status === 200 ? (JSON.parse(text) as unknown) : { error: `status ${status}` })),
+  );
   if (placementHealthUrl === undefined) return { sidecar: await own };
   const placement = orReason(getJson(new URL('/placement/state', placementHealthUrl).href));
   return { sidecar: await own, placement: await placement };

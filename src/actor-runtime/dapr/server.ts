@@ -36,7 +36,11 @@ export interface HostServer {
   close(): Promise<void>;
 }
 
-interface Reply { status: number; body?: string; isError?: boolean }
+interface Reply {
+  status: number;
+  body?: string;
+  isError?: boolean;
+}
 
 /** By events: iterating over the stream costs several times as much, and ten thousand callbacks may come in a second. */
 const bodyOf = (request: IncomingMessage) =>
@@ -62,7 +66,11 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
   let lastProbed = Number.NEGATIVE_INFINITY;
 
   const config = encode({
-    entities: host.types.map(escapeName), actorIdleTimeout: `${idleMs}ms`, drainOngoingCallTimeout: `${drainMs}ms`, drainRebalancedActors: true, reentrancy: { enabled: false },
+    entities: host.types.map(escapeName),
+    actorIdleTimeout: `${idleMs}ms`,
+    drainOngoingCallTimeout: `${drainMs}ms`,
+    drainRebalancedActors: true,
+    reentrancy: { enabled: false },
   });
 
   /** Texts behind the digests that came by: a deactivation brings the digest alone. */
@@ -118,7 +126,8 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
     const [, first, ...rest] = url.split('/');
     try {
       if (first === 'actors') return await actor(method, rest, request);
-      if (first === 'events' && method === 'POST' && rest.length === 1) return { status: 200, body: encode(await subscriptions.deliver(rest[0]!, await bodyOf(request))) };
+      if (first === 'events' && method === 'POST' && rest.length === 1)
+        return { status: 200, body: encode(await subscriptions.deliver(rest[0]!, await bodyOf(request))) };
     } catch (thrown) {
       const error = asAppError(thrown);
       if (error.code === 'internal') log.error({ url, error: error.cause ?? error }, 'turn failed');
@@ -129,7 +138,11 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
 
   function send(response: ServerResponse, { status, body = '', isError = false }: Reply): void {
     if (response.destroyed) return; // daprd cut the call; the turn has ended by its own rules
-    response.writeHead(status, { 'content-length': Buffer.byteLength(body), ...(body !== '' && { 'content-type': 'application/json' }), ...(isError && { [ERROR_HEADER]: 'true' }) });
+    response.writeHead(status, {
+      'content-length': Buffer.byteLength(body),
+      ...(body !== '' && { 'content-type': 'application/json' }),
+      ...(isError && { [ERROR_HEADER]: 'true' }),
+    });
     response.end(body);
   }
 
@@ -150,7 +163,12 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
     listen: () =>
       new Promise((done, fail) => {
         server.once('error', (error: NodeJS.ErrnoException) =>
-          fail(error.code === 'EADDRINUSE' ? new Error(`Port ${port} for Dapr's calls to this host is taken. Set APP_PORT (and --app-port of daprd) to another one.`, { cause: error }) : error));
+          fail(
+            error.code === 'EADDRINUSE'
+              ? new Error(`Port ${port} for Dapr's calls to this host is taken. Set APP_PORT (and --app-port of daprd) to another one.`, { cause: error })
+              : error,
+          ),
+        );
         server.listen(port, '127.0.0.1', done);
       }),
     turnUnhealthy: () => void (healthy = false),

@@ -6,8 +6,17 @@ import { busy } from '../../kernel/index.ts';
 const CONNECTIONS = 64;
 const WAITING = 10_000;
 
-export interface Answer { status: number; headers: IncomingHttpHeaders; text: string }
-interface Ask { method: 'GET' | 'POST'; path: string; body?: string; headers?: Record<string, string> }
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+interface Ask {
+  method: 'GET' | 'POST';
+  path: string;
+  body?: string;
+  headers?: Record<string, string>;
+}
 
 /** The daprd of this process over HTTP. Requests are never aborted: a caller that leaves lets two turns of one actor run at once in daprd. */
 export interface Sidecar {
@@ -16,7 +25,12 @@ export interface Sidecar {
   close(): Promise<void>;
 }
 
-export interface SidecarOptions { port: number; token: string | undefined; connections?: number; waiting?: number }
+export interface SidecarOptions {
+  port: number;
+  token: string | undefined;
+  connections?: number;
+  waiting?: number;
+}
 
 export function openSidecar({ port, token, connections = CONNECTIONS, waiting = WAITING }: SidecarOptions): Sidecar {
   const lanes = new Map<string, { pool: Pool; size: number }>();
@@ -35,7 +49,9 @@ export function openSidecar({ port, token, connections = CONNECTIONS, waiting = 
       lane.size++;
       try {
         const answer = await lane.pool.request({
-          method, path, body: body ?? null,
+          method,
+          path,
+          body: body ?? null,
           headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }), ...(token !== undefined && { 'dapr-api-token': token }) },
         });
         return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };

@@ -13,7 +13,13 @@ export const encode = (value: unknown): string => (value === undefined ? '' : JS
 export const decode = (text: string): unknown => (text === '' ? undefined : JSON.parse(text));
 
 const isErrorBody = (body: unknown): body is { code: ErrorCode; message: string } =>
-  body !== null && typeof body === 'object' && 'code' in body && 'message' in body && typeof body.code === 'string' && body.code in STATUS && typeof body.message === 'string';
+  body !== null &&
+  typeof body === 'object' &&
+  'code' in body &&
+  'message' in body &&
+  typeof body.code === 'string' &&
+  body.code in STATUS &&
+  typeof body.message === 'string';
 
 /** The error in an answer's body, as the caller is to see it. */
 export function errorFrom(text: string): AppError {
@@ -27,7 +33,12 @@ export function errorFrom(text: string): AppError {
 }
 
 /** What rides along with a reminder: Dapr has no place for an owner, and none for a name that is too long. */
-export interface Freight { data?: unknown; owner?: string | undefined; id?: string | undefined; name?: string | undefined }
+export interface Freight {
+  data?: unknown;
+  owner?: string | undefined;
+  id?: string | undefined;
+  name?: string | undefined;
+}
 
 /** A reminder's data travels as bytes, and what daprd hands on over HTTP is their base64 text. */
 export const encodeFreight = (freight: Freight): Buffer => Buffer.from(JSON.stringify(freight), 'utf8');

@@ -34,7 +34,10 @@ test('what waits beyond the bound is dropped, and disposing waits for the handle
       running -= 1;
       handled += 1;
     });
-    await bus.publish('wake', Array.from({ length: 11_000 }, () => 0));
+    await bus.publish(
+      'wake',
+      Array.from({ length: 11_000 }, () => 0),
+    );
     await sleep(12);
   }
   expect(running).toBe(0);

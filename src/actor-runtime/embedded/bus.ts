@@ -8,8 +8,16 @@ const AT_WORK = 10;
 const TRIES = 6;
 const AGAIN_MS = 2_000;
 
-interface Topic { handler: (message: unknown) => Promise<void>; queue: Fifo<unknown>; working: Set<Promise<void>> }
-interface Options { clock: Clock; log: RuntimeLog; /** Between two tries of a message. */ againMs?: number }
+interface Topic {
+  handler: (message: unknown) => Promise<void>;
+  queue: Fifo<unknown>;
+  working: Set<Promise<void>>;
+}
+interface Options {
+  clock: Clock;
+  log: RuntimeLog;
+  /** Between two tries of a message. */ againMs?: number;
+}
 
 /** The bus of one process: messages in memory, bounded; a failing handler is tried six times. Messages beyond the bound are dropped, as wake-ups may be. Disposing it waits for the handlers that run. */
 export function openEmbeddedBus({ clock, log, againMs = AGAIN_MS }: Options): Bus & AsyncDisposable {

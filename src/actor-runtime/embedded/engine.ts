@@ -25,7 +25,16 @@ export interface EmbeddedOptions {
 }
 
 /** The engine of one process: turns here, reminders and state in the database, which it holds for itself alone. Rejects when another process works on it. */
-export async function openEmbeddedEngine({ sql, clock, log, address, incarnation, retryMs = 5_000, sweepMs = 30_000, nearMs = 90_000 }: EmbeddedOptions): Promise<Engine & AsyncDisposable> {
+export async function openEmbeddedEngine({
+  sql,
+  clock,
+  log,
+  address,
+  incarnation,
+  retryMs = 5_000,
+  sweepMs = 30_000,
+  nearMs = 90_000,
+}: EmbeddedOptions): Promise<Engine & AsyncDisposable> {
   const hold = await holdDatabase({ sql, mode: 'exclusive', clock, log, onChange: (state) => reminders.pause(state === 'taken') });
   const time = databaseTime(clock);
   const reminders = openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs });

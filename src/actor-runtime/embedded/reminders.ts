@@ -252,10 +252,12 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
     },
     async remind(reminders: readonly Reminder[]): Promise<void> {
       const rows = reminders.map(rowOf);
-      await Promise.all(rows.map(async (row) => {
-        await changeReminders(sql, { kind: 'set', row }).catch(unsure);
-        remember(row);
-      }));
+      await Promise.all(
+        rows.map(async (row) => {
+          await changeReminders(sql, { kind: 'set', row }).catch(unsure);
+          remember(row);
+        }),
+      );
     },
     async remindWithin(transaction: Sql, reminders: readonly Reminder[]): Promise<() => void> {
       const rows = [...new Map(reminders.map((reminder) => [reminderKey(reminder.type, reminder.id, reminder.name), rowOf(reminder)])).values()];
@@ -285,7 +287,9 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
       host = undefined;
       clearTimeout(timer);
       timer = undefined;
-      const rows = handedBack.map(({ to, name, data, owner }) => rowOf({ ...to, name, due: new Date(time.now()), data, ...(owner !== undefined && { owner }) }));
+      const rows = handedBack.map(({ to, name, data, owner }) =>
+        rowOf({ ...to, name, due: new Date(time.now()), data, ...(owner !== undefined && { owner }) }),
+      );
       await atMost(clock, GOODBYE_MS, putBack(rows));
     },
     /** Waits for what is done to be deleted, and ends. */

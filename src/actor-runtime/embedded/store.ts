@@ -2,7 +2,13 @@ import { type Database, groupCommit, type Sql } from '../../db/index.ts';
 import { type Address, reminderKey } from '../address.ts';
 
 /** A row of `actor_reminders`. */
-export interface Row extends Address { name: string; dueMs: number; owner: string | undefined; data: unknown; version: string }
+export interface Row extends Address {
+  name: string;
+  dueMs: number;
+  owner: string | undefined;
+  data: unknown;
+  version: string;
+}
 /** One change of the table. `done` deletes only while the version is unchanged: what was registered again inside its own callback stays. */
 export type Change = { kind: 'set'; row: Row } | { kind: 'drop' | 'done'; row: Pick<Row, 'type' | 'id' | 'name' | 'version'> };
 
@@ -11,7 +17,11 @@ const toText = (text: string): string => (/[\0\\]/.test(text) ? text.replaceAll(
 const fromText = (text: string): string => (text.includes('\\') ? text.replace(/\\(.)/g, (_, kind: string) => (kind === '0' ? '\0' : '\\')) : text);
 const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
 
-const columns = (rows: readonly Pick<Row, 'type' | 'id' | 'name'>[]) => ({ types: rows.map(({ type }) => toText(type)), ids: rows.map(({ id }) => toText(id)), names: rows.map(({ name }) => toText(name)) });
+const columns = (rows: readonly Pick<Row, 'type' | 'id' | 'name'>[]) => ({
+  types: rows.map(({ type }) => toText(type)),
+  ids: rows.map(({ id }) => toText(id)),
+  names: rows.map(({ name }) => toText(name)),
+});
 
 /** Writes rows, overwriting those of the same address and name. Rows are locked in the order of their keys, so that two writers never wait for each other. */
 export async function putReminders(sql: Sql, rows: readonly Row[]): Promise<void> {
@@ -49,8 +59,14 @@ export const changeReminders = groupCommit<Change, void>(
       if (change.kind !== 'done' || !last.has(key)) last.set(key, change);
     }
     const left = [...last.values()];
-    await deleteReminders(sql, left.filter(({ kind }) => kind !== 'set'));
-    await putReminders(sql, left.flatMap((change) => (change.kind === 'set' ? [change.row] : [])));
+    await deleteReminders(
+      sql,
+      left.filter(({ kind }) => kind !== 'set'),
+    );
+    await putReminders(
+      sql,
+      left.flatMap((change) => (change.kind === 'set' ? [change.row] : [])),
+    );
     return changes.map(() => undefined);
   },
   { max: 1_000 },
@@ -63,7 +79,13 @@ export async function nearReminders(sql: Sql, beforeMs: number, limit: number): 
     from actor_reminders where due_at <= to_timestamp(${beforeMs}::float8 / 1000)
     order by due_at limit ${limit}`;
   return rows.map(({ type, id, name, dueMs, owner, data, version }) => ({
-    type: fromText(type), id: fromText(id), name: fromText(name), dueMs: Math.ceil(dueMs - 0.01), owner: owner === null ? undefined : fromText(owner), data: data ?? undefined, version,
+    type: fromText(type),
+    id: fromText(id),
+    name: fromText(name),
+    dueMs: Math.ceil(dueMs - 0.01),
+    owner: owner === null ? undefined : fromText(owner),
+    data: data ?? undefined,
+    version,
   }));
 }
 

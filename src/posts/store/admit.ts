@@ -3,8 +3,14 @@ import { AppError } from '../../kernel/index.ts';
 import type { Create } from '../input.ts';
 import type { Nudge, Nudges } from '../ports.ts';
 
-interface Admission { orgId: string; create: Create }
-interface Answer { refused: { n: number; why: 'channel' | 'claim' }[] | null; nearer: { orgId: string; channelId: string; dueAt: string }[] | null }
+interface Admission {
+  orgId: string;
+  create: Create;
+}
+interface Answer {
+  refused: { n: number; why: 'channel' | 'claim' }[] | null;
+  nearer: { orgId: string; channelId: string; dueAt: string }[] | null;
+}
 
 const REFUSED = {
   channel: () => new AppError('invalid_request', 'Integration not found'),
@@ -33,7 +39,8 @@ export const admitOf = (database: Database, { nudges, horizonMs }: { nudges: Nud
 async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: number): Promise<Answer> {
   let ordinal = 0;
   const items = admissions.flatMap(({ orgId, create }, n) =>
-    create.posts.map(({ tagIds, ...post }) => ({ ...post, tagIds, orgId, createdBy: create.createdBy, n, ordinal: ordinal++ })));
+    create.posts.map(({ tagIds, ...post }) => ({ ...post, tagIds, orgId, createdBy: create.createdBy, n, ordinal: ordinal++ })),
+  );
   const claims = admissions.flatMap(({ orgId, create: { idempotency } }, n) => (idempotency ? [{ ...idempotency, orgId, n }] : []));
   const [answer] = await sql<Answer[]>`
     with item as materialized (

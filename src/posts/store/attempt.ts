@@ -21,7 +21,10 @@ export const markSent = groupCommit(async (sql: Sql, attempts: readonly Attempt[
 });
 
 /** How a settled attempt reads, for a host whose commit was answered by a broken connection. */
-export async function endOf(sql: Sql, { orgId, postId, attempt }: Attempt): Promise<{ state: string; detail: string | null; incarnation: string | null; sameAttempt: boolean } | undefined> {
+export async function endOf(
+  sql: Sql,
+  { orgId, postId, attempt }: Attempt,
+): Promise<{ state: string; detail: string | null; incarnation: string | null; sameAttempt: boolean } | undefined> {
   const [row] = await sql<{ state: string; detail: string | null; incarnation: string | null; sameAttempt: boolean }[]>`
     select state, detail, incarnation, attempt = ${attempt} as "sameAttempt" from posts where org_id = ${orgId} and id = ${postId}`;
   return row;

@@ -20,17 +20,38 @@ export interface Change {
 
 /** Why a change was refused, or `done`. `in_flight`: a request may be under way. */
 export type Verdict = 'done' | 'not_found' | 'published' | 'in_flight' | 'undecided' | 'stale' | 'disabled' | 'not_failed' | 'too_old' | 'unjudged';
-interface Found { verdict: Verdict; orgId: string; channelId: string; nearer: Date | null; state: string | null; publishDate: Date | null }
-export interface Changed { verdict: Verdict; state: string | null; publishDate: Date | null; channelId: string | null }
+interface Found {
+  verdict: Verdict;
+  orgId: string;
+  channelId: string;
+  nearer: Date | null;
+  state: string | null;
+  publishDate: Date | null;
+}
+export interface Changed {
+  verdict: Verdict;
+  state: string | null;
+  publishDate: Date | null;
+  channelId: string | null;
+}
 type Target = { orgId: string; postId: string };
 
 /** Runs one change in a transaction of its own: the reminder of a channel that came nearer is moved in the same commit. */
-export async function changing(database: Database, { nudges, horizonMs }: { nudges: Nudges; horizonMs: number }, statement: (sql: Sql, horizonMs: number) => Promise<Found[]>, after?: (sql: Sql) => Promise<void>): Promise<Changed> {
+export async function changing(
+  database: Database,
+  { nudges, horizonMs }: { nudges: Nudges; horizonMs: number },
+  statement: (sql: Sql, horizonMs: number) => Promise<Found[]>,
+  after?: (sql: Sql) => Promise<void>,
+): Promise<Changed> {
   const { changed, committed } = await database.begin(async (sql) => {
     const [found] = await statement(sql, horizonMs);
-    if (!found || found.verdict !== 'done') return { changed: found ?? { verdict: 'not_found' as const, state: null, publishDate: null, channelId: null }, committed: undefined };
+    if (!found || found.verdict !== 'done')
+      return { changed: found ?? { verdict: 'not_found' as const, state: null, publishDate: null, channelId: null }, committed: undefined };
     await after?.(sql);
-    return { changed: found, committed: found.nearer ? await nudges.within(sql, [{ orgId: found.orgId, channelId: found.channelId, dueAt: found.nearer }]) : undefined };
+    return {
+      changed: found,
+      committed: found.nearer ? await nudges.within(sql, [{ orgId: found.orgId, channelId: found.channelId, dueAt: found.nearer }]) : undefined,
+    };
   });
   committed?.();
   return { verdict: changed.verdict, state: changed.state, publishDate: changed.publishDate, channelId: changed.channelId };
@@ -60,11 +81,13 @@ const moved = (sql: Sql, orgId: string, horizonMs: number) => sql`
   )`;
 
 /** Changes a post that is not out and not on its way: content of the item, date and status of its whole thread. */
-export const edit = (target: Target, change: Change) => (sql: Sql, horizonMs: number): Promise<Found[]> => {
-  const { orgId, postId } = target;
-  const whole = change.publishDate !== undefined || change.status !== undefined || change.group !== undefined || change.tagIds !== undefined;
-  const has = (key: keyof Change) => change[key] !== undefined;
-  return sql<Found[]>`
+export const edit =
+  (target: Target, change: Change) =>
+  (sql: Sql, horizonMs: number): Promise<Found[]> => {
+    const { orgId, postId } = target;
+    const whole = change.publishDate !== undefined || change.status !== undefined || change.group !== undefined || change.tagIds !== undefined;
+    const has = (key: keyof Change) => change[key] !== undefined;
+    return sql<Found[]>`
     with ${locked(sql, target)}, verdict as (
       select case
         when t.id is null then 'not_found'
@@ -114,10 +137,14 @@ export const edit = (target: Target, change: Change) => (sql: Sql, horizonMs: nu
       select org_id, 'post.scheduled', id, jsonb_build_object('channelId', channel_id) from changed where root_post_id is null and state = 'QUEUE' and (state_before <> 'QUEUE' or date_before <> publish_date)
     )
     select v.verdict, ${orgId}::text as "orgId", (select id from channel)::text as "channelId", (select due_at from nearer) as nearer, g.state, g.publish_date as "publishDate" from verdict v left join changed g on g.id = ${postId}`;
-};
+  };
 
 /** Puts other items behind a root; ids of earlier items may come again. In the transaction of the edit, which holds the locks. */
-export async function replaceThread(sql: Sql, { orgId, postId }: Target, items: readonly { id: string; content: string; media: readonly PostMedia[]; delayMinutes: number }[]): Promise<void> {
+export async function replaceThread(
+  sql: Sql,
+  { orgId, postId }: Target,
+  items: readonly { id: string; content: string; media: readonly PostMedia[]; delayMinutes: number }[],
+): Promise<void> {
   await sql`delete from posts where org_id = ${orgId} and root_post_id = ${postId} and state <> 'PUBLISHED'`;
   if (items.length === 0) return;
   const rows = items.map((item, n) => ({ ...item, n, parentId: items[n - 1]?.id ?? postId }));
@@ -130,9 +157,11 @@ export async function replaceThread(sql: Sql, { orgId, postId }: Target, items: 
 }
 
 /** Deletes a post with what follows it in its thread. Final: nothing of it goes out any more. */
-export const remove = (target: Target) => (sql: Sql, horizonMs: number): Promise<Found[]> => {
-  const { orgId, postId } = target;
-  return sql<Found[]>`
+export const remove =
+  (target: Target) =>
+  (sql: Sql, horizonMs: number): Promise<Found[]> => {
+    const { orgId, postId } = target;
+    return sql<Found[]>`
     with ${locked(sql, target)}, doomed as (
       select b.* from thread b, thread t where t.id = ${postId} and (b.id = t.id or t.root_post_id is null or b.seq > t.seq)
     ), verdict as (
@@ -147,12 +176,14 @@ export const remove = (target: Target) => (sql: Sql, horizonMs: number): Promise
       select org_id, 'post.deleted', id, jsonb_build_object('channelId', channel_id) from changed where root_post_id is null and state <> 'PUBLISHED'
     )
     select v.verdict, ${orgId}::text as "orgId", (select id from channel)::text as "channelId", (select due_at from nearer) as nearer, g.state, g.publish_date as "publishDate" from verdict v left join changed g on g.id = ${postId}`;
-};
+  };
 
 /** Sends a failed post again, at once, and the items of its thread that were given up with it. */
-export const retry = (target: Target, confirm: boolean) => (sql: Sql, horizonMs: number): Promise<Found[]> => {
-  const { orgId, postId } = target;
-  return sql<Found[]>`
+export const retry =
+  (target: Target, confirm: boolean) =>
+  (sql: Sql, horizonMs: number): Promise<Found[]> => {
+    const { orgId, postId } = target;
+    return sql<Found[]>`
     with ${locked(sql, target)}, verdict as (
       select case
         when t.id is null then 'not_found'
@@ -172,12 +203,14 @@ export const retry = (target: Target, confirm: boolean) => (sql: Sql, horizonMs:
       insert into post_timeline (org_id, post_id, kind, message) select org_id, id, 'scheduled', 'Sent again by a person' from changed
     )
     select v.verdict, ${orgId}::text as "orgId", (select id from channel)::text as "channelId", (select due_at from nearer) as nearer, g.state, g.publish_date as "publishDate" from verdict v left join changed g on g.id = ${postId}`;
-};
+  };
 
 /** A person says where the post is on the network: it counts as published, and its thread goes on. */
-export const release = (target: Target, releaseId: string) => (sql: Sql, horizonMs: number): Promise<Found[]> => {
-  const { orgId, postId } = target;
-  return sql<Found[]>`
+export const release =
+  (target: Target, releaseId: string) =>
+  (sql: Sql, horizonMs: number): Promise<Found[]> => {
+    const { orgId, postId } = target;
+    return sql<Found[]>`
     with ${locked(sql, target)}, verdict as (
       select case
         when t.id is null then 'not_found'
@@ -205,7 +238,7 @@ export const release = (target: Target, releaseId: string) => (sql: Sql, horizon
       select org_id, 'post.published', id, jsonb_build_object('channelId', channel_id) from released where root_post_id is null and state_before <> 'PUBLISHED'
     )
     select v.verdict, ${orgId}::text as "orgId", (select id from channel)::text as "channelId", (select due_at from nearer) as nearer, g.state, g.publish_date as "publishDate" from verdict v left join changed g on g.id = ${postId}`;
-};
+  };
 
 /** Frees the slot that a post holds, after it was settled by a person. */
 export async function freeSlot(sql: Sql, { orgId, postId }: Target): Promise<void> {

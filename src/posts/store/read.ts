@@ -3,12 +3,37 @@ import type { PostMedia } from '../input.ts';
 
 /** A post as the presenters take it: its row, its channel's card and its tags. */
 export interface PostRow {
-  id: string; orgId: string; channelId: string; state: 'QUEUE' | 'PUBLISHED' | 'ERROR' | 'DRAFT'; detail: string | null; errorKind: string | null; error: string | null;
-  publishDate: Date; content: string; media: PostMedia[]; delayMinutes: number; group: string; title: string | null; description: string | null;
-  parentPostId: string | null; rootPostId: string | null; releaseId: string | null; releaseUrl: string | null; settings: Record<string, unknown>;
-  creationMethod: string; intervalInDays: number | null; firstCommentPostedAt: Date | null; version: number; publishedAt: Date | null;
-  createdAt: Date; updatedAt: Date; deletedAt: Date | null;
-  channelName: string; providerId: string; picture: string | null; tags: { id: string; name: string; color: string }[];
+  id: string;
+  orgId: string;
+  channelId: string;
+  state: 'QUEUE' | 'PUBLISHED' | 'ERROR' | 'DRAFT';
+  detail: string | null;
+  errorKind: string | null;
+  error: string | null;
+  publishDate: Date;
+  content: string;
+  media: PostMedia[];
+  delayMinutes: number;
+  group: string;
+  title: string | null;
+  description: string | null;
+  parentPostId: string | null;
+  rootPostId: string | null;
+  releaseId: string | null;
+  releaseUrl: string | null;
+  settings: Record<string, unknown>;
+  creationMethod: string;
+  intervalInDays: number | null;
+  firstCommentPostedAt: Date | null;
+  version: number;
+  publishedAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+  deletedAt: Date | null;
+  channelName: string;
+  providerId: string;
+  picture: string | null;
+  tags: { id: string; name: string; color: string }[];
 }
 
 const shown = (sql: Sql) => sql`
@@ -29,7 +54,12 @@ export const getGroup = (sql: Sql, orgId: string, group: string): Promise<PostRo
   where p.org_id = ${orgId} and p.group_id = ${group} and p.deleted_at is null order by p.seq`;
 
 export const STATES = { scheduled: 'QUEUE', draft: 'DRAFT', published: 'PUBLISHED', error: 'ERROR' } as const;
-export interface CalendarFilter { from: Date; to: Date; customerId?: string | undefined; state?: string | undefined }
+export interface CalendarFilter {
+  from: Date;
+  to: Date;
+  customerId?: string | undefined;
+  state?: string | undefined;
+}
 
 /** Roots with a date in the range, in the order of their dates. */
 export const calendar = (sql: Sql, orgId: string, { from, to, customerId, state }: CalendarFilter): Promise<PostRow[]> => sql<PostRow[]>`
@@ -38,7 +68,12 @@ export const calendar = (sql: Sql, orgId: string, { from, to, customerId, state 
     ${customerId === undefined ? sql`` : sql`and c.customer_id = ${customerId}`} ${state === undefined ? sql`` : sql`and p.state = ${state}`}
   order by p.publish_date, p.seq limit 10000`;
 
-export interface PageFilter { page: number; limit: number; customerId?: string | undefined; state?: string | undefined }
+export interface PageFilter {
+  page: number;
+  limit: number;
+  customerId?: string | undefined;
+  state?: string | undefined;
+}
 /** One page of roots, the latest date first, and how many there are. */
 export async function page(sql: Sql, orgId: string, { page: number, limit, customerId, state }: PageFilter): Promise<{ posts: PostRow[]; total: number }> {
   const filter = sql`
@@ -52,7 +87,12 @@ export async function page(sql: Sql, orgId: string, { page: number, limit, custo
   return { posts, total: count!.total };
 }
 
-export interface TimelineRow { at: Date; kind: string; message: string; data: unknown }
+export interface TimelineRow {
+  at: Date;
+  kind: string;
+  message: string;
+  data: unknown;
+}
 /** What happened to a post, oldest first; undefined when there is no such post. */
 export async function timeline(sql: Sql, orgId: string, postId: string): Promise<TimelineRow[] | undefined> {
   const rows = await sql<(TimelineRow & { kind: string | null })[]>`
@@ -62,13 +102,26 @@ export async function timeline(sql: Sql, orgId: string, postId: string): Promise
 }
 
 /** A channel as creating a post sees it. */
-export interface Card { id: string; name: string; providerId: string; providerVersion: string; disabled: boolean; refreshNeeded: boolean }
+export interface Card {
+  id: string;
+  name: string;
+  providerId: string;
+  providerVersion: string;
+  disabled: boolean;
+  refreshNeeded: boolean;
+}
 export const cards = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Card[]> => sql<Card[]>`
   select id, name, provider_id as "providerId", provider_version as "providerVersion", disabled, refresh_needed as "refreshNeeded"
   from channels where org_id = ${orgId} and id = any(${[...ids]}::uuid[]) and deleted_at is null`;
 
 /** Posts of the org that a body names. */
-export interface Existing { id: string; channelId: string; rootPostId: string | null; state: string; detail: string | null }
+export interface Existing {
+  id: string;
+  channelId: string;
+  rootPostId: string | null;
+  state: string;
+  detail: string | null;
+}
 export const existing = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
   select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail from posts where org_id = ${orgId} and id = any(${[...ids]}::uuid[]) and deleted_at is null`;
 

@@ -6,9 +6,17 @@ import type { Nudge, Nudges } from '../ports.ts';
 
 // What the reconciler looks for. Each scan stands on an index, is limited, and goes over all organizations.
 
-export interface TakenOver { orgId: string; channelId: string; postId: string | null }
+export interface TakenOver {
+  orgId: string;
+  channelId: string;
+  postId: string | null;
+}
 /** A post whose question to the network is to be asked again. */
-export interface Unsettled { orgId: string; postId: string; detail: 'unconfirmed' | 'processing' }
+export interface Unsettled {
+  orgId: string;
+  postId: string;
+  detail: 'unconfirmed' | 'processing';
+}
 
 /**
  * Takes the slots of hosts that have been silent for `silenceMs`, and those past their deadline, by the database's clock: a post
@@ -42,7 +50,9 @@ export const takeOver = (sql: Sql, host: { incarnation: string; silenceMs: numbe
   select l.org_id as "orgId", l.id as "channelId", d.id as "postId" from lost l left join doubtful d on d.channel_id = l.id`;
 
 /** Channels that were due `graceMs` ago and that nobody works on. */
-export const overdue = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: number }): Promise<{ orgId: string; channelId: string }[]> => sql<{ orgId: string; channelId: string }[]>`
+export const overdue = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: number }): Promise<{ orgId: string; channelId: string }[]> => sql<
+  { orgId: string; channelId: string }[]
+>`
   /* all orgs */
   select c.org_id as "orgId", c.id as "channelId" from channels c
   where c.next_due_at is not null and c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null
@@ -94,16 +104,38 @@ export async function renew(sql: Sql, attempts: readonly Attempt[], holdMs: numb
  * Ends the slot that this host holds for a post it does not know of: the answer to the taking was lost. Its deadline is now, so that the
  * next sweep has the post looked up. What was taken within the last second may be news that is still on its way here.
  */
-export const endUnknownSlot = (sql: Sql, { orgId, channelId, incarnation, known }: { orgId: string; channelId: string; incarnation: string; known: readonly string[] }) => sql`
+export const endUnknownSlot = (
+  sql: Sql,
+  { orgId, channelId, incarnation, known }: { orgId: string; channelId: string; incarnation: string; known: readonly string[] },
+) => sql`
   update channels c set slot_until = now()
   from posts p
   where c.org_id = ${orgId} and c.id = ${channelId} and c.slot_incarnation = ${incarnation} and p.id = c.slot_post_id and p.org_id = c.org_id
     and p.state = 'QUEUE' and p.detail = 'publishing' and p.incarnation = ${incarnation} and p.taken_at < now() - interval '1 second' and p.id <> all(${known}::uuid[])`;
 
 interface UnsettledRow {
-  orgId: string; channelId: string; postId: string; attempt: number; incarnation: string; content: string; media: PostMedia[]; settings: Record<string, unknown>; saved: { value: unknown } | null;
-  attemptsFailed: number; thread: Published[] | null; takenAt: Date; sinceTakenMs: number; mayHaveSent: boolean; lookUps: number;
-  providerId: string; providerVersion: string; internalId: string; name: string; credentials: string; tokenExpiresAt: Date | null; channelSettings: Record<string, unknown>;
+  orgId: string;
+  channelId: string;
+  postId: string;
+  attempt: number;
+  incarnation: string;
+  content: string;
+  media: PostMedia[];
+  settings: Record<string, unknown>;
+  saved: { value: unknown } | null;
+  attemptsFailed: number;
+  thread: Published[] | null;
+  takenAt: Date;
+  sinceTakenMs: number;
+  mayHaveSent: boolean;
+  lookUps: number;
+  providerId: string;
+  providerVersion: string;
+  internalId: string;
+  name: string;
+  credentials: string;
+  tokenExpiresAt: Date | null;
+  channelSettings: Record<string, unknown>;
 }
 
 /** The attempt of a post that is not settled, only while its row waits for this question. */
@@ -127,7 +159,10 @@ async function attemptOf(sql: Sql, orgId: string, postId: string, condition: Ret
   if (!row) return undefined;
   const { providerId, providerVersion, internalId, name, credentials, tokenExpiresAt, channelSettings, saved, thread, ...rest } = row;
   return {
-    ...rest, saved: saved?.value, thread: thread ?? [], lateMs: 0,
+    ...rest,
+    saved: saved?.value,
+    thread: thread ?? [],
+    lateMs: 0,
     channel: { id: row.channelId, orgId, providerId, providerVersion, internalId, name, credentials, tokenExpiresAt, settings: channelSettings },
   };
 }

@@ -26,7 +26,10 @@ export interface Settlement extends Attempt {
 }
 
 /** `holdMs`: how long the slot of an unconfirmed post is kept. `lateMs`: a post published later than this is announced as late. */
-export interface SettleOptions { holdMs: number; lateMs: number }
+export interface SettleOptions {
+  holdMs: number;
+  lateMs: number;
+}
 
 /** True for each attempt that was still the row's own: fact, slot, timeline and outbox in one commit for all who report now. */
 export const settleOf = ({ holdMs, lateMs }: SettleOptions) =>

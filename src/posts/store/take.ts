@@ -6,13 +6,34 @@ import type { PostMedia } from '../input.ts';
 // Locks are always taken in this order: channels by id, then their posts. Whoever writes a post holds its channel.
 
 /** `holdMs`: how long a slot is held without news. `horizonMs`: reminders further away are not registered. */
-export interface Host { incarnation: string; holdMs: number; horizonMs: number }
+export interface Host {
+  incarnation: string;
+  holdMs: number;
+  horizonMs: number;
+}
 
 interface Row {
-  channelId: string; moved: boolean; missingMs: number | null; remind: boolean;
-  postId: string | null; attempt: number; content: string; media: PostMedia[]; settings: Record<string, unknown>; saved: { value: unknown } | null;
-  attemptsFailed: number; takenAt: Date; lateMs: number; thread: Published[] | null;
-  providerId: string; providerVersion: string; internalId: string; name: string; credentials: string; tokenExpiresAt: Date | null; channelSettings: Record<string, unknown>;
+  channelId: string;
+  moved: boolean;
+  missingMs: number | null;
+  remind: boolean;
+  postId: string | null;
+  attempt: number;
+  content: string;
+  media: PostMedia[];
+  settings: Record<string, unknown>;
+  saved: { value: unknown } | null;
+  attemptsFailed: number;
+  takenAt: Date;
+  lateMs: number;
+  thread: Published[] | null;
+  providerId: string;
+  providerVersion: string;
+  internalId: string;
+  name: string;
+  credentials: string;
+  tokenExpiresAt: Date | null;
+  channelSettings: Record<string, unknown>;
 }
 const MOVED = { kind: 'moved' } as const;
 
@@ -101,11 +122,31 @@ export function takeNextOf({ incarnation, holdMs, horizonMs }: Host) {
 }
 
 const takenOf = (row: Row, orgId: string, postId: string, incarnation: string) => ({
-  orgId, channelId: row.channelId, postId, attempt: row.attempt, incarnation,
-  content: row.content, media: row.media, settings: row.settings, saved: row.saved?.value, attemptsFailed: row.attemptsFailed,
-  thread: row.thread ?? [], takenAt: row.takenAt, sinceTakenMs: 0, lateMs: row.lateMs, mayHaveSent: false, lookUps: 0,
+  orgId,
+  channelId: row.channelId,
+  postId,
+  attempt: row.attempt,
+  incarnation,
+  content: row.content,
+  media: row.media,
+  settings: row.settings,
+  saved: row.saved?.value,
+  attemptsFailed: row.attemptsFailed,
+  thread: row.thread ?? [],
+  takenAt: row.takenAt,
+  sinceTakenMs: 0,
+  lateMs: row.lateMs,
+  mayHaveSent: false,
+  lookUps: 0,
   channel: {
-    id: row.channelId, orgId, providerId: row.providerId, providerVersion: row.providerVersion, internalId: row.internalId, name: row.name,
-    credentials: row.credentials, tokenExpiresAt: row.tokenExpiresAt, settings: row.channelSettings,
+    id: row.channelId,
+    orgId,
+    providerId: row.providerId,
+    providerVersion: row.providerVersion,
+    internalId: row.internalId,
+    name: row.name,
+    credentials: row.credentials,
+    tokenExpiresAt: row.tokenExpiresAt,
+    settings: row.channelSettings,
   },
 });

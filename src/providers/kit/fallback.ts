@@ -11,4 +11,5 @@ export async function whenFailed<T>(failure: ProviderFailure, first: () => Promi
 }
 
 /** A refusal that only the adapter can see. `retryAfterMs` where the network named a time. */
-export const refused = (failure: ProviderFailure, message: string, retryAfterMs?: number): ProviderError => new ProviderError(failure, message, { retryAfterMs });
+export const refused = (failure: ProviderFailure, message: string, retryAfterMs?: number): ProviderError =>
+  new ProviderError(failure, message, { retryAfterMs });

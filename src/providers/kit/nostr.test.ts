@@ -10,7 +10,8 @@ const PUBLIC = '7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e
 test('keys are read in both forms, and nothing else is', () => {
   expect(Buffer.from(readPrivateKey(NSEC)!).toString('hex')).toBe(SECRET);
   expect(Buffer.from(readPrivateKey(` ${SECRET.toUpperCase()} `)!).toString('hex')).toBe(SECRET);
-  for (const wrong of ['', 'nsec1', NSEC.slice(0, -1) + 'q', NPUB, SECRET.slice(1), '0'.repeat(64), 'f'.repeat(64)]) expect(readPrivateKey(wrong)).toBeUndefined();
+  for (const wrong of ['', 'nsec1', NSEC.slice(0, -1) + 'q', NPUB, SECRET.slice(1), '0'.repeat(64), 'f'.repeat(64)])
+    expect(readPrivateKey(wrong)).toBeUndefined();
   expect([encodeNpub(PUBLIC), decodeNpub(NPUB), decodeNpub(NSEC)]).toEqual([NPUB, PUBLIC, undefined]);
 });
 

@@ -3,16 +3,31 @@ import { type Clock, type ProviderFailure, randomBase64url, sha256 } from '../..
 import type { Http } from './http.ts';
 
 /** OAuth 2 as data: what differs between networks is the two addresses, the scopes and whether PKCE is offered. */
-export interface OAuth2 { authorize: string; token: string; scopes: readonly string[]; pkce?: boolean }
-interface App { clientId: string; clientSecret: string }
-interface Granted { accessToken: string; refreshToken?: string; expiresAt?: Date }
+export interface OAuth2 {
+  authorize: string;
+  token: string;
+  scopes: readonly string[];
+  pkce?: boolean;
+}
+interface App {
+  clientId: string;
+  clientSecret: string;
+}
+interface Granted {
+  accessToken: string;
+  refreshToken?: string;
+  expiresAt?: Date;
+}
 
 /** A PKCE verifier (RFC 7636): 64 characters. */
 export const newVerifier = (): string => randomBase64url(48);
 const challengeOf = (verifier: string): string => sha256(verifier).toString('base64url');
 
 /** The address of the consent page; `login` has its placeholders filled. */
-export function authorizeUrl(login: OAuth2, { app, redirectUri, state, verifier }: { app: App; redirectUri: string; state: string; verifier?: string | undefined }): string {
+export function authorizeUrl(
+  login: OAuth2,
+  { app, redirectUri, state, verifier }: { app: App; redirectUri: string; state: string; verifier?: string | undefined },
+): string {
   const url = new URL(login.authorize);
   const query = { response_type: 'code', client_id: app.clientId, redirect_uri: redirectUri, scope: login.scopes.join(' '), state };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
@@ -45,15 +60,27 @@ async function grant(http: Http, clock: Clock, login: OAuth2, form: Record<strin
 
 /** Turns the code of the consent page into tokens; a refused code is `reauthorize`. */
 export const exchangeCode = (
-  http: Http, clock: Clock, login: OAuth2, { app, code, redirectUri, verifier }: { app: App; code: string; redirectUri: string; verifier?: string | undefined },
+  http: Http,
+  clock: Clock,
+  login: OAuth2,
+  { app, code, redirectUri, verifier }: { app: App; code: string; redirectUri: string; verifier?: string | undefined },
 ): Promise<Granted> =>
   grant(http, clock, login, {
-    grant_type: 'authorization_code', code, redirect_uri: redirectUri, client_id: app.clientId, client_secret: app.clientSecret,
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+    client_id: app.clientId,
+    client_secret: app.clientSecret,
     ...(login.pkce && verifier !== undefined && { code_verifier: verifier }),
   });
 
 /** New tokens for a refresh token; one that the network keeps is kept, one that it rotates is replaced. `invalid_grant` is `reauthorize`. */
 export async function refreshGrant(http: Http, clock: Clock, login: OAuth2, { app, refreshToken }: { app: App; refreshToken: string }): Promise<Granted> {
-  const fresh = await grant(http, clock, login, { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: app.clientId, client_secret: app.clientSecret });
+  const fresh = await grant(http, clock, login, {
+    grant_type: 'refresh_token',
+    refresh_token: refreshToken,
+    client_id: app.clientId,
+    client_secret: app.clientSecret,
+  });
   return { refreshToken, ...fresh };
 }

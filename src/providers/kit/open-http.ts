@@ -64,7 +64,17 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
     else if (call.form) [body, headers['content-type']] = [new URLSearchParams(call.form).toString(), 'application/x-www-form-urlencoded'];
     else if (call.bytes) [body, headers['content-type']] = [call.bytes.data, call.bytes.contentType];
     else if (call.multipart) body = call.multipart;
-    return { url: url.href, options: { method, headers, ...(body !== undefined && { body }), timeoutMs: manifest.timeoutMs ?? TIMEOUT_MS, maxBytes: MAX_BYTES, redirects: 'none' as const } };
+    return {
+      url: url.href,
+      options: {
+        method,
+        headers,
+        ...(body !== undefined && { body }),
+        timeoutMs: manifest.timeoutMs ?? TIMEOUT_MS,
+        maxBytes: MAX_BYTES,
+        redirects: 'none' as const,
+      },
+    };
   }
 
   async function ask(method: Method, path: string, call: Call): Promise<OutboundAnswer> {
@@ -111,10 +121,16 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
     const result = reply.safeParse(bodyOf(answer));
     if (result.success) return result.data;
     const issue = result.error.issues[0];
-    throw fail(call.creates ? 'lost' : 'unavailable', `answered ${answer.status} with something we do not understand (${issue?.path.join('.') || 'body'}: ${issue?.code ?? 'invalid'})`);
+    throw fail(
+      call.creates ? 'lost' : 'unavailable',
+      `answered ${answer.status} with something we do not understand (${issue?.path.join('.') || 'body'}: ${issue?.code ?? 'invalid'})`,
+    );
   }
 
-  const withBody = (method: Method) => async <S extends z.ZodType>(path: string, reply: S, call: Call = {}) => parsed((await send(method, path, call))!, reply, call);
+  const withBody =
+    (method: Method) =>
+    async <S extends z.ZodType>(path: string, reply: S, call: Call = {}) =>
+      parsed((await send(method, path, call))!, reply, call);
   return {
     get: withBody('GET'),
     post: withBody('POST'),
@@ -149,6 +165,11 @@ function bodyOf(answer: OutboundAnswer): unknown {
 /** What a provider says about its refusal, in one short line; pages of HTML say nothing. */
 function sentenceOf(answer: OutboundAnswer): string {
   const body = bodyOf(answer);
-  const said = typeof body === 'object' && body !== null ? Object.values(body).filter((value) => typeof value === 'string').join(': ') : String(body);
+  const said =
+    typeof body === 'object' && body !== null
+      ? Object.values(body)
+          .filter((value) => typeof value === 'string')
+          .join(': ')
+      : String(body);
   return said === '' || said.trimStart().startsWith('<') ? '' : `: ${said.replace(/\s+/g, ' ').slice(0, 200)}`;
 }

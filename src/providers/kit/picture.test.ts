@@ -2,13 +2,21 @@ import { expect, test } from '@jest/globals';
 import sharp from 'sharp';
 import { fitPicture } from './picture.ts';
 
-const noise = (side: number, format: 'png' | 'jpeg') => sharp({ create: { width: side, height: side, channels: 3, background: '#888', noise: { type: 'gaussian', mean: 128, sigma: 60 } } })[format]().toBuffer();
+const noise = (side: number, format: 'png' | 'jpeg') =>
+  sharp({ create: { width: side, height: side, channels: 3, background: '#888', noise: { type: 'gaussian', mean: 128, sigma: 60 } } })
+    [format]()
+    .toBuffer();
 const source = (data: Uint8Array, contentType: string) => ({ contentType, bytes: async () => data });
 const types = ['image/jpeg', 'image/png'];
 
 test('what fits stays as it is', async () => {
   const data = await noise(50, 'png');
-  await expect(fitPicture(source(data, 'image/png'), { maxBytes: 1_000_000, types })).resolves.toEqual({ data, contentType: 'image/png', width: 50, height: 50 });
+  await expect(fitPicture(source(data, 'image/png'), { maxBytes: 1_000_000, types })).resolves.toEqual({
+    data,
+    contentType: 'image/png',
+    width: 50,
+    height: 50,
+  });
 });
 
 test('what is too large becomes a smaller JPEG, by bytes and by pixels', async () => {
@@ -20,7 +28,14 @@ test('what is too large becomes a smaller JPEG, by bytes and by pixels', async (
 });
 
 test('a type that is not taken becomes JPEG, and a turned picture is upright', async () => {
-  const turned = await sharp(await sharp({ create: { width: 80, height: 40, channels: 3, background: '#a00' } }).webp().toBuffer()).withMetadata({ orientation: 6 }).webp().toBuffer();
+  const turned = await sharp(
+    await sharp({ create: { width: 80, height: 40, channels: 3, background: '#a00' } })
+      .webp()
+      .toBuffer(),
+  )
+    .withMetadata({ orientation: 6 })
+    .webp()
+    .toBuffer();
   await expect(fitPicture(source(turned, 'image/webp'), { types })).resolves.toMatchObject({ contentType: 'image/jpeg', width: 40, height: 80 });
 });
 

@@ -1,6 +1,14 @@
 /** A picture as a network takes it. Width and height are those of the bytes. */
-export interface Picture { data: Uint8Array; contentType: string; width: number; height: number }
-interface Source { contentType: string; bytes(): Promise<Uint8Array> }
+export interface Picture {
+  data: Uint8Array;
+  contentType: string;
+  width: number;
+  height: number;
+}
+interface Source {
+  contentType: string;
+  bytes(): Promise<Uint8Array>;
+}
 interface Fit {
   /** Greatest size in bytes. */
   maxBytes?: number | undefined;
@@ -20,13 +28,17 @@ export async function fitPicture(source: Source, { maxBytes = Infinity, maxPixel
   const { default: sharp } = await import('sharp');
   const { autoOrient } = await sharp(data).metadata();
   const { width, height } = autoOrient;
-  if (data.length <= maxBytes && width * height <= maxPixels && types.includes(source.contentType)) return { data, contentType: source.contentType, width, height };
+  if (data.length <= maxBytes && width * height <= maxPixels && types.includes(source.contentType))
+    return { data, contentType: source.contentType, width, height };
 
   let scale = Math.min(1, Math.sqrt(maxPixels / (width * height)));
   while (Math.max(width, height) * scale >= SMALLEST_SIDE) {
     let least = Infinity;
     for (const quality of QUALITIES) {
-      const image = sharp(data).autoOrient().flatten({ background: '#fff' }).resize({ width: Math.max(1, Math.round(width * scale)) });
+      const image = sharp(data)
+        .autoOrient()
+        .flatten({ background: '#fff' })
+        .resize({ width: Math.max(1, Math.round(width * scale)) });
       const { data: encoded, info } = await image.jpeg({ quality }).toBuffer({ resolveWithObject: true });
       if (encoded.length <= maxBytes) return { data: encoded, contentType: 'image/jpeg', width: info.width, height: info.height };
       least = encoded.length;

@@ -1,4 +1,9 @@
-const forms = (secret: string) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), btoa(unescape(encodeURIComponent(secret))).replace(/=+$/, '')];
+const forms = (secret: string) => [
+  secret,
+  encodeURIComponent(secret),
+  JSON.stringify(secret).slice(1, -1),
+  btoa(unescape(encodeURIComponent(secret))).replace(/=+$/, ''),
+];
 
 /** Replaces every given secret by `***`, in each form that it takes on the wire. */
 export function redactor(secrets: readonly (string | undefined)[]): (text: string) => string {

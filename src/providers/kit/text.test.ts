@@ -8,7 +8,14 @@ describe('findInText', () => {
     ['see https://a.example/x, now', [['link', 'https://a.example/x', 'https://a.example/x']]],
     ['(https://a.example/x)', [['link', 'https://a.example/x', 'https://a.example/x']]],
     ['https://a.example/w_(x)!', [['link', 'https://a.example/w_(x)', 'https://a.example/w_(x)']]],
-    ['https://a.example/#top @bob.test #Vögel', [['link', 'https://a.example/#top', 'https://a.example/#top'], ['mention', 'bob.test', '@bob.test'], ['tag', 'Vögel', '#Vögel']]],
+    [
+      'https://a.example/#top @bob.test #Vögel',
+      [
+        ['link', 'https://a.example/#top', 'https://a.example/#top'],
+        ['mention', 'bob.test', '@bob.test'],
+        ['tag', 'Vögel', '#Vögel'],
+      ],
+    ],
     ['@bob@social.example: hi', [['mention', 'bob@social.example', '@bob@social.example']]],
     ['a mail to me@example.com, number #1, a&#39;b', []],
     ['👋🏽 @bob.test.', [['mention', 'bob.test', '@bob.test']]],

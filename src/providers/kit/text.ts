@@ -1,5 +1,10 @@
 /** A link, mention or hashtag in a plain text; `start` and `end` are UTF-16 positions, `value` is without `@` and `#`. */
-export interface Found { kind: 'link' | 'mention' | 'tag'; value: string; start: number; end: number }
+export interface Found {
+  kind: 'link' | 'mention' | 'tag';
+  value: string;
+  start: number;
+  end: number;
+}
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 export const countGraphemes = (text: string): number => [...graphemes.segment(text)].length;
@@ -30,14 +35,22 @@ export function findInText(text: string): Found[] {
     const link = trimLink(match[0]);
     if (URL.canParse(link)) add('link', match.index, link, link);
   }
-  for (const match of text.matchAll(/(?<![\p{L}\p{N}_@/])@([\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?(?:@[\p{L}\p{N}][\p{L}\p{N}.-]*[\p{L}\p{N}](?::\d+)?)?)/gu)) add('mention', match.index, match[0], match[1]!);
+  for (const match of text.matchAll(
+    /(?<![\p{L}\p{N}_@/])@([\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?(?:@[\p{L}\p{N}][\p{L}\p{N}.-]*[\p{L}\p{N}](?::\d+)?)?)/gu,
+  ))
+    add('mention', match.index, match[0], match[1]!);
   for (const match of text.matchAll(/(?<![\p{L}\p{N}_&/])#([\p{L}\p{N}_]*[\p{L}_][\p{L}\p{N}_]*)/gu)) add('tag', match.index, match[0], match[1]!);
   return found.toSorted((a, b) => a.start - b.start);
 }
 
 /** The length of a text as a network counts it. */
 export function textLength(text: string, { unit, linkLength }: { unit: 'graphemes' | 'characters' | 'bytes'; linkLength?: number }): number {
-  const counted = linkLength === undefined ? text : findInText(text).filter(({ kind }) => kind === 'link').reduceRight((rest, { start, end }) => rest.slice(0, start) + 'x'.repeat(linkLength) + rest.slice(end), text);
+  const counted =
+    linkLength === undefined
+      ? text
+      : findInText(text)
+          .filter(({ kind }) => kind === 'link')
+          .reduceRight((rest, { start, end }) => rest.slice(0, start) + 'x'.repeat(linkLength) + rest.slice(end), text);
   if (unit === 'bytes') return byteLength(counted);
   return unit === 'graphemes' ? countGraphemes(counted) : Array.from(counted).length;
 }
@@ -54,23 +67,34 @@ const decode = (text: string): string =>
 export function htmlToText(html: string): string {
   if (!/<\/?[a-z][^>]*>/i.test(html)) return decode(html).trim();
   const plain = html
-    .replace(/<a\s[^>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)')[^>]*>([\s\S]*?)<\/a>/gi, (_, double: string | undefined, single: string | undefined, inner: string) => {
-      const href = double ?? single ?? '';
-      const shown = inner.replace(/<[^>]+>/g, '');
-      return !/^https?:/i.test(href) || decode(href).includes(decode(shown)) ? (/^https?:/i.test(href) ? href : shown) : `${shown} (${href})`;
-    })
+    .replace(
+      /<a\s[^>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)')[^>]*>([\s\S]*?)<\/a>/gi,
+      (_, double: string | undefined, single: string | undefined, inner: string) => {
+        const href = double ?? single ?? '';
+        const shown = inner.replace(/<[^>]+>/g, '');
+        return !/^https?:/i.test(href) || decode(href).includes(decode(shown)) ? (/^https?:/i.test(href) ? href : shown) : `${shown} (${href})`;
+      },
+    )
     .replace(/<li[^>]*>\s*(?:<p[^>]*>)?/gi, '- ')
     .replace(/(?:<\/p>\s*)?<\/li>/gi, '\n')
     .replace(/<br\s*\/?>/gi, '\n')
     .replace(/<\/(?:p|h[1-6]|ul|ol|div|blockquote)>/gi, '\n')
     .replace(/<[^>]+>/g, '');
-  return decode(plain).replace(/[ \t]+\n/g, '\n').replace(/\n{3,}/g, '\n\n').trim();
+  return decode(plain)
+    .replace(/[ \t]+\n/g, '\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
 }
 
 const TAGS = /<[^>]+>/g;
 /** Without what servers change when they show a text: white space, case, link prefixes, the host of a mention. */
 const bare = (text: string): string =>
-  text.normalize('NFC').toLowerCase().replace(/(@[\w.-]+)@[\w.:-]+/g, '$1').replace(/https?:\/\/(?:www\.)?/g, '').replace(/[\s\u200B\u2026]+/g, '');
+  text
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/(@[\w.-]+)@[\w.:-]+/g, '$1')
+    .replace(/https?:\/\/(?:www\.)?/g, '')
+    .replace(/[\s\u200B\u2026]+/g, '');
 
 /** Whether a provider's HTML shows this plain text: tags, entities, white space, link prefixes and the host of a mention aside. */
 export function sameText(html: string, plain: string): boolean {

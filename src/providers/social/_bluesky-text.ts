@@ -1,6 +1,9 @@
 import { byteLength, findInText } from '../kit/text.ts';
 
-export interface Facet { index: { byteStart: number; byteEnd: number }; features: [Record<string, string>] }
+export interface Facet {
+  index: { byteStart: number; byteEnd: number };
+  features: [Record<string, string>];
+}
 
 /** Rich text of the AT Protocol: positions are UTF-8 bytes. A mention whose handle resolves to nobody stays plain text. */
 export async function facetsOf(text: string, resolve: (handle: string) => Promise<string | undefined>): Promise<Facet[]> {
@@ -16,7 +19,11 @@ export async function facetsOf(text: string, resolve: (handle: string) => Promis
 
 const MAX_TAG = 64;
 
-async function featureOf(kind: 'link' | 'mention' | 'tag', value: string, resolve: (handle: string) => Promise<string | undefined>): Promise<Record<string, string> | undefined> {
+async function featureOf(
+  kind: 'link' | 'mention' | 'tag',
+  value: string,
+  resolve: (handle: string) => Promise<string | undefined>,
+): Promise<Record<string, string> | undefined> {
   switch (kind) {
     case 'link':
       return { $type: 'app.bsky.richtext.facet#link', uri: value };

@@ -5,21 +5,51 @@ import type { Fields, ValuesOf } from '../kit/fields.ts';
 import type { Http } from '../kit/http.ts';
 
 /** What is published: plain text made from the stored HTML, with its media in order. `id` is ours and stable over attempts. */
-export interface Post { id: string; text: string; media: readonly Media[] }
-export interface Media { name: string; contentType: string; alt: string; bytes: () => Promise<Uint8Array>; width?: number; height?: number; url: string }
+export interface Post {
+  id: string;
+  text: string;
+  media: readonly Media[];
+}
+export interface Media {
+  name: string;
+  contentType: string;
+  alt: string;
+  bytes: () => Promise<Uint8Array>;
+  width?: number;
+  height?: number;
+  url: string;
+}
 /** `saved`: what a reply to it will need (bluesky: uri and cid). */
-export interface Published { id: string; url: string; saved?: unknown }
+export interface Published {
+  id: string;
+  url: string;
+  saved?: unknown;
+}
 /** `id` is unique over all servers of a network: a channel is one account (S246). */
-export interface Profile { id: string; name: string; handle: string; picture?: string; server?: string }
+export interface Profile {
+  id: string;
+  name: string;
+  handle: string;
+  picture?: string;
+  server?: string;
+}
 
 /**
  * Tokens as they are kept, sealed. `expiresAt` is unset where they do not expire. `values` take the place of typed
  * fields from then on (bluesky: the server that really holds the account).
  */
-export interface Tokens { accessToken: string; refreshToken?: string; expiresAt?: Date; values?: Readonly<Record<string, string>> }
+export interface Tokens {
+  accessToken: string;
+  refreshToken?: string;
+  expiresAt?: Date;
+  values?: Readonly<Record<string, string>>;
+}
 
 /** An app's own credentials at a network, or at one server of it. */
-export interface App { clientId: string; clientSecret: string }
+export interface App {
+  clientId: string;
+  clientSecret: string;
+}
 
 /** How a person connects a channel: by consent at the network, or by fields typed in here. */
 export type Login<F extends Fields = Fields> =
@@ -40,7 +70,10 @@ export type Login<F extends Fields = Fields> =
       refresh?: (call: { http: Http; values: ValuesOf<F>; tokens: Tokens; clock: Clock }) => Promise<Tokens>;
     };
 
-interface PostCall<F extends Fields, S extends z.ZodType> extends Connection<F> { post: Post; settings: z.output<S> }
+interface PostCall<F extends Fields, S extends z.ZodType> extends Connection<F> {
+  post: Post;
+  settings: z.output<S>;
+}
 interface Attempt<F extends Fields, S extends z.ZodType> extends PostCall<F, S> {
   /** What an earlier attempt saved; `save` is durable before it ends, and comes before the step that cannot be taken back. */
   saved: unknown;
@@ -70,22 +103,23 @@ export interface Limits {
 }
 
 /** Required methods first; an optional method that is present *is* the capability. */
-export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> & Once<F, S> & {
-  login: Login<F>;
-  limits: Limits;
-  /** Of a post; unknown keys are kept and ignored (clients.md 4.3). */
-  settings: S;
-  /** After a lost answer `absent` counts only when this long has passed since the request left. Default: `timeoutMs` + 10 s. */
-  settlesWithinMs?: number;
-  editor?: 'normal' | 'markdown' | 'html';
-  toolTip?: string;
-  isWeb3?: boolean;
-  profile(call: Connection<F>): Promise<Profile>;
-  publish(call: Attempt<F, S>): Promise<Published>;
-  remove?: (call: Connection<F> & { published: Published }) => Promise<void>;
-  /** The limits that this channel's own server has, where servers differ. */
-  serverLimits?: (call: Connection<F>) => Promise<Limits>;
-};
+export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
+  Once<F, S> & {
+    login: Login<F>;
+    limits: Limits;
+    /** Of a post; unknown keys are kept and ignored (clients.md 4.3). */
+    settings: S;
+    /** After a lost answer `absent` counts only when this long has passed since the request left. Default: `timeoutMs` + 10 s. */
+    settlesWithinMs?: number;
+    editor?: 'normal' | 'markdown' | 'html';
+    toolTip?: string;
+    isWeb3?: boolean;
+    profile(call: Connection<F>): Promise<Profile>;
+    publish(call: Attempt<F, S>): Promise<Published>;
+    remove?: (call: Connection<F> & { published: Published }) => Promise<void>;
+    /** The limits that this channel's own server has, where servers differ. */
+    serverLimits?: (call: Connection<F>) => Promise<Limits>;
+  };
 
 /** A connected channel, as the rooms see it. Each may throw `ProviderError`. */
 export interface Social {
@@ -95,7 +129,11 @@ export interface Social {
   remove?(published: Published): Promise<void>;
   serverLimits?(): Promise<Limits>;
 }
-export interface Handle { saved: unknown; save: (handle: unknown) => Promise<void>; thread: readonly Published[] }
+export interface Handle {
+  saved: unknown;
+  save: (handle: unknown) => Promise<void>;
+  thread: readonly Published[];
+}
 
 export type SocialAdapter = Adapter<Social> & SocialSpec<Fields, z.ZodType>;
 

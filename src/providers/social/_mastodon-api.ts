@@ -31,16 +31,27 @@ interface Brand {
 }
 
 const AppReply = z.object({ client_id: z.string(), client_secret: z.string() });
-const Account = z.object({ id: z.string(), username: z.string(), acct: z.string().nullish(), display_name: z.string().nullish(), avatar: z.string().nullish() });
+const Account = z.object({
+  id: z.string(),
+  username: z.string(),
+  acct: z.string().nullish(),
+  display_name: z.string().nullish(),
+  avatar: z.string().nullish(),
+});
 const Status = z.object({ id: z.string(), url: z.string().nullish(), uri: z.string().nullish() });
 const Statuses = z.array(Status.extend({ content: z.string(), created_at: z.coerce.date(), media_attachments: z.array(z.unknown()).nullish() }));
 /** `url` is null while the server works on it. */
 const Attachment = z.object({ id: z.coerce.string(), url: z.string().nullish() });
 const Instance = z.object({
-  configuration: z.object({
-    statuses: z.object({ max_characters: z.number(), max_media_attachments: z.number(), characters_reserved_per_url: z.number() }).partial().nullish(),
-    media_attachments: z.object({ image_size_limit: z.number(), image_matrix_limit: z.number(), supported_mime_types: z.array(z.string()) }).partial().nullish(),
-  }).nullish(),
+  configuration: z
+    .object({
+      statuses: z.object({ max_characters: z.number(), max_media_attachments: z.number(), characters_reserved_per_url: z.number() }).partial().nullish(),
+      media_attachments: z
+        .object({ image_size_limit: z.number(), image_matrix_limit: z.number(), supported_mime_types: z.array(z.string()) })
+        .partial()
+        .nullish(),
+    })
+    .nullish(),
 });
 
 /** Clocks of servers differ a little: a status may look that much older than the request that made it. */
@@ -59,7 +70,13 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
     authType: 'oauth2',
     once: quirks.noIdempotencyKey ? 'read-back' : 'key',
     ...(!quirks.noIdempotencyKey && { settlesWithinMs: 10_000 }), // the key is known once the first request has ended, not while it runs
-    credentials: { instance: text('Server URL', { form: 'origin', help: 'The address of your server, for example https://social.example', ...(instance && { default: instance }) }) },
+    credentials: {
+      instance: text('Server URL', {
+        form: 'origin',
+        help: 'The address of your server, for example https://social.example',
+        ...(instance && { default: instance }),
+      }),
+    },
     api: '{instance}/api',
     auth: { in: 'token' },
     errors: { 403: forbidden },
@@ -68,7 +85,10 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
       visibility: z.enum(visibilities).optional(),
       spoiler_text: z.string().max(500).optional(),
       sensitive: z.boolean().optional(),
-      language: z.string().regex(/^[a-z]{2,3}$/).optional(),
+      language: z
+        .string()
+        .regex(/^[a-z]{2,3}$/)
+        .optional(),
     }),
     login: {
       kind: 'oauth2',
@@ -85,7 +105,13 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
     async profile({ http, values }) {
       const me = await http.get('/v1/accounts/verify_credentials', Account);
       const { host } = new URL(values.instance);
-      return { id: `${me.id}@${host}`, name: me.display_name || me.username, handle: `@${me.username}@${host}`, server: values.instance, ...(me.avatar && { picture: me.avatar }) };
+      return {
+        id: `${me.id}@${host}`,
+        name: me.display_name || me.username,
+        handle: `@${me.username}@${host}`,
+        server: values.instance,
+        ...(me.avatar && { picture: me.avatar }),
+      };
     },
 
     async serverLimits({ http }) {
@@ -103,7 +129,12 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
 
     async publish({ http, clock, post, settings, thread }) {
       const status = await http.post('/v1/statuses', Status, {
-        json: { status: post.text, media_ids: await upload({ http, clock }, post.media, quirks.mediaV1 ? '/v1/media' : '/v2/media'), in_reply_to_id: thread.at(-1)?.id, ...settings },
+        json: {
+          status: post.text,
+          media_ids: await upload({ http, clock }, post.media, quirks.mediaV1 ? '/v1/media' : '/v2/media'),
+          in_reply_to_id: thread.at(-1)?.id,
+          ...settings,
+        },
         ...(!quirks.noIdempotencyKey && { idempotencyKey: post.id }),
         creates: true,
       });
@@ -115,7 +146,9 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
       const [id = ''] = account.split('@');
       const latest = await http.get(`/v1/accounts/${encodeURIComponent(id)}/statuses`, Statuses, { query: { limit: '20', exclude_reblogs: 'true' } });
       const earliest = since.getTime() - SKEW_MS;
-      const status = latest.find((one) => one.created_at.getTime() >= earliest && sameText(one.content, post.text) && (one.media_attachments?.length ?? 0) === post.media.length);
+      const status = latest.find(
+        (one) => one.created_at.getTime() >= earliest && sameText(one.content, post.text) && (one.media_attachments?.length ?? 0) === post.media.length,
+      );
       return status && { id: status.id, url: status.url ?? status.uri ?? '' };
     },
 
@@ -135,7 +168,13 @@ async function upload(line: Line, media: readonly Media[], path: string): Promis
   const limits = configuration?.media_attachments;
   const ids: string[] = [];
   for (const item of media) {
-    const fitted = limits && (await fitPicture(item, { maxBytes: limits.image_size_limit, maxPixels: limits.image_matrix_limit, types: limits.supported_mime_types ?? [item.contentType] }));
+    const fitted =
+      limits &&
+      (await fitPicture(item, {
+        maxBytes: limits.image_size_limit,
+        maxPixels: limits.image_matrix_limit,
+        types: limits.supported_mime_types ?? [item.contentType],
+      }));
     const { data, contentType } = fitted ?? { data: await item.bytes(), contentType: item.contentType };
     const multipart = new FormData();
     multipart.set('file', new Blob([data as Uint8Array<ArrayBuffer>], { type: contentType }), item.name);

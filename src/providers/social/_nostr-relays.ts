@@ -59,7 +59,18 @@ function sendTo(line: Line, relay: string, event: NostrEvent, privateKey: Uint8A
       if (message[0] !== 'OK' || message[1] !== event.id) continue;
       const [, , accepted, reason] = message;
       if (!accepted && reason.startsWith('auth-required:') && challenge !== undefined && loggedIn === undefined) {
-        const login = signEvent({ created_at: Math.floor(line.clock.now().getTime() / 1000), kind: 22242, tags: [['relay', relay], ['challenge', challenge]], content: '' }, privateKey);
+        const login = signEvent(
+          {
+            created_at: Math.floor(line.clock.now().getTime() / 1000),
+            kind: 22242,
+            tags: [
+              ['relay', relay],
+              ['challenge', challenge],
+            ],
+            content: '',
+          },
+          privateKey,
+        );
         loggedIn = login.id;
         socket.send(JSON.stringify(['AUTH', login]));
         continue;
@@ -79,7 +90,13 @@ function wordOf(accepted: boolean, reason: string): Pick<Verdict, 'word' | 'reas
 /** Sends to every relay at once. One that stores it is enough; else the most hopeful of the answers decides. */
 export async function sendToAll(line: Line, relays: readonly string[], event: NostrEvent, privateKey: Uint8Array): Promise<Verdict[]> {
   const verdicts = await Promise.all(
-    relays.map((relay) => sendTo(line, relay, event, privateKey).catch((error: unknown): Verdict => ({ relay, word: 'unavailable', reason: error instanceof Error ? error.message : 'unknown' }))),
+    relays.map((relay) =>
+      sendTo(line, relay, event, privateKey).catch((error: unknown): Verdict => ({
+        relay,
+        word: 'unavailable',
+        reason: error instanceof Error ? error.message : 'unknown',
+      })),
+    ),
   );
   if (verdicts.some(({ word }) => word === 'stored')) return verdicts;
   const said = verdicts.map(({ relay, reason }) => `${relay}: ${reason}`).join('; ');
@@ -90,7 +107,11 @@ export async function sendToAll(line: Line, relays: readonly string[], event: No
 }
 
 /** The first event that matches, and which relays have it. `unavailable` when no relay answered to the end. */
-export async function ask(line: Line, relays: readonly string[], filter: Record<string, unknown>): Promise<{ event: NostrEvent; relays: string[] } | undefined> {
+export async function ask(
+  line: Line,
+  relays: readonly string[],
+  filter: Record<string, unknown>,
+): Promise<{ event: NostrEvent; relays: string[] } | undefined> {
   const answers = await Promise.all(
     relays.map((relay) =>
       withRelay(line, relay, async (socket, signal) => {

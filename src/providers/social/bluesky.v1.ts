@@ -16,7 +16,9 @@ const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/gif'];
 const DidDoc = z.object({ service: z.array(z.object({ id: z.string(), serviceEndpoint: z.url() })) });
 const Session = z.object({ accessJwt: z.string(), refreshJwt: z.string(), did: z.string(), handle: z.string(), didDoc: DidDoc.nullish().catch(undefined) });
 const Me = z.object({ did: z.string(), handle: z.string() });
-const ProfileRecord = z.object({ value: z.object({ displayName: z.string().nullish(), avatar: z.object({ ref: z.object({ $link: z.string() }) }).nullish() }) });
+const ProfileRecord = z.object({
+  value: z.object({ displayName: z.string().nullish(), avatar: z.object({ ref: z.object({ $link: z.string() }) }).nullish() }),
+});
 const Blob = z.object({ blob: z.unknown() });
 const Written = z.object({ uri: z.string(), cid: z.string() });
 const NotThere = z.object({ error: z.enum(['RecordNotFound', 'RepoNotFound']) });
@@ -26,13 +28,23 @@ const NoSuchHandle = z.object({ error: z.enum(['InvalidRequest', 'HandleNotFound
 const Key = z.object({ rkey: z.string(), createdAt: z.string() });
 
 const WORDS = {
-  ExpiredToken: 'reauthorize', InvalidToken: 'reauthorize', AuthMissing: 'reauthorize', AuthenticationRequired: 'reauthorize',
+  ExpiredToken: 'reauthorize',
+  InvalidToken: 'reauthorize',
+  AuthMissing: 'reauthorize',
+  AuthenticationRequired: 'reauthorize',
   AuthFactorTokenRequired: 'rejected', // the account's main password instead of an app password
-  AccountTakedown: 'rejected', AccountDeactivated: 'rejected', RepoTakendown: 'rejected',
+  AccountTakedown: 'rejected',
+  AccountDeactivated: 'rejected',
+  RepoTakendown: 'rejected',
   RateLimitExceeded: 'rate_limited',
 } as const;
 
-const GATES: Readonly<Record<string, readonly string[]>> = { nobody: [], mentioned: ['mentionRule'], followers: ['followerRule'], following: ['followingRule'] };
+const GATES: Readonly<Record<string, readonly string[]>> = {
+  nobody: [],
+  mentioned: ['mentionRule'],
+  followers: ['followerRule'],
+  following: ['followingRule'],
+};
 
 function tokensOf(session: z.output<typeof Session>, typed: string): Tokens {
   const home = session.didDoc?.service.find(({ id }) => id.endsWith('#atproto_pds'))?.serviceEndpoint ?? typed;
@@ -42,7 +54,9 @@ function tokensOf(session: z.output<typeof Session>, typed: string): Tokens {
 
 const signIn = async (http: Http, values: { service: string; identifier: string; password: string }): Promise<Tokens> =>
   tokensOf(
-    await http.post(`${values.service}/xrpc/com.atproto.server.createSession`, Session, { json: { identifier: values.identifier.replace(/^@/, ''), password: values.password } }),
+    await http.post(`${values.service}/xrpc/com.atproto.server.createSession`, Session, {
+      json: { identifier: values.identifier.replace(/^@/, ''), password: values.password },
+    }),
     values.service,
   );
 
@@ -66,7 +80,10 @@ export default social({
   limits: { text: 300, unit: 'graphemes', textBytes: 3_000, media: 4, mediaTypes: IMAGE_TYPES },
   settings: z.object({
     replyGate: z.enum(['everyone', 'nobody', 'mentioned', 'followers', 'following']).optional(),
-    languages: z.array(z.string().regex(/^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*$/)).max(3).optional(),
+    languages: z
+      .array(z.string().regex(/^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*$/))
+      .max(3)
+      .optional(),
     selfLabels: z.array(z.enum(['sexual', 'nudity', 'porn', 'graphic-media'])).optional(),
   }),
   login: {
@@ -76,17 +93,27 @@ export default social({
     refresh: ({ http, values, tokens }) =>
       whenFailed(
         'reauthorize',
-        async () => tokensOf(await http.post('/com.atproto.server.refreshSession', Session, { headers: { authorization: `Bearer ${tokens.refreshToken}` } }), tokens.values?.['service'] ?? values.service),
+        async () =>
+          tokensOf(
+            await http.post('/com.atproto.server.refreshSession', Session, { headers: { authorization: `Bearer ${tokens.refreshToken}` } }),
+            tokens.values?.['service'] ?? values.service,
+          ),
         () => signIn(http, values),
       ),
   },
 
   async profile({ http, values }) {
     const { did, handle } = await http.get('/com.atproto.server.getSession', Me);
-    const record = await http.find('/com.atproto.repo.getRecord', ProfileRecord, { query: { repo: did, collection: 'app.bsky.actor.profile', rkey: 'self' }, absent: NotThere });
+    const record = await http.find('/com.atproto.repo.getRecord', ProfileRecord, {
+      query: { repo: did, collection: 'app.bsky.actor.profile', rkey: 'self' },
+      absent: NotThere,
+    });
     const picture = record?.value.avatar?.ref.$link;
     return {
-      id: did, name: record?.value.displayName || handle, handle: `@${handle}`, server: values.service,
+      id: did,
+      name: record?.value.displayName || handle,
+      handle: `@${handle}`,
+      server: values.service,
       ...(picture && { picture: `${values.service}/xrpc/com.atproto.sync.getBlob?did=${encodeURIComponent(did)}&cid=${picture}` }),
     };
   },
@@ -94,7 +121,8 @@ export default social({
   async publish({ http, clock, account, post, settings, saved, save, thread }) {
     const earlier = Key.safeParse(saved).data;
     const { rkey, createdAt } = earlier ?? { rkey: newTid(clock.now()), createdAt: clock.now().toISOString() };
-    const resolve = async (handle: string) => (await http.find('/com.atproto.identity.resolveHandle', z.object({ did: z.string() }), { query: { handle }, absent: NoSuchHandle }))?.did;
+    const resolve = async (handle: string) =>
+      (await http.find('/com.atproto.identity.resolveHandle', z.object({ did: z.string() }), { query: { handle }, absent: NoSuchHandle }))?.did;
     const facets = await facetsOf(post.text, resolve);
     const images = await upload(http, post.media);
     const reply = replyTo(thread);
@@ -112,7 +140,12 @@ export default social({
     const rules = GATES[settings.replyGate ?? 'everyone'];
     if (rules && !reply) {
       // before the post, so that there is no moment at which everyone may reply
-      const gate = { $type: 'app.bsky.feed.threadgate', post: `at://${account}/${COLLECTION}/${rkey}`, createdAt, allow: rules.map((rule) => ({ $type: `app.bsky.feed.threadgate#${rule}` })) };
+      const gate = {
+        $type: 'app.bsky.feed.threadgate',
+        post: `at://${account}/${COLLECTION}/${rkey}`,
+        createdAt,
+        allow: rules.map((rule) => ({ $type: `app.bsky.feed.threadgate#${rule}` })),
+      };
       await http.post('/com.atproto.repo.putRecord', Written, { json: { repo: account, collection: 'app.bsky.feed.threadgate', rkey, record: gate } });
     }
     // a second record under one key is refused, so what may be there already is put in place, unchanged
@@ -126,7 +159,10 @@ export default social({
   async find({ http, account, saved }) {
     const key = Key.safeParse(saved).data;
     if (!key) return undefined;
-    const record = await http.find('/com.atproto.repo.getRecord', Written, { query: { repo: account, collection: COLLECTION, rkey: key.rkey }, absent: NotThere });
+    const record = await http.find('/com.atproto.repo.getRecord', Written, {
+      query: { repo: account, collection: COLLECTION, rkey: key.rkey },
+      absent: NotThere,
+    });
     return record && publishedAs(account, record.uri, record.cid);
   },
 
@@ -135,7 +171,11 @@ export default social({
   },
 });
 
-const publishedAs = (account: string, uri: string, cid: string): Published => ({ id: uri, url: `https://bsky.app/profile/${account}/post/${uri.split('/').at(-1)}`, saved: { uri, cid } });
+const publishedAs = (account: string, uri: string, cid: string): Published => ({
+  id: uri,
+  url: `https://bsky.app/profile/${account}/post/${uri.split('/').at(-1)}`,
+  saved: { uri, cid },
+});
 
 const Reference = z.object({ uri: z.string(), cid: z.string() });
 function replyTo(thread: readonly Published[]) {

@@ -9,7 +9,11 @@ export default mastodonApi({
   scopes: ['read:accounts', 'read:statuses', 'write:statuses', 'write:media'],
   visibilities: ['public', 'unlisted', 'private', 'direct'],
   limits: {
-    text: 500, unit: 'characters', linkLength: 23, media: 4, imageBytes: 16_777_216,
+    text: 500,
+    unit: 'characters',
+    linkLength: 23,
+    media: 4,
+    imageBytes: 16_777_216,
     mediaTypes: ['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/heic', 'image/avif', 'video/mp4', 'video/webm', 'video/quicktime'],
   },
   forbidden: 'reauthorize', // the login is disabled, or lacks a scope

@@ -33,7 +33,12 @@ export default social({
   setupNotes: 'The private key controls the identity for ever and cannot be replaced. It is stored sealed.',
   credentials: {
     password: secret('Private key', { validation: '[0-9a-fA-F]{64}|nsec1[02-9ac-hj-np-z]{58}', help: '64 hexadecimal characters, or nsec1…' }),
-    relays: text('Relays', { required: false, default: RELAYS.join(', '), validation: '(?:wss?://[^\\s,]+[\\s,]*)+', help: 'wss:// addresses, with commas between them; ten at most' }),
+    relays: text('Relays', {
+      required: false,
+      default: RELAYS.join(', '),
+      validation: '(?:wss?://[^\\s,]+[\\s,]*)+',
+      help: 'wss:// addresses, with commas between them; ten at most',
+    }),
   },
   api: 'wss:', // there is no server: notes go to the relays
   isWeb3: true,
@@ -59,7 +64,10 @@ export default social({
     const event = earlier ?? signEvent({ created_at: seconds(line.clock), kind: 1, content: contentOf(post), tags: tagsOf(post, thread) }, key);
     if (!earlier) await save(event); // from here on the same bytes are the same note, however often they are sent
     const verdicts = await sendToAll(line, relays, event, key);
-    return publishedAs(event, verdicts.filter(({ word }) => word === 'stored').map((verdict) => verdict.relay));
+    return publishedAs(
+      event,
+      verdicts.filter(({ word }) => word === 'stored').map((verdict) => verdict.relay),
+    );
   },
 
   async find({ values, settings, saved, ...line }) {
@@ -72,7 +80,18 @@ export default social({
   async remove({ values, published, ...line }) {
     const relays = Saved.safeParse(published.saved).data?.relays ?? relaysOf(values.relays);
     const key = keyOf(values.password);
-    const request = signEvent({ created_at: seconds(line.clock), kind: 5, content: '', tags: [['e', published.id], ['k', '1']] }, key);
+    const request = signEvent(
+      {
+        created_at: seconds(line.clock),
+        kind: 5,
+        content: '',
+        tags: [
+          ['e', published.id],
+          ['k', '1'],
+        ],
+      },
+      key,
+    );
     await sendToAll(line, relays, request, key);
   },
 });
@@ -87,7 +106,9 @@ const contentOf = (post: Post): string => [post.text, ...post.media.map(({ url }
 
 /** Hashtags (NIP-24), people (`nostr:npub1…`, NIP-27), pictures (NIP-92), and the note it answers to (NIP-10). */
 function tagsOf(post: Post, thread: readonly Published[]): string[][] {
-  const tags = findInText(post.text).filter(({ kind }) => kind === 'tag').map(({ value }) => value.toLowerCase());
+  const tags = findInText(post.text)
+    .filter(({ kind }) => kind === 'tag')
+    .map(({ value }) => value.toLowerCase());
   const people = [...post.text.matchAll(/\bnostr:(npub1[02-9ac-hj-np-z]{58})\b/g)].flatMap(([, npub]) => decodeNpub(npub!) ?? []);
   return [
     ...[...new Set(tags)].map((tag) => ['t', tag]),
@@ -98,7 +119,11 @@ function tagsOf(post: Post, thread: readonly Published[]): string[][] {
 }
 
 const imeta = ({ url, contentType, alt, width, height }: Media): string[] => [
-  'imeta', `url ${url}`, `m ${contentType}`, ...(width && height ? [`dim ${width}x${height}`] : []), ...(alt ? [`alt ${alt}`] : []),
+  'imeta',
+  `url ${url}`,
+  `m ${contentType}`,
+  ...(width && height ? [`dim ${width}x${height}`] : []),
+  ...(alt ? [`alt ${alt}`] : []),
 ];
 
 function replyTags(thread: readonly Published[]): string[][] {

@@ -50,7 +50,12 @@ export default social({
 
   async publish({ http, post, settings, thread }) {
     const media = await Promise.all(
-      post.media.map(async ({ name, contentType, alt, bytes }) => ({ name, contentType, alt, ...(await http.post('/media', Uploaded, { bytes: { data: await bytes(), contentType } })) })),
+      post.media.map(async ({ name, contentType, alt, bytes }) => ({
+        name,
+        contentType,
+        alt,
+        ...(await http.post('/media', Uploaded, { bytes: { data: await bytes(), contentType } })),
+      })),
     );
     return http.post('/posts', Accepted, {
       json: { text: post.text, media, replyTo: thread.at(-1)?.id, treatment: settings },

@@ -10,7 +10,10 @@ export function answering(commands: Commands): void {
     const { id } = message;
     Promise.resolve()
       .then(() => commands[message.do]!(message))
-      .then((value) => say({ id, value: value ?? null }), (error: unknown) => say({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }));
+      .then(
+        (value) => say({ id, value: value ?? null }),
+        (error: unknown) => say({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+      );
   });
   process.stdin.on('end', () => process.exit(0));
 }

@@ -9,23 +9,34 @@ export interface Child extends AsyncDisposable {
   ask(message: Readonly<Record<string, unknown>>): Promise<any>; // oxlint-disable-line typescript/no-explicit-any -- each benchmark knows its own processes
 }
 
-interface Pending { resolve(value: unknown): void; reject(error: Error): void }
+interface Pending {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
 
 /** Starts a script; what it says beside its answers goes to `logFile`. */
-export function startChild(name: string, args: readonly string[], { logFile, env = {}, cwd }: { logFile: string; env?: Readonly<Record<string, string>>; cwd?: string }): Child {
+export function startChild(
+  name: string,
+  args: readonly string[],
+  { logFile, env = {}, cwd }: { logFile: string; env?: Readonly<Record<string, string>>; cwd?: string },
+): Child {
   const log = openSync(logFile, 'a');
   const child: ChildProcess = spawn(process.execPath, [...args], {
-    stdio: ['pipe', 'pipe', log], env: { ...process.env, NODE_ENV: 'production', NODE_NO_WARNINGS: '1', ...env }, ...(cwd !== undefined && { cwd }),
+    stdio: ['pipe', 'pipe', log],
+    env: { ...process.env, NODE_ENV: 'production', NODE_NO_WARNINGS: '1', ...env },
+    ...(cwd !== undefined && { cwd }),
   });
   const pending = new Map<number, Pending>();
   let asked = 0;
   let gone: Error | undefined;
-  const exited = new Promise<void>((done) => child.once('exit', (code, signal) => {
-    gone = new Error(`${name} ended (${signal ?? code}): see ${logFile}`);
-    for (const one of pending.values()) one.reject(gone);
-    pending.clear();
-    done();
-  }));
+  const exited = new Promise<void>((done) =>
+    child.once('exit', (code, signal) => {
+      gone = new Error(`${name} ended (${signal ?? code}): see ${logFile}`);
+      for (const one of pending.values()) one.reject(gone);
+      pending.clear();
+      done();
+    }),
+  );
   createInterface({ input: child.stdout! }).on('line', (line) => {
     if (!line.startsWith('{')) return;
     const { id, value, error } = JSON.parse(line) as { id: number; value?: unknown; error?: string };

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../../src/db/index.ts';
 
-export interface Counts { commits: number; syncs: number }
+export interface Counts {
+  commits: number;
+  syncs: number;
+}
 
 async function read(sql: Database): Promise<Counts> {
   const [row] = await sql<Counts[]>`

@@ -15,6 +15,9 @@ export function spread(name: string, values: readonly number[]): Figures {
 }
 /** The median of each figure over several runs. */
 export const middle = (runs: readonly Figures[]): Figures =>
-  Object.fromEntries([...new Set(runs.flatMap(Object.keys))].map((name) => [name, rounded(median(runs.flatMap((run) => (run[name] === undefined ? [] : [run[name]]))))]));
+  Object.fromEntries(
+    [...new Set(runs.flatMap(Object.keys))].map((name) => [name, rounded(median(runs.flatMap((run) => (run[name] === undefined ? [] : [run[name]]))))]),
+  );
 /** Three digits that matter. */
-export const rounded = (value: number): number => (Number.isFinite(value) ? Number(value.toPrecision(value >= 1_000 ? Math.ceil(Math.log10(value)) : 3)) : value);
+export const rounded = (value: number): number =>
+  Number.isFinite(value) ? Number(value.toPrecision(value >= 1_000 ? Math.ceil(Math.log10(value)) : 3)) : value;

@@ -16,7 +16,12 @@ export function openLoad(url: string, callers: number): Load {
   const pool = new Pool(url, { connections: 256, pipelining: 1 });
   return {
     async post(path, key, body) {
-      const answer = await pool.request({ method: 'POST', path, headers: { authorization: key, 'content-type': 'application/json' }, body: JSON.stringify(body) });
+      const answer = await pool.request({
+        method: 'POST',
+        path,
+        headers: { authorization: key, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
       const text = await answer.body.text();
       if (answer.statusCode !== 201) throw new Error(`POST ${path} answered ${answer.statusCode} ${text.slice(0, 300)}`);
       return JSON.parse(text) as unknown;
@@ -24,24 +29,28 @@ export function openLoad(url: string, callers: number): Load {
     async each(items, work) {
       const results: Awaited<ReturnType<typeof work>>[] = [];
       let next = 0;
-      await Promise.all(Array.from({ length: callers }, async () => {
-        while (next < items.length) {
-          const n = next++;
-          results[n] = await work(items[n]!, n);
-        }
-      }));
+      await Promise.all(
+        Array.from({ length: callers }, async () => {
+          while (next < items.length) {
+            const n = next++;
+            results[n] = await work(items[n]!, n);
+          }
+        }),
+      );
       return results;
     },
     async closed(ms, work) {
       const end = performance.now() + ms;
       let begun = 0;
       let ended = 0;
-      await Promise.all(Array.from({ length: callers }, async () => {
-        while (performance.now() < end) {
-          await work(begun++);
-          ended += 1;
-        }
-      }));
+      await Promise.all(
+        Array.from({ length: callers }, async () => {
+          while (performance.now() < end) {
+            await work(begun++);
+            ended += 1;
+          }
+        }),
+      );
       return ended;
     },
     [Symbol.asyncDispose]: () => pool.destroy(),
@@ -54,7 +63,7 @@ export async function openLoop(name: string, { perSecond, ms }: { perSecond: num
   const total = Math.floor((perSecond * ms) / 1_000);
   const latencies: number[] = [];
   const calls: Promise<void>[] = [];
-  for (let n = 0; n < total; ) {
+  for (let n = 0; n < total;) {
     const now = performance.now();
     for (let intended = started + (n * 1_000) / perSecond; n < total && intended <= now; intended = started + (n * 1_000) / perSecond) {
       calls.push(work(n).then(() => void latencies.push(performance.now() - intended)));
@@ -72,5 +81,9 @@ export async function createPost(load: Load, { key, channelId, due }: { key: str
   return answer[0]!.postId;
 }
 const bodyOf = (channelId: string, due: Date) => ({
-  type: 'schedule', date: due.toISOString(), shortLink: false, tags: [], posts: [{ integration: { id: channelId }, value: [{ content: CONTENT, image: [] }], settings: {} }],
+  type: 'schedule',
+  date: due.toISOString(),
+  shortLink: false,
+  tags: [],
+  posts: [{ integration: { id: channelId }, value: [{ content: CONTENT, image: [] }], settings: {} }],
 });

@@ -28,10 +28,13 @@ export function peakMb(pid: number): number {
 
 /** Processes that this one has started and that still run, with their command lines. */
 export function ownChildren(): { pid: number; command: string }[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).flatMap((pid) => {
-    if (Number(statOf(pid)?.[1]) !== process.pid) return [];
-    return [{ pid, command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ') }];
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .flatMap((pid) => {
+      if (Number(statOf(pid)?.[1]) !== process.pid) return [];
+      return [{ pid, command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ') }];
+    });
 }
 
 /** SIGKILL for a process that was started here, and for its group where it leads one. */

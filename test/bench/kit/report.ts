@@ -5,7 +5,12 @@ import { CannotRun, type Options } from './options.ts';
 import type { Ratio } from './pairs.ts';
 
 /** A goal on a figure of the product itself. */
-export interface Goal { readonly name: string; readonly value: number; readonly most?: number; readonly least?: number }
+export interface Goal {
+  readonly name: string;
+  readonly value: number;
+  readonly most?: number;
+  readonly least?: number;
+}
 /** What one benchmark found. */
 export interface Report {
   readonly bench: string;
@@ -39,7 +44,9 @@ const metWord = (met: boolean | 'not shown' | undefined) => (met === undefined ?
 export function machine(): { commit: string; cores: number; cpu: string; node: string } {
   let commit = 'unknown';
   try {
-    commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { stdio: ['ignore', 'pipe', 'ignore'] }).toString().trim();
+    commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { stdio: ['ignore', 'pipe', 'ignore'] })
+      .toString()
+      .trim();
   } catch {
     // not a clone
   }
@@ -52,8 +59,19 @@ export function jsonLine({ engine, quick }: Options, report: Report): string {
   const { rookery, ...peers } = report.figures;
   const verdicts = [...Object.values(report.ratios).flatMap(({ met }) => (met === undefined ? [] : [met === true])), ...report.goals.map(isMet)];
   return JSON.stringify({
-    bench: report.bench, engine, quick, ...where, size: report.size, pairs: report.pairs, product: rookery, peers, ratio: report.ratios,
-    goals: report.goals.map((goal) => ({ ...goal, met: isMet(goal) })), settings: report.settings, skipped: report.skipped, met: verdicts.every(Boolean),
+    bench: report.bench,
+    engine,
+    quick,
+    ...where,
+    size: report.size,
+    pairs: report.pairs,
+    product: rookery,
+    peers,
+    ratio: report.ratios,
+    goals: report.goals.map((goal) => ({ ...goal, met: isMet(goal) })),
+    settings: report.settings,
+    skipped: report.skipped,
+    met: verdicts.every(Boolean),
   });
 }
 
@@ -62,15 +80,43 @@ export function tables({ engine, quick }: Options, report: Report): string {
   const names = [...new Set(Object.values(report.figures).flatMap(Object.keys))];
   const sides = Object.keys(report.figures);
   const lines = [
-    `### ${report.bench}, ${engine}${quick ? ' (quick: for a look only)' : ''}`, '',
-    `Size ${report.size}, ${report.pairs} pairs. Medians of the runs:`, '',
-    ...grid(['figure', ...sides], names.map((name) => [name, ...sides.map((side) => text(report.figures[side]![name]))])), '',
-    'Ratios per pair, always "how many times better is Rookery":', '',
-    ...grid(['against', 'median', 'least', 'greatest', 'goal', ''], Object.entries(report.ratios).map(([name, { median, min, max, goal, met }]) => [name, text(median), text(min), text(max), goal === undefined ? '' : `≥ ${text(Number(goal.toPrecision(3)))}`, metWord(met)])),
+    `### ${report.bench}, ${engine}${quick ? ' (quick: for a look only)' : ''}`,
+    '',
+    `Size ${report.size}, ${report.pairs} pairs. Medians of the runs:`,
+    '',
+    ...grid(
+      ['figure', ...sides],
+      names.map((name) => [name, ...sides.map((side) => text(report.figures[side]![name]))]),
+    ),
+    '',
+    'Ratios per pair, always "how many times better is Rookery":',
+    '',
+    ...grid(
+      ['against', 'median', 'least', 'greatest', 'goal', ''],
+      Object.entries(report.ratios).map(([name, { median, min, max, goal, met }]) => [
+        name,
+        text(median),
+        text(min),
+        text(max),
+        goal === undefined ? '' : `≥ ${text(Number(goal.toPrecision(3)))}`,
+        metWord(met),
+      ]),
+    ),
   ];
   if (report.goals.length > 0)
-    lines.push('', ...grid(['goal', 'is', 'wanted', ''], report.goals.map((goal) => [goal.name, text(goal.value), goal.most === undefined ? `≥ ${goal.least}` : `≤ ${goal.most}`, metWord(isMet(goal))])));
-  lines.push('', `Settings: ${Object.entries(report.settings).map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`).join('; ')}.`);
+    lines.push(
+      '',
+      ...grid(
+        ['goal', 'is', 'wanted', ''],
+        report.goals.map((goal) => [goal.name, text(goal.value), goal.most === undefined ? `≥ ${goal.least}` : `≤ ${goal.most}`, metWord(isMet(goal))]),
+      ),
+    );
+  lines.push(
+    '',
+    `Settings: ${Object.entries(report.settings)
+      .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+      .join('; ')}.`,
+  );
   if (report.leavesOut.length > 0) lines.push('', `Not the same on all sides: ${report.leavesOut.join('; ')}.`);
   if (report.skipped.length > 0) lines.push('', `Skipped: ${report.skipped.join('; ')}.`);
   return lines.join('\n');

@@ -3,7 +3,11 @@ import type { Database } from '../../../src/db/index.ts';
 import type { Child } from './child.ts';
 import { ENCRYPTION_KEY } from './world.ts';
 
-export interface Tenant { orgId: string; key: string; channels: string[] }
+export interface Tenant {
+  orgId: string;
+  key: string;
+  channels: string[];
+}
 
 /** Orgs with an owner and an API key each, and sandbox channels over all of them; the way of signing up is not what is measured. */
 export async function seedTenants(sql: Database, { orgs, channels }: { orgs: number; channels: number }): Promise<Tenant[]> {
@@ -14,7 +18,12 @@ export async function seedTenants(sql: Database, { orgs, channels }: { orgs: num
     const { orgId, channels: own } = tenants[n % orgs]!;
     own.push(id);
     const account = `account-${n}`;
-    return { id, orgId, account, credentials: vault.seal(JSON.stringify({ account, values: { name: account }, tokens: { accessToken: `sandbox.${account}` }, grantedAt: new Date() })) };
+    return {
+      id,
+      orgId,
+      account,
+      credentials: vault.seal(JSON.stringify({ account, values: { name: account }, tokens: { accessToken: `sandbox.${account}` }, grantedAt: new Date() })),
+    };
   });
   await sql`
     with t as (select * from json_to_recordset(${JSON.stringify(tenants.map(({ orgId, userId, key }) => ({ org: orgId, person: userId, prefix: key.slice(0, 12), hash: sha256(key).toString('hex'), id: newId() })))}::text::json)
@@ -32,7 +41,12 @@ export async function seedTenants(sql: Database, { orgs, channels }: { orgs: num
   return tenants.map(({ orgId, key, channels: own }) => ({ orgId, key, channels: own }));
 }
 
-export interface SeededPost { id: string; orgId: string; channelId: string; due: number }
+export interface SeededPost {
+  id: string;
+  orgId: string;
+  channelId: string;
+  due: number;
+}
 export const CONTENT = `<p>${'x'.repeat(200)}</p>`;
 
 /** Posts that wait, over all channels in turn, as the API would have stored them. */

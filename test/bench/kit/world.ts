@@ -31,7 +31,13 @@ export interface World extends AsyncDisposable {
   script(path: string, settings: object): Child;
   product(database: TestDatabase, more?: { env?: Record<string, string> }): Promise<Product>;
 }
-export interface Provider { readonly url: string; readonly pid: number; reset(latencyMs: number): Promise<void>; count(): Promise<number>; arrivals(): Promise<{ keys: string[]; at: number[]; doubled: number }> }
+export interface Provider {
+  readonly url: string;
+  readonly pid: number;
+  reset(latencyMs: number): Promise<void>;
+  count(): Promise<number>;
+  arrivals(): Promise<{ keys: string[]; at: number[]; doubled: number }>;
+}
 export interface Product {
   readonly url: string;
   /** Of the processes that are ours: API and actor hosts. */
@@ -81,7 +87,8 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
       const child = start('provider', [PROVIDER]);
       const { url } = (await child.ask({ do: 'listen' })) as { url: string };
       return {
-        url, pid: child.pid,
+        url,
+        pid: child.pid,
         reset: (latencyMs) => child.ask({ do: 'reset', latencyMs }),
         count: () => child.ask({ do: 'count' }),
         arrivals: () => child.ask({ do: 'arrivals' }),
@@ -97,11 +104,24 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
       const redis = await ownRedis([]);
       const before = new Set(ownChildren().map(({ pid }) => pid));
       const settings = {
-        database, redisUrl: redis.url, hosts: 1,
+        database,
+        redisUrl: redis.url,
+        hosts: 1,
         env: {
-          NODE_ENV: 'production', LOG_LEVEL: 'warn', ENCRYPTION_KEY, REDIS_URL: redis.url, IS_GENERAL: 'true', SANDBOX_ENABLED: 'true', RATE_LIMIT_SCALE: '1000000',
-          FRONTEND_URL: 'http://127.0.0.1', NEXT_PUBLIC_BACKEND_URL: 'http://127.0.0.1', BACKEND_INTERNAL_URL: 'http://127.0.0.1',
-          SANDBOX_URL: provider.url, ...(engine === 'embedded' && { ACTOR_ENGINE: 'embedded' }), ...profiling(), ...env,
+          NODE_ENV: 'production',
+          LOG_LEVEL: 'warn',
+          ENCRYPTION_KEY,
+          REDIS_URL: redis.url,
+          IS_GENERAL: 'true',
+          SANDBOX_ENABLED: 'true',
+          RATE_LIMIT_SCALE: '1000000',
+          FRONTEND_URL: 'http://127.0.0.1',
+          NEXT_PUBLIC_BACKEND_URL: 'http://127.0.0.1',
+          BACKEND_INTERNAL_URL: 'http://127.0.0.1',
+          SANDBOX_URL: provider.url,
+          ...(engine === 'embedded' && { ACTOR_ENGINE: 'embedded' }),
+          ...profiling(),
+          ...env,
         },
       };
       const service = engine === 'embedded' ? await startEmbedded(settings) : await startCluster(settings);
@@ -119,4 +139,5 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
 }
 
 /** `BENCH_PROFILE=<folder>`: each process of the product writes a CPU profile there when it ends. */
-const profiling = (): Record<string, string> => (process.env['BENCH_PROFILE'] ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${process.env['BENCH_PROFILE']}` } : {});
+const profiling = (): Record<string, string> =>
+  process.env['BENCH_PROFILE'] ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${process.env['BENCH_PROFILE']}` } : {};

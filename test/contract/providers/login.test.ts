@@ -12,8 +12,12 @@ beforeAll(async () => {
     {
       'POST /oauth/token': (asked) => {
         const form = asked.form();
-        server.need(form['grant_type'] === 'refresh_token' && form['client_id'] === app.clientId && form['client_secret'] === app.clientSecret, 'refresh request');
-        if (form['refresh_token'] !== 'refresh-1') return { status: 400, body: { error: 'invalid_grant', error_description: `${form['refresh_token']} is spent` } };
+        server.need(
+          form['grant_type'] === 'refresh_token' && form['client_id'] === app.clientId && form['client_secret'] === app.clientSecret,
+          'refresh request',
+        );
+        if (form['refresh_token'] !== 'refresh-1')
+          return { status: 400, body: { error: 'invalid_grant', error_description: `${form['refresh_token']} is spent` } };
         return { status: 200, body: { access_token: 'access-2', expires_in: 3600, ...(rotate && { refresh_token: 'refresh-2' }) } };
       },
     },
@@ -32,7 +36,12 @@ beforeEach(() => {
 });
 
 const adapter = () => providers.resolve('social', 'pixelfed');
-const refresh = (refreshToken?: string) => providers.refresh(adapter(), { values: { instance: server.url }, app, tokens: { accessToken: 'access-1', ...(refreshToken !== undefined && { refreshToken }) } });
+const refresh = (refreshToken?: string) =>
+  providers.refresh(adapter(), {
+    values: { instance: server.url },
+    app,
+    tokens: { accessToken: 'access-1', ...(refreshToken !== undefined && { refreshToken }) },
+  });
 
 test('a refresh replaces both tokens where the network rotates them, else keeps the one that lasts', async () => {
   const rotated = (await refresh('refresh-1'))!;
@@ -47,7 +56,12 @@ test('a spent refresh token needs a person, a fault of the line does not', async
   const refusal = await failureOf(refresh('refresh-0'));
   expect(refusal).toMatchObject({ failure: 'reauthorize' });
   expect(refusal.message).not.toContain('refresh-0');
-  for (const [status, failure] of [[500, 'unavailable'], [503, 'unavailable'], [429, 'rate_limited'], [401, 'reauthorize']] as const) {
+  for (const [status, failure] of [
+    [500, 'unavailable'],
+    [503, 'unavailable'],
+    [429, 'rate_limited'],
+    [401, 'reauthorize'],
+  ] as const) {
     server.on('POST /oauth/token', { status }, 1);
     expect(await failureOf(refresh('refresh-1'))).toMatchObject({ failure });
   }
@@ -67,7 +81,18 @@ test("the operator's own app serves the server it belongs to", () => {
 test('the catalog lists what is registered, featured ones first, then by name', () => {
   const names = providers.catalog('social').map(({ providerId }) => providerId);
   expect(names).toEqual(['bluesky', 'mastodon', 'nostr', 'pixelfed', 'sandbox']);
-  expect(providers.catalog(undefined, new Map([['social/nostr', 2], ['social/pixelfed', 1]])).map(({ providerId }) => providerId).slice(0, 3)).toEqual(['pixelfed', 'nostr', 'bluesky']);
+  expect(
+    providers
+      .catalog(
+        undefined,
+        new Map([
+          ['social/nostr', 2],
+          ['social/pixelfed', 1],
+        ]),
+      )
+      .map(({ providerId }) => providerId)
+      .slice(0, 3),
+  ).toEqual(['pixelfed', 'nostr', 'bluesky']);
   expect(providers.catalog('ai')).toEqual([]);
   expect(() => providers.catalog('nonsense')).toThrow(expect.objectContaining({ code: 'unknown_domain', status: 400 }));
 });

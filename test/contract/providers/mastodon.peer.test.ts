@@ -6,7 +6,17 @@ import { describePeer, type Peer } from '../../support/peers.ts';
 import { handleOf, localProviders, postOf } from '../../support/providers.ts';
 import { snacPeer } from '../../support/snac.ts';
 
-interface Status { id: string; content: string; visibility: string; spoiler_text: string; sensitive: boolean; in_reply_to_id: string | null; media_attachments: { type: string; description: string; url: string }[]; mentions: { acct: string }[]; tags: { name: string }[] }
+interface Status {
+  id: string;
+  content: string;
+  visibility: string;
+  spoiler_text: string;
+  sensitive: boolean;
+  in_reply_to_id: string | null;
+  media_attachments: { type: string; description: string; url: string }[];
+  mentions: { acct: string }[];
+  tags: { name: string }[];
+}
 
 const REDIRECT = 'https://rookery.example/integrations/social/mastodon';
 
@@ -29,7 +39,8 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
   const adapter = () => providers.resolve('social', 'mastodon');
   const values = () => providers.fields(adapter(), { instance: `${snac.url}/` });
   const channel = () => providers.connect(adapter(), { values: values(), account, tokens });
-  const ask = async (path: string) => (await providers.outbound.fetch(`${snac.url}/api${path}`, { headers: { authorization: `Bearer ${tokens.accessToken}` } })).json();
+  const ask = async (path: string) =>
+    (await providers.outbound.fetch(`${snac.url}/api${path}`, { headers: { authorization: `Bearer ${tokens.accessToken}` } })).json();
 
   /** What a person does: registers nothing, types a password into the server's own page, and comes back with a code. */
   async function consent(login: string, passwd: string): Promise<Tokens> {
@@ -38,7 +49,10 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
     const page = (await providers.outbound.fetch(url)).text();
     const hidden = Object.fromEntries([...page.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]));
     const answer = await providers.outbound.fetch(`${snac.url}/oauth/x-snac-login`, {
-      method: 'POST', redirects: 'none', headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: new URLSearchParams({ ...hidden, login, passwd }).toString(),
+      method: 'POST',
+      redirects: 'none',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ ...hidden, login, passwd }).toString(),
     });
     const back = new URL(answer.headers.get('location') ?? 'https://rookery.example/refused');
     expect(back.origin + back.pathname).toBe(REDIRECT);
@@ -47,8 +61,16 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
   }
 
   const photo = async (): Promise<Media> => {
-    const data = await sharp({ create: { width: 60, height: 40, channels: 3, background: '#2a6' } }).png().toBuffer();
-    return { name: 'green.png', contentType: 'image/png', alt: 'A green field', url: 'https://files.example/green.png', bytes: async () => new Uint8Array(data) };
+    const data = await sharp({ create: { width: 60, height: 40, channels: 3, background: '#2a6' } })
+      .png()
+      .toBuffer();
+    return {
+      name: 'green.png',
+      contentType: 'image/png',
+      alt: 'A green field',
+      url: 'https://files.example/green.png',
+      bytes: async () => new Uint8Array(data),
+    };
   };
 
   test('the account is known by the server and its id there', async () => {

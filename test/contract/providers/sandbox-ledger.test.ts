@@ -37,12 +37,18 @@ test('the ledger of a sandbox channel is shown to its org only, page by page [S2
 
   const first = await owner.client.get(`/sandbox/ledger?integrationId=${channelId}&limit=2`);
   expect(first.status).toBe(200);
-  expect(first.body.items.map(({ text, accepted, idempotencyKey }: { text: string; accepted: boolean; idempotencyKey: string }) => [text, accepted, idempotencyKey])).toEqual([['One', true, posts[0]!.id], ['Two', true, posts[1]!.id]]);
+  expect(
+    first.body.items.map(({ text, accepted, idempotencyKey }: { text: string; accepted: boolean; idempotencyKey: string }) => [text, accepted, idempotencyKey]),
+  ).toEqual([
+    ['One', true, posts[0]!.id],
+    ['Two', true, posts[1]!.id],
+  ]);
   const second = await owner.client.get(`/sandbox/ledger?integrationId=${channelId}&limit=2&after=${first.body.nextCursor}`);
   expect(second.body.items).toMatchObject([{ text: 'Three', media: [], accepted: true }]);
   expect(second.body.nextCursor).toBeNull();
 
-  for (const path of [`/sandbox/ledger?integrationId=${channelId}`, `/sandbox/ledger?integrationId=${newId()}`, '/sandbox/ledger?integrationId=x']) expect((await stranger.client.get(path)).status).toBe(404);
+  for (const path of [`/sandbox/ledger?integrationId=${channelId}`, `/sandbox/ledger?integrationId=${newId()}`, '/sandbox/ledger?integrationId=x'])
+    expect((await stranger.client.get(path)).status).toBe(404);
   expect((await owner.client.get(`/sandbox/ledger?integrationId=${channelId}&after=x`)).body).toMatchObject({ statusCode: 400, errors: [{ field: 'after' }] });
   expect((await owner.client.get('/sandbox/ledger')).body).toMatchObject({ statusCode: 400, errors: [{ field: 'integrationId' }] });
   expect((await app.client().get(`/sandbox/ledger?integrationId=${channelId}`)).status).toBe(401);

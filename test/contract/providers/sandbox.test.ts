@@ -29,7 +29,10 @@ async function channel(name: string): Promise<Social> {
 const ledger = (post: Post) => db.sql<{ accepted: boolean; answered: string; step: string }[]>`
   select accepted, answered, step from sandbox_ledger where idempotency_key = ${post.id} order by seq`;
 const failure = async (call: Promise<unknown>) => {
-  const error = await call.then(() => undefined, (thrown: unknown) => thrown);
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
   return error instanceof ProviderError ? { failure: error.failure, retryAfterMs: error.retryAfterMs } : error;
 };
 
@@ -37,7 +40,9 @@ describe('the sandbox network', () => {
   test('accepts a post, notes it in its ledger and finds it again', async () => {
     const social = await channel('Alice');
     await expect(social.profile()).resolves.toMatchObject({ id: 'alice', name: 'alice' });
-    const post = postOf('Good morning', [{ name: 'a.png', contentType: 'image/png', alt: 'A', url: 'https://x.test/a.png', bytes: async () => new Uint8Array(10) }]);
+    const post = postOf('Good morning', [
+      { name: 'a.png', contentType: 'image/png', alt: 'A', url: 'https://x.test/a.png', bytes: async () => new Uint8Array(10) },
+    ]);
     const since = new Date();
     const published = await social.publish(post, {}, handleOf());
     await expect(social.find!(post, {}, since, undefined)).resolves.toMatchObject({ id: published.id, url: published.url });
@@ -79,7 +84,7 @@ describe('the sandbox network', () => {
     const post = postOf(outcome);
     const told = { outcome, times: 1, ...more };
     expect(await failure(social.publish(post, told, handleOf()))).toMatchObject(expected);
-    expect(await social.find!(post, told, new Date(0), undefined) !== undefined).toBe(accepted);
+    expect((await social.find!(post, told, new Date(0), undefined)) !== undefined).toBe(accepted);
     await social.publish(post, told, handleOf()); // told to fail once only
     const rows = await ledger(post);
     expect(rows.filter((row) => row.accepted)).toHaveLength(1);
@@ -114,7 +119,9 @@ describe('the sandbox network', () => {
     const tokens = (await providers.signIn(adapter(), values))!;
     let renewed = 0;
     const social = providers.connect(adapter(), {
-      values, account: 'frida', tokens,
+      values,
+      account: 'frida',
+      tokens,
       renew: async () => {
         renewed += 1;
         return (await providers.refresh(adapter(), { values, tokens }))!;
@@ -141,7 +148,9 @@ describe('the sandbox network', () => {
     const channels = await Promise.all(Array.from({ length: 20 }, (_, n) => channel(`crowd-${n}`)));
     const posts = Array.from({ length: 1_000 }, (_, n) => postOf(`post ${n}`));
     await Promise.all(posts.map((post, n) => channels[n % 20]!.publish(post, {}, handleOf())));
-    const [row] = await db.sql<{ n: number }[]>`select count(*)::int as n from sandbox_ledger where accepted and idempotency_key = any(${posts.map(({ id }) => id)})`;
+    const [row] = await db.sql<
+      { n: number }[]
+    >`select count(*)::int as n from sandbox_ledger where accepted and idempotency_key = any(${posts.map(({ id }) => id)})`;
     expect(row!.n).toBe(1_000);
   });
 

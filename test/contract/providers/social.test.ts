@@ -22,8 +22,18 @@ const REDIRECT = 'https://rookery.example/integrations/social/callback';
 const PLACEHOLDER = /\{(\w+)\}/g;
 
 const picture = async (alt: string): Promise<Media> => {
-  const data = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#a33' } }).png().toBuffer();
-  return { name: 'red.png', contentType: 'image/png', alt, url: 'https://files.rookery.example/red.png', width: 64, height: 48, bytes: async () => new Uint8Array(data) };
+  const data = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#a33' } })
+    .png()
+    .toBuffer();
+  return {
+    name: 'red.png',
+    contentType: 'image/png',
+    alt,
+    url: 'https://files.rookery.example/red.png',
+    width: 64,
+    height: 48,
+    bytes: async () => new Uint8Array(data),
+  };
 };
 
 const cases = await Promise.all(
@@ -49,7 +59,8 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
   let channel: Social;
   let red: Media;
   const slow = (ms: number): SocialAdapter => ({ ...adapter, timeoutMs: ms });
-  const connect = (tokens: Tokens | undefined = network.tokens, one = adapter) => providers.connect(one, { values: network.values, account: network.account, tokens });
+  const connect = (tokens: Tokens | undefined = network.tokens, one = adapter) =>
+    providers.connect(one, { values: network.values, account: network.account, tokens });
   /** Networks for pictures get one with every post. */
   const needed = () => (adapter.limits.needsMedia ? [red] : []);
   const created = () => network.asked.filter((step) => step === fixture.creating).length;
@@ -82,7 +93,13 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       expect(adapter.limits.needsMedia ?? false).toBe(facts.limits.requiresMedia);
       expect(adapter.once).toBe(facts.idempotency);
       expect(adapter.login.kind).toBe(facts.oauth ? 'oauth2' : 'credentials');
-      if (facts.oauth) expect(adapter.login).toMatchObject({ authorize: facts.oauth.authorizeUrl, token: facts.oauth.tokenUrl, scopes: facts.oauth.scopes, pkce: facts.oauth.pkce });
+      if (facts.oauth)
+        expect(adapter.login).toMatchObject({
+          authorize: facts.oauth.authorizeUrl,
+          token: facts.oauth.tokenUrl,
+          scopes: facts.oauth.scopes,
+          pkce: facts.oauth.pkce,
+        });
     });
 
     test('a field for every placeholder', () => {
@@ -94,7 +111,26 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
     test('a catalog entry with every key and no secret value [PV6]', () => {
       const entry = presentCatalogEntry(adapter);
       expect(Object.keys(entry).toSorted()).toEqual(
-        ['authType', 'capabilities', 'credentialFields', 'defaultDomain', 'deprecatedAt', 'description', 'displayName', 'domain', 'featured', 'featuredSortOrder', 'mediaCategories', 'providerId', 'setupNotes', 'status', 'sunsetAt', 'verified', 'version', 'website'].toSorted(),
+        [
+          'authType',
+          'capabilities',
+          'credentialFields',
+          'defaultDomain',
+          'deprecatedAt',
+          'description',
+          'displayName',
+          'domain',
+          'featured',
+          'featuredSortOrder',
+          'mediaCategories',
+          'providerId',
+          'setupNotes',
+          'status',
+          'sunsetAt',
+          'verified',
+          'version',
+          'website',
+        ].toSorted(),
       );
       expect(entry.capabilities.operations).toContain('publish');
       expect(entry.verified).toBe(false);
@@ -139,7 +175,9 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
     testIf(fixture.expire)('again when its token has ended, without a second post', async () => {
       let renewed = 0;
       const renewing = providers.connect(adapter, {
-        values: network.values, account: network.account, tokens: network.tokens,
+        values: network.values,
+        account: network.account,
+        tokens: network.tokens,
         renew: async () => {
           renewed += 1;
           return (await providers.refresh(adapter, { values: network.values, tokens: network.tokens! }))!;
@@ -164,7 +202,11 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
     test('a thread, each item below the one before', async () => {
       const thread: Published[] = [];
       for (const text of ['One', 'Two', 'Three']) thread.push(await channel.publish(postOf(text, needed()), {}, handleOf(undefined, [...thread])));
-      expect(network.posts.map(({ text, replyTo }) => [text, replyTo])).toEqual([['One', undefined], ['Two', thread[0]!.id], ['Three', thread[1]!.id]]);
+      expect(network.posts.map(({ text, replyTo }) => [text, replyTo])).toEqual([
+        ['One', undefined],
+        ['Two', thread[0]!.id],
+        ['Three', thread[1]!.id],
+      ]);
     });
 
     testIf(adapter.capabilities.includes('remove'))('and takes it away again, twice without harm', async () => {
@@ -180,7 +222,9 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
         await using again = await fixture.start();
         await using here = localProviders(again.servers ? { servers: again.servers } : {});
         again.on(step ?? fixture.creating, behaviour);
-        const error = await failureOf(here.connect(adapter, { values: again.values, account: again.account, tokens: again.tokens }).publish(postOf('Refused', [red]), {}, handleOf()));
+        const error = await failureOf(
+          here.connect(adapter, { values: again.values, account: again.account, tokens: again.tokens }).publish(postOf('Refused', [red]), {}, handleOf()),
+        );
         expect({ name, failure: error.failure }).toEqual({ name, failure });
         if (retryAfterMs !== undefined) expect(Math.abs(error.retryAfterMs! - retryAfterMs)).toBeLessThan(300_000); // as instants they are nearer by now
       }
@@ -270,4 +314,3 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
     });
   });
 });
-
