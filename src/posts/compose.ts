@@ -94,14 +94,12 @@ export function compose(body: CreateBody, known: Known): Composed {
           content: items[0]!.content,
           media: items[0]!.media,
           settings: { values: typedSettings(settings, card!.providerId), merge: false },
-          thread: value
-            .slice(1)
-            .map(({ content, id, delay }, index) => ({
-              id: id !== undefined && known.existing.get(id)?.rootPostId === post.id ? id : newId(),
-              content,
-              media: items[index + 1]!.media,
-              delayMinutes: delay,
-            })),
+          thread: value.slice(1).map(({ content, id, delay }, index) => ({
+            id: id !== undefined && known.existing.get(id)?.rootPostId === post.id ? id : newId(),
+            content,
+            media: items[index + 1]!.media,
+            delayMinutes: delay,
+          })),
           ...(group !== undefined && { group }),
           ...(body.tags.length > 0 && { tagIds: known.tagIds }),
           ...(body.type === 'now' ? { publishDate: known.now } : body.date && { publishDate: body.date }),

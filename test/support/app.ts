@@ -86,8 +86,8 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  body: any;
-} // oxlint-disable-line typescript/no-explicit-any -- judged by each test
+  body: any; // oxlint-disable-line typescript/no-explicit-any -- judged by each test
+}
 
 /** A small browser: keeps cookies, and repeats `csrf_token` in the header unless told otherwise. */
 export class Client {

@@ -4,7 +4,7 @@ import { fitPicture } from './picture.ts';
 
 const noise = (side: number, format: 'png' | 'jpeg') =>
   sharp({ create: { width: side, height: side, channels: 3, background: '#888', noise: { type: 'gaussian', mean: 128, sigma: 60 } } })
-    [format]()
+    .toFormat(format)
     .toBuffer();
 const source = (data: Uint8Array, contentType: string) => ({ contentType, bytes: async () => data });
 const types = ['image/jpeg', 'image/png'];
