@@ -122,7 +122,8 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
   const address = `http://127.0.0.1:${port}`;
   const placementHealthUrl = `http://127.0.0.1:${ports.placement.health}`;
   const tokens = { DAPR_API_TOKEN: randomBytes(24).toString('hex'), APP_API_TOKEN: randomBytes(24).toString('hex') };
-  const shared = { ...environment, ...tokens, NAMESPACE: 'default', DATA_FOLDER: data, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl };
+  const { METRICS_PORT: _one, ...inherited } = environment; // one port cannot serve several hosts
+  const shared = { ...inherited, ...tokens, NAMESPACE: 'default', DATA_FOLDER: data, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl };
   const redis = new URL(redisUrl);
   const start = async (name: string, command: string, appId: string, own: ClusterPorts['api'], httpPort: string): Promise<Member> => {
     const app = await note(

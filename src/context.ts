@@ -63,7 +63,7 @@ export async function openContext(
 ): Promise<Context & AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
   const incarnation = randomUUID();
-  const sql = openDatabase({ url: config.database.url!, connections: config.database.connections });
+  const sql = openDatabase({ url: config.database.url!, connections: config.database.connections, connectTimeoutSeconds: config.database.poolTimeoutSeconds });
   opened.defer(() => sql.end({ timeout: 5 }));
   const metrics = openMetrics();
   const events = openEvents(logs.of('events'), metrics);

@@ -64,6 +64,12 @@ export function checkTogether(
     );
   if (engine === 'embedded' && sidecar === 1)
     warn('DAPR_HTTP_PORT', 'and DAPR_GRPC_PORT must be set together: with one alone the embedded engine runs', 'Set both, or none.');
+  if (engine === 'dapr' && production && !isSet('APP_API_TOKEN'))
+    fatal(
+      'APP_API_TOKEN',
+      'is missing: anyone who reaches the actor port could call any actor',
+      'Set it to a random value, here and for the sidecar, for example by: openssl rand -hex 32',
+    );
   if (engine === 'dapr' && !isSet('DATABASE_URL'))
     fatal('DATABASE_URL', 'is missing, and Dapr runs several processes on one database', 'Set it to the address of a Postgres that all of them reach.', true);
   if (engine === 'dapr' && !isSet('REDIS_URL') && !production)

@@ -361,6 +361,11 @@ describe('the engine', () => {
     expect(read({ DAPR_HTTP_PORT: '3500' })).toMatchObject({ exits: false, issues: [{ level: 'warning' }], config: { actors: { engine: 'embedded' } } });
   });
 
+  test('needs the token of the sidecar in production', () => {
+    expect(read({ ...production, ...sidecar })).toMatchObject({ exits: true, issues: [{ setting: 'APP_API_TOKEN', level: 'fatal' }] });
+    expect(read({ ...production, ...sidecar, APP_API_TOKEN: 'x'.repeat(32) }).exits).toBe(false);
+  });
+
   test('cannot be Dapr without a sidecar or without a database that all processes reach', () => {
     expect(read({ ACTOR_ENGINE: 'dapr', ...shared })).toMatchObject({ exits: true, issues: [{ setting: 'ACTOR_ENGINE' }] });
     expect(read({ ...sidecar, REDIS_URL: 'redis://cache' })).toMatchObject({ exits: true, issues: [{ setting: 'DATABASE_URL' }] });

@@ -36,7 +36,7 @@ const storage = {
     otherwise: 'a Postgres of npm in `DATA_FOLDER`',
   }),
   DATABASE_CONNECTION_LIMIT: whole(undefined, 'Connections of one process to the database.', { min: 1, max: 1_000, otherwise: '8' }),
-  DATABASE_POOL_TIMEOUT: whole(undefined, 'Seconds that a statement waits for a free connection.', { min: 1, otherwise: 'as long as the request lasts' }),
+  DATABASE_POOL_TIMEOUT: whole(undefined, 'Seconds until the pool gives up on a new connection.', { min: 1, otherwise: '10' }),
   ALLOW_DESTRUCTIVE_SCHEMA: flag(false, 'Lets migrations run that drop data.'),
   REDIS_URL: address(['redis', 'rediss'], 'Connection to Redis. Required in production.', { secret: true, otherwise: 'a cache inside the process' }),
 };

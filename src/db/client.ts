@@ -13,6 +13,8 @@ export interface DatabaseOptions {
   url: string;
   /** Connections of this process. Few are faster than many: group commit does the rest. */
   connections?: number;
+  /** Until giving up on a new connection. */
+  connectTimeoutSeconds?: number | undefined;
   applicationName?: string;
   /** Called with every statement sent; tests count with it. */
   onStatement?: (text: string) => void;
@@ -24,10 +26,10 @@ export interface DatabaseOptions {
 const PADDING = '-'.repeat(1_024);
 
 /** Opens the pool. Connections are made when first needed, and again after the database was away. */
-export const openDatabase = ({ url, connections = 8, applicationName = 'rookery', onStatement }: DatabaseOptions): Database =>
+export const openDatabase = ({ url, connections = 8, connectTimeoutSeconds = 10, applicationName = 'rookery', onStatement }: DatabaseOptions): Database =>
   postgres(url, {
     max: connections,
-    connect_timeout: 10,
+    connect_timeout: connectTimeoutSeconds,
     backoff: (attempt) => Math.min(0.05 * 2 ** attempt, 2),
     onnotice: () => {},
     fetch_types: false,
