@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openReminders } from '../../src/actor-runtime/dapr/reminders.ts';
 import { AppError, systemClock } from '../../src/kernel/index.ts';
 import { API_TOKEN, APP_TOKEN, placed, startDaprCaller, startDaprHost } from '../support/dapr-engine.ts';
 import { type DaprCluster, type HostPorts, type SidecarHandle, startDapr } from '../support/dapr-harness.ts';
@@ -100,6 +101,17 @@ describeDapr('hosts on Dapr as processes', () => {
     } finally {
       await running.stop();
     }
+  }, 60_000);
+
+  test('a reminder that the scheduler lets lie is set again as it was', async () => {
+    await using one = await member();
+    await one.host.remind([{ ...at('forgotten'), name: 'ring', due: soon(365 * 86_400_000), data: { text: 'ünï', n: [1, 2] } }]);
+    const reminders = await openReminders({ port: one.ports.grpc, token: API_TOKEN, clock: systemClock, retryMs: RETRY_MS, repeatMs: 5_000 });
+    expect(await reminders.rouse(['Ledger'], 60_000, 10)).toBe(0);
+    expect(await reminders.rouse(['Ledger'], -366 * 86_400_000, 10)).toBe(1); // as if that year were over
+    reminders.close();
+    await eventually('it fired', async () => (await linesOf('forgotten')).length === 1, 20_000);
+    expect((await linesOf('forgotten'))[0]!.text).toBe('ring {"text":"ünï","n":[1,2]}');
   }, 60_000);
 
   test('two hosts, one killed with its sidecar: its actors answer elsewhere within 15 s', async () => {

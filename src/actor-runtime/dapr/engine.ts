@@ -14,6 +14,7 @@ import { openReminders } from './reminders.ts';
 import { reportOf } from './report.ts';
 import { openHostServer } from './server.ts';
 import { openSidecar, type Sidecar } from './sidecar.ts';
+import { startRouse } from './rouse.ts';
 import { openState } from './state.ts';
 
 export interface DaprEngineOptions {
@@ -157,7 +158,9 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
         now: clock.monotonic,
       });
       await server.listen();
+      let rouse: AsyncDisposable | undefined;
       const leave = async (properly: boolean) => {
+        await rouse?.[Symbol.asyncDispose]();
         if (properly) await drain({ host, server, reminders, probe, clock, log });
         await beat?.[Symbol.asyncDispose]();
         await server.close();
@@ -175,6 +178,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
           address: `127.0.0.1:${options.appPort}`,
           host,
         });
+        if (host.types.length > 0) rouse = startRouse({ reminders, types: host.types, sql: options.sql, holder: options.incarnation, clock, log });
       } catch (error) {
         await leave(false);
         throw error;

@@ -40,13 +40,15 @@ export interface Reminders {
   unregister(of: Address, name: string): Promise<void>;
   /** Asks the scheduler for every reminder of a type: for a page that a person looks at, not for every second. */
   count(types: readonly string[]): Promise<ReminderCounts>;
+  /** Sets those again, as they are and due now, that are overdue by more than `ms`, at most `limit`; answers how many. Lists every reminder of the types. */
+  rouse(types: readonly string[], ms: number, limit: number): Promise<number>;
   close(): void;
 }
 
 type Method = MethodDefinition<object, object>;
 interface Stored {
   name: string;
-  reminder?: { due_time?: string };
+  reminder?: { actor_type: string; actor_id: string; due_time?: string; data?: { value: Buffer } };
 }
 
 const duration = (ms: number) => ({ seconds: Math.floor(ms / 1_000), nanos: (ms % 1_000) * 1_000_000 });
@@ -60,6 +62,14 @@ const TRANSIENT: readonly status[] = [
   status.PERMISSION_DENIED,
 ];
 const isTransient = ({ code }: ServiceError) => TRANSIENT.includes(code);
+
+/** The bytes that were registered. The scheduler keeps them as a JSON string of base64 in a `BytesValue`: a tag, a length as varint, the text. */
+function bytesOf(data: { value: Buffer } | undefined): Buffer {
+  if (!data) return Buffer.alloc(0);
+  let start = 1;
+  while (data.value[start]! & 0x80) start += 1;
+  return Buffer.from(JSON.parse(data.value.toString('utf8', start + 1)) as string, 'base64');
+}
 
 export async function openReminders({ port, token, clock, retryMs, repeatMs }: RemindersOptions): Promise<Reminders> {
   const service = (await load(PROTO, { keepCase: true, longs: Number }))[SERVICE] as ServiceDefinition;
@@ -109,22 +119,44 @@ export async function openReminders({ port, token, clock, retryMs, repeatMs }: R
     };
   }
 
+  async function registerAll(registrations: readonly object[]): Promise<void> {
+    const left = registrations.values();
+    const worker = async () => {
+      for (const one of left) await ask('RegisterActorReminder', one);
+    };
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, registrations.length) }, worker));
+  }
+  async function list(types: readonly string[]): Promise<Stored[]> {
+    const lists = await Promise.all(types.map((type) => once('ListActorReminders', { actor_type: escapeName(type) })));
+    return lists.flatMap((answer) => (answer as { reminders?: Stored[] }).reminders ?? []);
+  }
+  const dueAt = ({ reminder }: Stored) => Date.parse(reminder?.due_time ?? '');
+
   return {
-    async register(reminders) {
-      const left = reminders.values();
-      const worker = async () => {
-        for (const reminder of left) await ask('RegisterActorReminder', registration(reminder));
-      };
-      await Promise.all(Array.from({ length: Math.min(AT_ONCE, reminders.length) }, worker));
-    },
+    register: (reminders) => registerAll(reminders.map(registration)),
     async unregister(of, name) {
       await ask('UnregisterActorReminder', named(of, name));
     },
     async count(types) {
-      const lists = await Promise.all(types.map((type) => once('ListActorReminders', { actor_type: escapeName(type) })));
-      const stored = lists.flatMap((list) => (list as { reminders?: Stored[] }).reminders ?? []);
+      const stored = await list(types);
       const now = clock.now().getTime();
-      return { pending: stored.length, overdue: stored.filter(({ reminder }) => Date.parse(reminder?.due_time ?? '') < now).length };
+      return { pending: stored.length, overdue: stored.filter((one) => dueAt(one) < now).length };
+    },
+    async rouse(types, ms, limit) {
+      const before = clock.now().getTime() - ms;
+      const forgotten = (await list(types)).filter((one) => one.reminder && dueAt(one) < before).slice(0, limit);
+      await registerAll(
+        forgotten.map(({ name, reminder }) => ({
+          actor_type: reminder!.actor_type,
+          actor_id: reminder!.actor_id,
+          name,
+          due_time: clock.now().toISOString(),
+          data: bytesOf(reminder!.data),
+          overwrite: true,
+          failure_policy: { constant: { interval: duration(retryMs) } },
+        })),
+      );
+      return forgotten.length;
     },
     close: () => client.close(),
   };
