@@ -160,8 +160,9 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
       await server.listen();
       let rouse: AsyncDisposable | undefined;
       const leave = async (properly: boolean) => {
-        await rouse?.[Symbol.asyncDispose]();
+        const roused = rouse?.[Symbol.asyncDispose]();
         if (properly) await drain({ host, server, reminders, probe, clock, log });
+        await roused;
         await beat?.[Symbol.asyncDispose]();
         await server.close();
         beat = undefined;
