@@ -96,7 +96,9 @@ describe('what the numbers say', () => {
       ({ text } = await stranger().get('/metrics'));
       return (
         valueOf(text, 'rookery_webhook_attempts_total{event="post.published",outcome="delivered"}') === 1 &&
-        valueOf(text, 'rookery_publishes_total{provider="sandbox",outcome="rate_limited"}') === 1
+        valueOf(text, 'rookery_publishes_total{provider="sandbox",outcome="rate_limited"}') === 1 &&
+        valueOf(text, 'rookery_outbox_waiting') === 0 && // the relay looks four times a second
+        valueOf(text, 'rookery_provider_calls{state="under_way"}') === 0
       );
     });
     secrets = [
