@@ -43,5 +43,7 @@ export const openSession = (sql: Database, onClose: () => void): Database =>
   postgres({ ...sql.options, types: ARRAY_TYPES, max: 1, idle_timeout: null, max_lifetime: null, onclose: onClose } as unknown as postgres.Options<{}>);
 
 /** SQLSTATE 23505: another row has this key already. */
+/** A row that others refer to was to be deleted. */
+export const isReferenced = (error: unknown): boolean => error instanceof postgres.PostgresError && ['23503', '23001'].includes(error.code);
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
   error instanceof postgres.PostgresError && error.code === '23505' && (constraint === undefined || error.constraint_name === constraint);

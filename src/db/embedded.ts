@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { chownSync, closeSync, constants, existsSync, openSync } from 'node:fs';
 import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -14,15 +15,19 @@ export interface EmbeddedOptions {
   folder: string;
   /** Default: a free one. */
   port?: number;
-  /** Told what happens, one sentence at a time. */
+  /** Told what happens, one sentence at a time; `warn` of what should not. */
   log?: (line: string) => void;
+  warn?: (line: string) => void;
+  /** A server that ends by itself is started again, on its port. Without it that is told, and left. */
+  revive?: boolean;
   /** Postgres settings by name, for example `fsync`. */
   settings?: Readonly<Record<string, string>>;
 }
 export interface EmbeddedPostgres extends AsyncDisposable {
   url: string;
   port: number;
-  pid: number;
+  /** Of the server that runs now. */
+  readonly pid: number;
   /** Where its files really are. */
   folder: string;
 }
@@ -32,13 +37,22 @@ const DATABASE = 'rookery';
 const START_SECONDS = 60; // recovery after a crash is part of it
 const STOP_SECONDS = 10;
 const SOCKET_PATH_MAX = 100; // of about 107 bytes, which the kernel allows
+/** Before a server that ended is started again; twice as long each time that it did not live for a minute. */
+const REVIVE_MS = { first: 250, longest: 30_000, steady: 60_000 };
 const execute = promisify(execFile);
 
 /**
  * Starts the Postgres that npm brings, on 127.0.0.1 only, with its data kept in `folder`.
  * Takes over after `kill -9`, and refuses a folder whose owner still runs (`HeldError`).
  */
-export async function startEmbeddedPostgres({ folder, port, log = () => {}, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres({
+  folder,
+  port,
+  log = () => {},
+  warn = log,
+  revive = false,
+  settings = {},
+}: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const user = serverUser(resolve(folder));
   const place = await placeFor(resolve(folder), user);
   await access(place, constants.W_OK | constants.X_OK).catch((cause: unknown) => {
@@ -54,18 +68,47 @@ export async function startEmbeddedPostgres({ folder, port, log = () => {}, sett
       log('Making a new database (once, a few seconds)');
       await makeCluster(binaries, place, password, user);
     }
-    const server = await startServer({ binaries, place, data, user, settings, log }, port);
+    const start: Start = { binaries, place, data, user, settings, warn };
+    let server = await startServer(start, port);
     log(`Postgres ${server.pid} listens on 127.0.0.1:${server.port}, data in ${data}`);
     const url = `postgres://${USER}:${password}@127.0.0.1:${server.port}/${DATABASE}`;
     const endWithUs = () => server.interrupt();
     process.on('exit', endWithUs); // an exit without disposal leaves no orphan; after kill -9 the next start finds it
+
+    const ending = new AbortController();
+    const isEnding = once(ending.signal, 'abort');
+    /** Whoever uses the database connects again by himself, and learns from his own checks that it was away. */
+    async function keepAlive(): Promise<void> {
+      let waitMs = REVIVE_MS.first;
+      for (;;) {
+        const since = performance.now();
+        await Promise.race([server.ended, isEnding]);
+        if (performance.now() - since > REVIVE_MS.steady) waitMs = REVIVE_MS.first;
+        for (let isUp = false; !isUp; waitMs = Math.min(2 * waitMs, REVIVE_MS.longest)) {
+          await sleep(waitMs, undefined, { signal: ending.signal }).catch(() => undefined);
+          if (ending.signal.aborted) return;
+          try {
+            server = await startServer(start, server.port);
+            isUp = true;
+            warn(`Postgres was started again as ${server.pid}`);
+          } catch (error) {
+            warn(`Postgres could not be started again, and will be tried again: ${said(error)}`);
+          }
+        }
+      }
+    }
+    const alive = revive && keepAlive();
     return {
       url,
       port: server.port,
-      pid: server.pid,
+      get pid() {
+        return server.pid;
+      },
       folder: place,
       async [Symbol.asyncDispose]() {
         process.off('exit', endWithUs);
+        ending.abort();
+        await alive;
         await endServer(server.pid, server.interrupt);
         await owner[Symbol.asyncDispose]();
       },
@@ -201,10 +244,16 @@ interface Start {
   data: string;
   user: ServerUser | undefined;
   settings: Readonly<Record<string, string>>;
-  log: (line: string) => void;
+  warn: (line: string) => void;
+}
+interface Server {
+  pid: number;
+  interrupt(): void;
+  /** Whoever ended it. */
+  ended: Promise<void>;
 }
 
-async function startServer(start: Start, wanted: number | undefined) {
+async function startServer(start: Start, wanted: number | undefined): Promise<Server & { port: number }> {
   for (let tries = 1; ; tries++) {
     const port = wanted ?? (await freePort());
     const result = await tryServer(start, port);
@@ -220,10 +269,7 @@ async function startServer(start: Start, wanted: number | undefined) {
 }
 
 /** One attempt: ready, or what the server said before it gave up. */
-async function tryServer(
-  { binaries, place, data, user, settings, log }: Start,
-  port: number,
-): Promise<{ pid: number; interrupt: () => void } | { failed: string }> {
+async function tryServer({ binaries, place, data, user, settings, warn }: Start, port: number): Promise<Server | { failed: string }> {
   const logFile = join(place, 'postgres.log');
   const sockets = join(place, 'sockets');
   await mkdir(sockets, { recursive: true, mode: 0o755 });
@@ -255,11 +301,15 @@ async function tryServer(
     if (file?.ready && file.pid === child.pid) {
       child.unref();
       let stopping = false;
-      child.on('exit', (code, by) => {
-        if (!stopping) log(`Postgres ${child.pid} ended by itself (${by ?? code}): see ${logFile}`);
-      });
+      const ended = new Promise<void>((done) =>
+        child.on('exit', (code, by) => {
+          if (!stopping) warn(`Postgres ${child.pid} ended by itself (${by ?? code}): see ${logFile}`);
+          done();
+        }),
+      );
       return {
         pid: child.pid,
+        ended,
         interrupt: () => {
           stopping = true;
           child.kill('SIGINT');

@@ -1,7 +1,18 @@
 export { groupCommit } from './batch.ts';
 export { claimKey, dropOldKeys, type KeyClaim, releaseKey, settleKey } from './idempotency.ts';
-export { type Database, type DatabaseOptions, type Fragment, isUniqueViolation, type Json, openDatabase, openSession, type Sql } from './client.ts';
+export {
+  type Database,
+  type DatabaseOptions,
+  type Fragment,
+  isReferenced,
+  isUniqueViolation,
+  type Json,
+  openDatabase,
+  openSession,
+  type Sql,
+} from './client.ts';
 export { type Lease, lease, type LeaseOptions, openLease } from './lease.ts';
 export { migrate } from './migrate.ts';
 export { type CronRun, declareRuns, dueRuns, listRuns, noteRun } from './cron-runs.ts';
-export { asCallerError, isUnavailable } from './unavailable.ts';
+export { asCallerError, isFinal, isUnavailable } from './unavailable.ts';
+export { replaceSealed, SEALED, type SealedColumn, type SealedText, sealedTexts } from './sealed.ts';

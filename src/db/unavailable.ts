@@ -25,6 +25,9 @@ export function isUnavailable(error: unknown): boolean {
   return STATES.test(code) || WORDS.has(code);
 }
 
+/** Whether the statement or what is in it is at fault (SQLSTATE 22, 23, 42), so that it will be refused again. */
+export const isFinal = (error: unknown): boolean => /^(2[23]|42)/.test(String((Object(error) as { code?: unknown }).code));
+
 /** Any thrown value as an error that callers may see: `unavailable` (503) while the database is away, `internal` for whatever nobody foresaw. */
 export const asCallerError = (thrown: unknown): AppError =>
   isUnavailable(thrown)
