@@ -1,2 +1,3 @@
-export type { Action, Permission, Resource } from './permissions.ts';
-export { permissionsOf, SYSTEM_ROLES, type SystemRole } from './roles.ts';
+export { ACTIONS, type Action, type Permission, PERMISSIONS, type Resource, RESOURCES } from './permissions.ts';
+export { covers, grantsOf, isSystemRole, permissionsOf, SYSTEM_ROLES, type SystemRole, updatesOnlyOwn } from './roles.ts';
+export { isScope, type Scope, scopeFor, SCOPES, scopesOfToken, sortedScopes } from './scopes.ts';

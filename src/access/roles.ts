@@ -37,15 +37,20 @@ export function expand(permissions: Iterable<Permission>): ReadonlySet<Permissio
 const everything: ReadonlySet<Permission> = expand(RESOURCES.map((resource): Permission => `${resource}:manage`));
 const nothing: ReadonlySet<Permission> = new Set();
 
-const bySystemRole = new Map<string, ReadonlySet<Permission>>(
-  SYSTEM_ROLES.map((role, column) => [
-    role,
-    expand(RESOURCES.flatMap((resource) => [...TABLE[resource][column]!].map((letter): Permission => `${resource}:${LETTERS[letter]!}`))),
-  ]),
-);
+/** What a system role is granted, `manage` not written out. */
+export const grantsOf = (role: SystemRole): readonly Permission[] =>
+  RESOURCES.flatMap((resource) => [...TABLE[resource][SYSTEM_ROLES.indexOf(role)]!].map((letter): Permission => `${resource}:${LETTERS[letter]!}`));
+
+const bySystemRole = new Map<string, ReadonlySet<Permission>>(SYSTEM_ROLES.map((role) => [role, expand(grantsOf(role))]));
 
 export const isSystemRole = (key: string): key is SystemRole => bySystemRole.has(key);
 
-/** What a role may do. The super-admin flag passes every cell; an unknown role may do nothing. */
-export const permissionsOf = (roleKey: string, isSuperAdmin: boolean): ReadonlySet<Permission> =>
-  isSuperAdmin ? everything : (bySystemRole.get(roleKey) ?? nothing);
+/** What a role may do: a system role by its key, a role of an org by what its row grants. The super-admin flag passes every cell; an unknown role may do nothing. */
+export const permissionsOf = (roleKey: string, isSuperAdmin: boolean, granted?: readonly Permission[] | null): ReadonlySet<Permission> =>
+  isSuperAdmin ? everything : (bySystemRole.get(roleKey) ?? (granted ? expand(granted) : nothing));
+
+/** Whose `update` of posts, media and campaigns reaches only what they made themselves (note to S54). */
+export const updatesOnlyOwn = (roleKey: string, isSuperAdmin: boolean): boolean => roleKey === 'member' && !isSuperAdmin;
+
+/** Nobody grants, takes or acts on more than they hold (S46). */
+export const covers = (held: ReadonlySet<Permission>, wanted: Iterable<Permission>): boolean => [...expand(wanted)].every((permission) => held.has(permission));

@@ -1,9 +1,12 @@
-import type { Database } from '../db/index.ts';
+import { type Doer, noteAudit } from '../audit/index.ts';
+import type { Billing } from '../billing/index.ts';
+import { briefLookups } from '../cache/index.ts';
+import type { Database, Sql } from '../db/index.ts';
 import { AppError, type Clock, invalidField, newId, notFound, randomBase62, sha256, sha256Hex } from '../kernel/index.ts';
 import * as store from './api-key-store.ts';
 import { lastUsed } from './last-used.ts';
 
-export type { ApiKeyRow } from './api-key-store.ts';
+export type { ApiKeyRow, MemberKeyRow } from './api-key-store.ts';
 
 /** Shown once. */
 export interface MadeKey {
@@ -12,12 +15,20 @@ export interface MadeKey {
   name: string;
 }
 
+type Owner = Doer & { userId: string };
+
 export interface ApiKeys extends AsyncDisposable {
+  /** Own keys; 404 and 409 below are about these, too. */
   list(orgId: string, userId: string): Promise<readonly store.ApiKeyRow[]>;
-  create(orgId: string, userId: string, key: { name: string; expiresAt?: Date | null | undefined }): Promise<MadeKey>;
+  create(orgId: string, by: Owner, key: { name: string; expiresAt?: Date | null | undefined }): Promise<MadeKey>;
   /** A new key in the place of an old one, which dies in the same commit; `name` absent keeps the old name, `expiresAt` is not inherited. */
-  rotate(orgId: string, userId: string, id: string, key: { name?: string | undefined; expiresAt?: Date | null | undefined }): Promise<MadeKey>;
-  revoke(orgId: string, userId: string, id: string): Promise<void>;
+  rotate(orgId: string, by: Owner, id: string, key: { name?: string | undefined; expiresAt?: Date | null | undefined }): Promise<MadeKey>;
+  revoke(orgId: string, by: Owner, id: string): Promise<void>;
+  /** Keys of all members (S51). */
+  listOfOrg(orgId: string): Promise<readonly store.MemberKeyRow[]>;
+  revokeOfOrg(orgId: string, by: Doer, id: string): Promise<void>;
+  /** Every key of a user, in the caller's transaction; what is answered is to be called when it stands. */
+  revokeAllOf(transaction: Sql, userId: string): Promise<() => void>;
   /** Whom a key stands for; throws `invalid_api_key` alike for unknown, malformed, revoked and expired ones. What changes elsewhere is seen within a second. */
   authenticate(key: string): Promise<store.KeyHolder>;
 }
@@ -25,53 +36,30 @@ export interface ApiKeys extends AsyncDisposable {
 const FORM = /^pm_live_[0-9A-Za-z]{43}$/;
 const PREFIX_LENGTH = 'pm_live_'.length + 4;
 const LIVE_KEYS = 50;
-const FRESH_MS = 900;
-const REMEMBERED = 20_000;
 
+const ofKey = (orgId: string, done: string, id: string, detail: Record<string, string | null>) => ({
+  orgId,
+  action: `api_key.${done}`,
+  resource: 'api_keys',
+  resourceId: id,
+  detail,
+});
 const invalid = () => new AppError('invalid_api_key', 'Invalid API key');
 
-interface Known {
-  until: number;
-  holder: Promise<store.KeyHolder | undefined>;
-}
-
-export function openApiKeys({ sql, clock, failed }: { sql: Database; clock: Clock; failed: (error: unknown) => void }): ApiKeys {
+export function openApiKeys({
+  sql,
+  clock,
+  failed,
+  billing,
+}: {
+  sql: Database;
+  clock: Clock;
+  failed: (error: unknown) => void;
+  billing: Pick<Billing, 'require'>;
+}): ApiKeys {
   const uses = lastUsed<store.KeyUse>({ clock, failed, write: (notes) => store.noteKeys(sql, notes) });
-  // Unknown keys have a cache of their own, so that guessing does not push out the keys in use.
-  const known = new Map<string, Known>();
-  const unknown = new Map<string, Known>();
-
-  const bounded = (cache: Map<string, Known>, hash: string, entry: Known) => {
-    cache.delete(hash);
-    cache.set(hash, entry);
-    if (cache.size > REMEMBERED) cache.delete(cache.keys().next().value!);
-  };
-
-  async function look(hash: string): Promise<store.KeyHolder | undefined> {
-    const now = clock.monotonic();
-    const cached = known.get(hash) ?? unknown.get(hash);
-    if (cached && cached.until > now) return cached.holder;
-    const entry: Known = { until: now + FRESH_MS, holder: store.holderOfKey(sql, hash) };
-    const cache = known.has(hash) ? known : unknown;
-    bounded(cache, hash, entry);
-    try {
-      const holder = await entry.holder;
-      const right = holder ? known : unknown;
-      if (right !== cache && cache.get(hash) === entry) {
-        cache.delete(hash);
-        bounded(right, hash, entry);
-      }
-      return holder;
-    } catch (error) {
-      if (cache.get(hash) === entry) cache.delete(hash); // a database that was away is asked again
-      throw error;
-    }
-  }
-
-  const forget = (keyHash: Buffer) => {
-    known.delete(keyHash.toString('hex'));
-    unknown.delete(keyHash.toString('hex'));
-  };
+  const holders = briefLookups<store.KeyHolder>({ clock, look: (hash) => store.holderOfKey(sql, hash) });
+  const forget = (keyHash: Buffer) => holders.forget(keyHash.toString('hex'));
 
   function make(name: string, expiresAt: Date | null | undefined): { row: store.NewApiKey; made: MadeKey } {
     if (expiresAt && expiresAt <= clock.now()) throw invalidField('expiresAt', 'expiresAt: must lie in the future', 'too_small');
@@ -80,52 +68,87 @@ export function openApiKeys({ sql, clock, failed }: { sql: Database; clock: Cloc
     return { row: { id: newId(), name, prefix, keyHash: sha256(plaintext), expiresAt: expiresAt ?? null }, made: { plaintext, prefix, name } };
   }
 
+  async function holdMember(tx: Sql, orgId: string, { userId }: Owner): Promise<void> {
+    if (!(await store.lockMember(tx, orgId, userId))) throw new AppError('forbidden', 'You are no active member of this organization any more');
+  }
+  /** While the member is held. One that has expired is not counted, so a rotation can be one too many. */
+  async function insert(tx: Sql, orgId: string, { userId }: Owner, row: store.NewApiKey): Promise<void> {
+    if ((await store.countLiveKeys(tx, orgId, userId)) >= LIVE_KEYS)
+      throw new AppError('invalid_request', `At most ${LIVE_KEYS} live API keys are possible: revoke one first`);
+    await store.insertKey(tx, orgId, userId, row);
+  }
+
+  /** Of one user, or of anybody in the org. A key that is revoked already is left as it is. */
+  async function revokeOne(orgId: string, by: Doer, id: string, userId: string | undefined): Promise<void> {
+    const keyHash = await sql.begin(async (tx) => {
+      const old = await store.keyForUpdate(tx, orgId, id, userId);
+      if (!old) throw notFound();
+      if (!old.revoked) {
+        await store.revokeKey(tx, orgId, id);
+        await noteAudit(tx, by, ofKey(orgId, 'revoked', id, { name: old.name, prefix: old.prefix, userId: old.userId }));
+      }
+      return old.keyHash;
+    });
+    forget(keyHash);
+  }
+
   return {
     async list(orgId, userId) {
       await uses.flush();
       return store.keysOf(sql, orgId, userId);
     },
 
-    async create(orgId, userId, { name, expiresAt }) {
+    async create(orgId, by, { name, expiresAt }) {
       const { row, made } = make(name, expiresAt);
       await sql.begin(async (tx) => {
-        await store.lockMember(tx, orgId, userId);
-        if ((await store.countLiveKeys(tx, orgId, userId)) >= LIVE_KEYS)
-          throw new AppError('invalid_request', `At most ${LIVE_KEYS} live API keys are possible: revoke one first`);
-        await store.insertKey(tx, orgId, userId, row);
+        await billing.require(tx, orgId, 'api');
+        await holdMember(tx, orgId, by);
+        await insert(tx, orgId, by, row);
+        await noteAudit(tx, by, ofKey(orgId, 'created', row.id, { name, prefix: row.prefix, expiresAt: row.expiresAt?.toISOString() ?? null }));
       });
       return made;
     },
 
-    async rotate(orgId, userId, id, { name, expiresAt }) {
+    async rotate(orgId, by, id, { name, expiresAt }) {
       const rotated = await sql.begin(async (tx) => {
-        const old = await store.keyForUpdate(tx, orgId, userId, id);
+        await holdMember(tx, orgId, by); // before the key, as a removal takes them
+        const old = await store.keyForUpdate(tx, orgId, id, by.userId);
         if (!old) throw notFound();
         if (old.revoked) throw new AppError('conflict', 'This API key is revoked already');
+        await billing.require(tx, orgId, 'api');
         const { row, made } = make(name ?? old.name, expiresAt);
-        await store.revokeKey(tx, orgId, userId, id);
-        await store.insertKey(tx, orgId, userId, row);
+        await store.revokeKey(tx, orgId, id);
+        await insert(tx, orgId, by, row);
+        await noteAudit(tx, by, ofKey(orgId, 'rotated', id, { name: row.name, prefix: row.prefix, newId: row.id }));
         return { old: old.keyHash, made };
       });
       forget(rotated.old);
       return rotated.made;
     },
 
-    async revoke(orgId, userId, id) {
-      const old = await store.keyForUpdate(sql, orgId, userId, id);
-      if (!old) throw notFound();
-      await store.revokeKey(sql, orgId, userId, id);
-      forget(old.keyHash);
+    revoke: (orgId, by, id) => revokeOne(orgId, by, id, by.userId),
+    async listOfOrg(orgId) {
+      await uses.flush();
+      return store.keysOfOrg(sql, orgId);
+    },
+    revokeOfOrg: (orgId, by, id) => revokeOne(orgId, by, id, undefined),
+
+    async revokeAllOf(tx, userId) {
+      const hashes = await store.revokeKeysOf(tx, userId);
+      return () => hashes.forEach(({ keyHash }) => forget(keyHash));
     },
 
     async authenticate(key) {
-      const holder = FORM.test(key) ? await look(sha256Hex(key)) : undefined;
+      const holder = FORM.test(key) ? await holders.get(sha256Hex(key)) : undefined;
       const now = clock.now();
       if (!holder || (holder.expiresAt && holder.expiresAt <= now)) throw invalid();
       uses.note(holder.apiKeyId, { apiKeyId: holder.apiKeyId, orgId: holder.orgId, at: now });
       return holder;
     },
 
-    [Symbol.asyncDispose]: () => uses[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]() {
+      holders.forget();
+      return uses[Symbol.asyncDispose]();
+    },
   };
 }

@@ -1,5 +1,7 @@
 export type { ApiKeys, MadeKey } from './api-keys.ts';
-export { SESSION_SECONDS } from './jwt.ts';
-export { presentApiKey, presentSession } from './present.ts';
+export { openTokens, SESSION_SECONDS, type Tokens } from './jwt.ts';
+export { lastUsed } from './last-used.ts';
+export { presentApiKey, presentMemberKey, presentSession } from './present.ts';
 export { type Auth, openAuth } from './service.ts';
+export { revokeSessions } from './store.ts';
 export { type Credentials, type Device, type Holder, unauthenticated } from './sessions.ts';

@@ -3,11 +3,16 @@ import { compactVerify, SignJWT } from 'jose';
 import { type Clock, isId } from '../kernel/index.ts';
 
 /** One audience for each kind of token: none is accepted as another (S28). */
-export type Audience = 'session' | 'extension';
+export type Audience = 'session' | 'extension' | 'lifetime' | 'impersonate';
 
 export interface SessionClaims {
   sub: string;
   sid: string;
+}
+/** `act`: the super-admin who acts as `sub`, in the session `sid`. */
+export interface ImpersonationClaims extends SessionClaims {
+  act: string;
+  jti: string;
 }
 export interface ExtensionClaims {
   sub: string;
@@ -59,8 +64,10 @@ export function openTokens({ secret, clock }: { secret: string; clock: Clock }) 
     }
     const claims = object(parts[1]!);
     const now = seconds(clock.now());
-    if (!claims || claims['aud'] !== audience || !isTime(claims['iat']) || !isTime(claims['exp'])) return undefined;
-    if (claims['exp'] <= now || claims['exp'] > now + LONGEST || claims['iat'] > now + LEEWAY) return undefined;
+    if (!claims || claims['aud'] !== audience) return undefined;
+    const { iat, exp } = audience === 'lifetime' ? { iat: now, exp: now + 1, ...claims } : claims; // a code that is sold has no end of its own
+    if (!isTime(iat) || !isTime(exp) || exp <= now || iat > now + LEEWAY) return undefined;
+    if (audience !== 'lifetime' && exp > now + LONGEST) return undefined;
     if (claims['nbf'] !== undefined && !(isTime(claims['nbf']) && claims['nbf'] <= now + LEEWAY)) return undefined;
     return claims;
   }
@@ -84,6 +91,25 @@ export function openTokens({ secret, clock }: { secret: string; clock: Clock }) 
       const { sub, org, provider, exp, iat } = claims ?? {};
       if (typeof sub !== 'string' || typeof org !== 'string' || typeof provider !== 'string') return undefined;
       return Number(exp) - Number(iat) <= LONGEST_EXTENSION ? { sub, org, provider } : undefined;
+    },
+
+    /** A super-admin acts as a user until `end` (S212). */
+    signImpersonation: ({ sub, act, sid, jti }: ImpersonationClaims, end: Date): Promise<string> =>
+      new SignJWT({ sub, act, sid, jti, aud: 'impersonate', iat: seconds(clock.now()), exp: seconds(end) })
+        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .sign(key),
+    async verifyImpersonation(token: string): Promise<ImpersonationClaims | undefined> {
+      const { sub, act, sid, jti } = (await verify(token, 'impersonate')) ?? {};
+      const ids = [sub, act, sid, jti];
+      return ids.every((id): id is string => typeof id === 'string' && isId(id)) ? { sub: ids[0]!, act: ids[1]!, sid: ids[2]!, jti: ids[3]! } : undefined;
+    },
+
+    /** A code that gives one org its plan for life (S73); its `jti` is used once. */
+    signLifetime: (jti: string): Promise<string> =>
+      new SignJWT({ jti, aud: 'lifetime', iat: seconds(clock.now()) }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(key),
+    async verifyLifetime(token: string): Promise<{ jti: string } | undefined> {
+      const { jti } = (await verify(token, 'lifetime')) ?? {};
+      return typeof jti === 'string' && jti !== '' && jti.length <= 255 ? { jti } : undefined;
     },
   };
 }

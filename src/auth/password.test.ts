@@ -1,5 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { hashPassword, NOBODY, verifyPassword } from './password.ts';
+import { createHook } from 'node:async_hooks';
+import { hashPassword, isOutdated, NOBODY, verifyPassword } from './password.ts';
+
+const CHEAP = `$argon2id$v=19$m=8,t=1,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 test('a password verifies against its own hash only, and each hash has its own salt', async () => {
   const [one, two] = await Promise.all([hashPassword('correct horse'), hashPassword('correct horse')]);
@@ -27,4 +30,34 @@ test.each([
   NOBODY,
 ])('%.20s matches nothing', async (phc) => {
   expect(await verifyPassword('password', phc)).toBe(false);
+});
+
+test('two passwords are hashed at a time, in the order of their coming', async () => {
+  let [running, most] = [0, 0];
+  const jobs = new Set<number>();
+  const hook = createHook({
+    init(id, type) {
+      if (type !== 'ARGON2REQUEST') return;
+      jobs.add(id);
+      most = Math.max(most, (running += 1));
+    },
+    before(id) {
+      if (jobs.delete(id)) running -= 1; // its answer is there
+    },
+  }).enable();
+  const ended: number[] = [];
+  await Promise.all(Array.from({ length: 12 }, (_, n) => hashPassword(`number ${n}`).then(() => ended.push(n))));
+  hook.disable();
+  expect(most).toBe(2);
+  expect(ended.filter((n, at) => n - at > 1)).toEqual([]); // the second place may do several while the first is slow
+});
+
+test('when two hundred wait the next is turned away, and the places are free again afterwards', async () => {
+  const told = await Promise.allSettled(Array.from({ length: 203 }, () => verifyPassword('x', CHEAP)));
+  expect(told.filter(({ status }) => status === 'rejected')).toMatchObject([{ reason: { code: 'busy' } }]);
+  expect(await verifyPassword('x', CHEAP)).toBe(false);
+});
+
+test('a hash at another cost is outdated', async () => {
+  expect([isOutdated(await hashPassword('x')), isOutdated(CHEAP), isOutdated(NOBODY)]).toEqual([false, true, false]);
 });

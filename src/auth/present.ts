@@ -1,4 +1,4 @@
-import type { ApiKeyRow } from './api-keys.ts';
+import type { ApiKeyRow, MemberKeyRow } from './api-keys.ts';
 import type { SessionRow } from './sessions.ts';
 
 export const presentApiKey = (row: ApiKeyRow) => ({
@@ -10,6 +10,8 @@ export const presentApiKey = (row: ApiKeyRow) => ({
   lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
   createdAt: row.createdAt.toISOString(),
 });
+
+export const presentMemberKey = (row: MemberKeyRow) => ({ ...presentApiKey(row), user: { id: row.userId, email: row.userEmail, name: row.userName } });
 
 export const presentSession = (row: SessionRow, currentId: string | undefined) => ({
   id: row.id,

@@ -1,4 +1,6 @@
-import type { Database } from '../db/index.ts';
+import type { Permission } from '../access/index.ts';
+import { type Doer, noteAudit } from '../audit/index.ts';
+import type { Database, Sql } from '../db/index.ts';
 import { AppError, type Clock, isId, newId, notFound, sha256 } from '../kernel/index.ts';
 import type { Tokens } from './jwt.ts';
 import { lastUsed } from './last-used.ts';
@@ -19,11 +21,14 @@ export interface Holder {
   userId: string;
   orgId: string;
   roleKey: string;
+  /** What a role of the org's own grants; null for a system role. */
+  granted: readonly Permission[] | null;
   isSuperAdmin: boolean;
 }
 
 export interface Sessions extends AsyncDisposable {
-  start(userId: string, device: store.Device): Promise<Credentials>;
+  /** A new session whatever the browser sent (no fixation); in the caller's transaction if there is one. */
+  start(userId: string, device: store.Device, transaction?: Sql): Promise<Credentials>;
   /** Whom a session token stands for, in the wanted org if the user belongs to it; throws `session_revoked` or `unauthenticated` (S249). */
   authenticate(token: string, wantedOrg: string | undefined): Promise<Holder & { sessionId: string }>;
   /** The same session's token with a new expiry. */
@@ -31,11 +36,17 @@ export interface Sessions extends AsyncDisposable {
   /** New credentials for a refresh token; a token that was rotated before revokes its session (S39). */
   refresh(token: string, device: store.Device): Promise<Credentials>;
   list(userId: string): Promise<readonly store.SessionRow[]>;
-  revoke(userId: string, sessionId: string): Promise<void>;
-  revokeAll(userId: string): Promise<number>;
+  /** 404 when it is not one of the user's. */
+  revoke(by: Doer & { userId: string }, sessionId: string): Promise<void>;
+  /** `action`: what the user did, for the audit log. */
+  revokeAll(by: Doer & { userId: string }, action?: 'revoked_all' | 'logged_out'): Promise<number>;
+  /** Forgets sessions that ended long ago, at most `limit`; answers how many. */
+  dropEnded(limit: number): Promise<number>;
 }
 
 export const unauthenticated = () => new AppError('unauthenticated', 'Log in first');
+const by = (userId: string, ip: string): Doer => ({ userId, impersonatorId: null, ip });
+const ofSession = (action: string, sessionId: string | null) => ({ orgId: null, action: `session.${action}`, resource: 'session', resourceId: sessionId });
 const revoked = () => new AppError('session_revoked', 'This session has ended, log in again');
 
 interface Options {
@@ -51,10 +62,14 @@ export function openSessions({ sql, clock, tokens, secret, failed }: Options): S
   const uses = lastUsed<store.SessionUse>({ clock, failed, write: (notes) => store.noteSessions(sql, notes) });
 
   return {
-    async start(userId, device) {
+    async start(userId, device, transaction) {
       const id = newId();
       const refreshToken = chain.first(id);
-      await store.insertSession(sql, { id, userId, tokenHash: sha256(refreshToken), device });
+      const insert = async (tx: Sql) => {
+        await store.insertSession(tx, { id, userId, tokenHash: sha256(refreshToken), device });
+        await noteAudit(tx, by(userId, device.ip), ofSession('created', id));
+      };
+      await (transaction ? insert(transaction) : sql.begin(insert));
       return { userId, sessionId: id, accessToken: await tokens.signSession({ sub: userId, sid: id }), refreshToken };
     },
 
@@ -65,10 +80,10 @@ export function openSessions({ sql, clock, tokens, secret, failed }: Options): S
       const holder = await store.sessionHolder(sql, { id: claims.sid, userId: claims.sub, wantedOrg: wanted });
       if (!holder) throw unauthenticated();
       if (holder.revoked) throw revoked();
-      const { userId, orgId, roleKey, isSuperAdmin } = holder;
+      const { userId, orgId, roleKey, granted, isSuperAdmin } = holder;
       if (orgId === null || roleKey === null) throw unauthenticated(); // disabled in every org (S53)
       uses.note(`${claims.sid} ${orgId}`, { sessionId: claims.sid, userId, orgId, at: clock.now() });
-      return { userId, orgId, roleKey, isSuperAdmin, sessionId: claims.sid };
+      return { userId, orgId, roleKey, granted, isSuperAdmin, sessionId: claims.sid };
     },
 
     renew: ({ userId, sessionId }) => tokens.signSession({ sub: userId, sid: sessionId }),
@@ -81,7 +96,10 @@ export function openSessions({ sql, clock, tokens, secret, failed }: Options): S
       const rotation = { sessionId, oldHash: sha256(token), newHash: sha256(refreshToken), device };
       const rotated = (await store.rotateSession(sql, rotation)) ?? (await store.recentRotation(sql, rotation));
       if (!rotated) {
-        await store.revokeStolen(sql, sessionId);
+        await sql.begin(async (tx) => {
+          const [stolen] = await store.revokeStolen(tx, sessionId);
+          if (stolen) await noteAudit(tx, { userId: null, impersonatorId: null, ip: device.ip }, ofSession('stolen', sessionId));
+        });
         throw revoked();
       }
       const { userId, rotatedAt } = rotated;
@@ -89,10 +107,18 @@ export function openSessions({ sql, clock, tokens, secret, failed }: Options): S
     },
 
     list: (userId) => store.sessionsOf(sql, userId),
-    async revoke(userId, sessionId) {
-      if (!(await store.revokeSession(sql, userId, sessionId))) throw notFound();
-    },
-    revokeAll: (userId) => store.revokeSessions(sql, userId),
+    revoke: (doer, sessionId) =>
+      sql.begin(async (tx) => {
+        if (!(await store.revokeSession(tx, doer.userId, sessionId))) throw notFound();
+        await noteAudit(tx, doer, ofSession('revoked', sessionId));
+      }),
+    revokeAll: (doer, action = 'revoked_all') =>
+      sql.begin(async (tx) => {
+        const count = await store.revokeSessions(tx, doer.userId);
+        await noteAudit(tx, doer, { ...ofSession(action, null), detail: { sessions: count } });
+        return count;
+      }),
+    dropEnded: (limit) => store.dropEndedSessions(sql, limit),
     [Symbol.asyncDispose]: () => uses[Symbol.asyncDispose](),
   };
 }

@@ -1,3 +1,4 @@
+import type { Permission } from '../access/index.ts';
 import type { Sql } from '../db/index.ts';
 
 export interface Device {
@@ -18,6 +19,8 @@ export interface SessionHolder {
   revoked: boolean;
   orgId: string | null;
   roleKey: string | null;
+  /** Of a role of the org's own. */
+  granted: Permission[] | null;
 }
 export interface Rotation {
   sessionId: string;
@@ -39,11 +42,12 @@ export const insertSession = (sql: Sql, session: { id: string; userId: string; t
 /** The org is the wanted one if the user belongs to it, else the one last used, else the oldest (S45). */
 export async function sessionHolder(sql: Sql, session: { id: string; userId: string; wantedOrg: string | null }): Promise<SessionHolder | undefined> {
   const [row] = await sql<SessionHolder[]>`
-    select u.id as "userId", u.is_super_admin as "isSuperAdmin", s.revoked_at is not null as revoked, m.org_id as "orgId", m.role_key as "roleKey"
+    select u.id as "userId", u.is_super_admin as "isSuperAdmin", s.revoked_at is not null or s.expires_at <= now() as revoked, m.org_id as "orgId", m.role_key as "roleKey", m.granted
     from sessions s
-      join users u on u.id = s.user_id and u.deleted_at is null
+      join users u on u.id = s.user_id and u.activated and u.deleted_at is null
       left join lateral (
-        select m.org_id, m.role_key from memberships m join organizations o on o.id = m.org_id and o.deleted_at is null
+        select m.org_id, m.role_key, r.permissions as granted
+        from memberships m join organizations o on o.id = m.org_id and o.disabled_at is null and o.deleted_at is null left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
         where m.user_id = s.user_id and not m.disabled
         order by (m.org_id = ${session.wantedOrg}::uuid) is true desc, m.last_used_at desc nulls last, m.created_at, m.org_id limit 1
       ) m on true
@@ -74,7 +78,8 @@ export async function recentRotation(sql: Sql, { sessionId, oldHash, device }: R
 }
 
 /** A token of ours that is neither the current one nor within its grace has been stolen, or was stolen from: the session ends. */
-export const revokeStolen = (sql: Sql, sessionId: string) => sql`update sessions set revoked_at = now() where id = ${sessionId} and revoked_at is null`;
+export const revokeStolen = (sql: Sql, sessionId: string) =>
+  sql`update sessions set revoked_at = now() where id = ${sessionId} and revoked_at is null and expires_at > now() returning 1`;
 
 export const sessionsOf = (sql: Sql, userId: string) => sql<SessionRow[]>`
   select id, user_agent as "userAgent", ip, last_used_at as "lastUsedAt", created_at as "createdAt"
@@ -86,8 +91,26 @@ export async function revokeSession(sql: Sql, userId: string, sessionId: string)
   return rows.length > 0;
 }
 
-export async function revokeSessions(sql: Sql, userId: string): Promise<number> {
-  const rows = await sql`update sessions set revoked_at = now() where user_id = ${userId} and revoked_at is null and expires_at > now() returning 1`;
+/** Ends the living sessions of a user, but for one; answers how many. */
+export async function revokeSessions(sql: Sql, userId: string, except: string | null = null): Promise<number> {
+  const rows = await sql`
+    update sessions set revoked_at = now()
+    where user_id = ${userId} and revoked_at is null and expires_at > now() and id is distinct from ${except}::uuid returning 1`;
+  return rows.length;
+}
+
+/** When the user logged in for this session. */
+export async function startOfSession(sql: Sql, userId: string, sessionId: string): Promise<Date | undefined> {
+  const [row] = await sql<{ createdAt: Date }[]>`select created_at as "createdAt" from sessions where id = ${sessionId} and user_id = ${userId}`;
+  return row?.createdAt;
+}
+
+/** Sessions that ended 30 days ago: their tokens are refused as unknown ones from then on. */
+export async function dropEndedSessions(sql: Sql, limit: number): Promise<number> {
+  const rows = await sql`
+    delete from sessions where id in (
+      select id from sessions where least(expires_at, revoked_at) < now() - interval '30 days' order by least(expires_at, revoked_at) limit ${limit}
+    ) returning 1`;
   return rows.length;
 }
 
@@ -100,10 +123,11 @@ export async function noteSessions(sql: Sql, uses: readonly SessionUse[]): Promi
         ${ordered.map((use) => use.sessionId)}::uuid[], ${ordered.map((use) => use.userId)}::uuid[], ${ordered.map((use) => use.orgId)}::uuid[],
         ${ordered.map((use) => use.at.toISOString())}::timestamptz[]
       ) as t (session_id, user_id, org_id, at)
+    ), person as ( -- before the sessions, as everybody locks them
+      update users u set last_online = now() from used where u.id = used.user_id returning u.id
     ), session as (
-      update sessions s set last_used_at = now(), expires_at = now() + interval '30 days' from used where s.id = used.session_id and s.revoked_at is null
-    ), person as (
-      update users u set last_online = now() from used where u.id = used.user_id
+      update sessions s set last_used_at = now(), expires_at = now() + interval '30 days' from used join person on person.id = used.user_id
+      where s.id = used.session_id and s.revoked_at is null and s.expires_at > now()
     )
     update memberships m set last_used_at = greatest(m.last_used_at, last.at)
     from (select org_id, user_id, max(at) as at from used group by org_id, user_id) last where m.org_id = last.org_id and m.user_id = last.user_id`;

@@ -1,3 +1,5 @@
-export { presentMembership, presentOrganization, presentSelf } from './present.ts';
-export { hasPlus, isTimezone } from './rules.ts';
-export { type Identity, openIdentity, type Registration } from './service.ts';
+export { DIGESTS, type Preferences, type PreferencesChange } from './preferences.ts';
+export { presentMembership, presentProfile, presentSelf } from './present.ts';
+export { hasPlus, isTimezone, locked } from './rules.ts';
+export { lockSuperAdmins } from './store.ts';
+export { type Identity, openIdentity, type ProviderRegistration, type Registration } from './service.ts';

@@ -1,10 +1,10 @@
 import { permissionsOf } from '../access/index.ts';
-import type { MembershipRow, OrganizationRow, SelfRow } from './store.ts';
+import type { ShownPlan } from '../billing/index.ts';
+import type { ProfileRow } from './profile-store.ts';
+import type { MembershipRow, SelfRow } from './store.ts';
 
-const AGENCY_CHANNELS = 100;
-
-/** What a console needs in one call (S42). With billing off every org is on AGENCY (S216). */
-export const presentSelf = (row: SelfRow) => ({
+/** What a console needs in one call (S42). */
+export const presentSelf = (row: SelfRow, plan: ShownPlan, { impersonate = false }: { impersonate?: boolean } = {}) => ({
   id: row.id,
   email: row.email,
   name: row.name,
@@ -16,21 +16,15 @@ export const presentSelf = (row: SelfRow) => ({
   activated: row.activated,
   isSuperAdmin: row.isSuperAdmin,
   admin: row.isSuperAdmin,
-  impersonate: false,
+  impersonate,
   orgId: row.orgId,
   orgName: row.orgName,
   role: row.roleKey,
-  permissions: [...permissionsOf(row.roleKey, row.isSuperAdmin)].toSorted(),
-  tier: 'AGENCY' as const,
-  isLifetime: false,
-  isTrialing: false,
+  permissions: [...permissionsOf(row.roleKey, row.isSuperAdmin, row.granted)].toSorted(),
+  ...plan,
   allowTrial: row.allowTrial,
-  totalChannels: AGENCY_CHANNELS,
-  billingEnabled: false,
   lastReadNotifications: row.lastReadNotifications.toISOString(),
 });
-
-export const presentOrganization = (row: OrganizationRow) => ({ id: row.id, name: row.name, timezone: row.timezone, createdAt: row.createdAt.toISOString() });
 
 export const presentMembership = (row: MembershipRow) => ({
   id: row.id,
@@ -38,4 +32,13 @@ export const presentMembership = (row: MembershipRow) => ({
   role: row.roleKey,
   disabled: row.disabled,
   createdAt: row.createdAt.toISOString(),
+});
+
+export const presentProfile = ({ name, lastName, bio, avatarUrl, pictureId, timezone }: ProfileRow) => ({
+  name,
+  lastName,
+  bio,
+  avatarUrl,
+  pictureId,
+  timezone,
 });

@@ -1,3 +1,5 @@
+import { AppError } from '../kernel/index.ts';
+
 /** Whether a text is an IANA time zone that this platform knows; offsets such as `+01:00` are none. */
 export function isTimezone(text: string): boolean {
   if (!/^[A-Za-z]/.test(text)) return false;
@@ -10,3 +12,9 @@ export function isTimezone(text: string): boolean {
 
 /** A local address with a plus sign before the at sign, which DISALLOW_PLUS refuses. */
 export const hasPlus = (email: string): boolean => email.slice(0, email.lastIndexOf('@')).includes('+');
+
+export const locked = () => new AppError('invalid_request', 'This account is locked: ask whoever runs this service');
+
+/** Login providers that admit new users although registration is disabled: an operator's own (interface, DISABLE_REGISTRATION). */
+const OPEN_WHEN_CLOSED: ReadonlySet<string> = new Set(['generic']);
+export const opensWhenClosed = (providerName: string): boolean => OPEN_WHEN_CLOSED.has(providerName);

@@ -1,32 +1,69 @@
-import type { Database } from '../db/index.ts';
-import { AppError, newId, notFound } from '../kernel/index.ts';
+import { noteAudit } from '../audit/index.ts';
+import type { Database, Sql } from '../db/index.ts';
+import { AppError, invalidField, isId, newId, notFound } from '../kernel/index.ts';
+import { complete, merge, type Preferences, type PreferencesChange } from './preferences.ts';
+import { locked, opensWhenClosed } from './rules.ts';
+import * as profiles from './profile-store.ts';
 import * as store from './store.ts';
 
-export interface Registration {
+/** Where a registration comes from, and the org it opens. */
+interface Newcomer {
   email: string;
-  passwordHash: string;
   name: string;
-  timezone: string;
   company: string;
+  timezone: string;
   ip: string;
   userAgent: string;
 }
-export type { LocalAccount, MembershipRow, OrganizationRow, SelfRow } from './store.ts';
+export interface Registration extends Newcomer {
+  passwordHash: string;
+  /** False: the address is to be proven first. */
+  activated: boolean;
+}
+/** Somebody whom a login provider vouches for. */
+export interface ProviderRegistration extends Newcomer {
+  providerName: string;
+  /** The account's id at the provider. */
+  providerId: string;
+  avatarUrl: string | null;
+}
+export type { MembershipRow, SelfRow } from './store.ts';
+
+export interface ProfileChange {
+  name?: string | undefined;
+  lastName?: string | undefined;
+  bio?: string | undefined;
+  timezone?: string | undefined;
+  /** Null: none any more. */
+  pictureId?: string | null | undefined;
+}
 
 /** People, the orgs they belong to, and how. */
 export interface Identity {
   /** Whether someone unknown may register: not when it is switched off, but for the first user of an empty instance. */
   canRegister(): Promise<boolean>;
-  /** User, profile, org and ownership in one commit; the first user of an empty instance becomes super-admin. */
-  register(person: Registration): Promise<{ userId: string; orgId: string }>;
-  localAccount(email: string): Promise<store.LocalAccount | undefined>;
+  /** User, profile, org and ownership, in the caller's transaction; undefined when the address has a user. The first user of an empty instance becomes super-admin. */
+  register(transaction: Sql, person: Registration): Promise<{ userId: string; orgId: string } | undefined>;
+  /** The user behind an account at a login provider; never found by address (S38). 400 for one who is locked out. */
+  findProviderAccount(providerName: string, providerId: string): Promise<string | undefined>;
+  /** The same in a commit of its own, active at once; 400 when the account, or the address at this provider, has a user already. */
+  registerWithProvider(person: ProviderRegistration): Promise<{ userId: string; orgId: string }>;
   self(orgId: string, userId: string): Promise<store.SelfRow>;
   organizationsOf(userId: string): Promise<readonly store.MembershipRow[]>;
   /** 404 when the user does not belong to it. */
   changeOrganization(userId: string, orgId: string): Promise<string>;
-  createOrganization(userId: string, name: string): Promise<store.OrganizationRow>;
-  organization(orgId: string): Promise<store.OrganizationRow>;
-  updateOrganization(orgId: string, change: { name?: string | undefined; timezone?: string | undefined }): Promise<store.OrganizationRow>;
+  /** The profile of a user (US3). */
+  profile(userId: string): Promise<profiles.ProfileRow>;
+  /** What is absent stays. The picture must be an image of an org of the user. */
+  updateProfile(userId: string, change: ProfileChange): Promise<profiles.ProfileRow>;
+  preferences(userId: string): Promise<Preferences>;
+  updatePreferences(userId: string, change: PreferencesChange): Promise<Preferences>;
+  /** The orgs that end with their only member; 409 when the user may not go (see `remove`). */
+  ownedAlone(userId: string): Promise<{ id: string; name: string }[]>;
+  /** The user is gone for everybody, in the caller's transaction: out of every org that others are in, which are answered; an org without others goes with them. 409 for the last owner of an org that others are in, and for the last super-admin. */
+  remove(transaction: Sql, userId: string): Promise<string[]>;
+  /** Deletes users who have been gone for 30 days, at most `limit`; answers how many. */
+  dropRemoved(limit: number): Promise<number>;
 }
 
 const found = <T>(row: T | undefined): T => {
@@ -34,31 +71,98 @@ const found = <T>(row: T | undefined): T => {
   return row;
 };
 
-export function openIdentity({ sql, registrationDisabled }: { sql: Database; registrationDisabled: boolean }): Identity {
+interface Options {
+  sql: Database;
+  registrationDisabled: boolean;
+  /** The public address of a stored picture. */
+  urlOfPicture: (storageKey: string) => string;
+}
+
+export function openIdentity({ sql, registrationDisabled, urlOfPicture }: Options): Identity {
+  /** Undefined when the address or the account has a user already. */
+  async function addUser(
+    tx: Sql,
+    person: Omit<store.NewUser, 'userId' | 'orgId'> & { userId?: string },
+  ): Promise<{ userId: string; orgId: string } | undefined> {
+    if (!(await store.anyUser(tx))) await store.lockFirstUser(tx);
+    const first = !(await store.anyUser(tx)); // asked again: whoever waited for the lock is not the first
+    if (registrationDisabled && !first && !opensWhenClosed(person.providerName)) throw new AppError('invalid_request', 'Registration is disabled');
+    const [userId, orgId] = [person.userId ?? newId(), newId()];
+    if (!(await store.insertUser(tx, { ...person, userId, orgId }, first))) return undefined;
+    const by = { userId, impersonatorId: null, ip: person.ip };
+    await noteAudit(tx, by, { orgId, action: 'user.registered', resource: 'user', resourceId: userId, detail: { provider: person.providerName } });
+    return { userId, orgId };
+  }
+
+  /** The orgs that a user is about to leave, locked; 409 when that may not be. */
+  async function leaving(tx: Sql, userId: string): Promise<store.OrganizationLeft[]> {
+    const orgs = await store.lockOrganizationsOf(tx, userId);
+    if (orgs.some(({ others, isLastOwner }) => others > 0 && isLastOwner))
+      throw new AppError('conflict', 'You are the last owner of an organization with other members: make one of them an owner first');
+    const admins = await store.lockSuperAdmins(tx);
+    if (admins.length === 1 && admins[0] === userId) throw new AppError('conflict', 'You are the last super-admin: make another one first');
+    return orgs;
+  }
+
   return {
     canRegister: async () => !registrationDisabled || !(await store.anyUser(sql)),
 
-    register: ({ ip, userAgent, ...person }) =>
+    register(tx, person) {
+      const userId = newId();
+      return addUser(tx, { ...person, userId, providerName: 'local', providerId: userId, avatarUrl: null });
+    },
+
+    async findProviderAccount(providerName, providerId) {
+      const user = await store.providerAccount(sql, providerName, providerId);
+      if (user && !user.activated) throw locked();
+      return user?.id;
+    },
+
+    registerWithProvider: (person) =>
       sql.begin(async (tx) => {
-        if (!(await store.anyUser(tx))) await store.lockFirstUser(tx);
-        const first = !(await store.anyUser(tx)); // asked again: whoever waited for the lock is not the first
-        if (registrationDisabled && !first) throw new AppError('invalid_request', 'Registration is disabled');
-        const userId = newId();
-        const orgId = newId();
-        const user = { userId, orgId, providerName: 'local', providerId: userId, ip, userAgent, ...person };
-        if (!(await store.insertUser(tx, user, first))) throw new AppError('invalid_request', 'Email already exists');
-        return { userId, orgId };
+        const added = await addUser(tx, { ...person, passwordHash: null, activated: true });
+        if (!added) throw new AppError('invalid_request', 'Email already exists');
+        return added;
       }),
 
-    localAccount: (email) => store.localAccount(sql, email),
     self: async (orgId, userId) => found(await store.selfOf(sql, orgId, userId)),
     organizationsOf: (userId) => store.membershipsOf(sql, userId),
     async changeOrganization(userId, orgId) {
       if (!(await store.useOrganization(sql, orgId, userId))) throw notFound();
       return orgId;
     },
-    createOrganization: (userId, name) => store.insertOrganization(sql, newId(), userId, name),
-    organization: async (orgId) => found(await store.organization(sql, orgId)),
-    updateOrganization: async (orgId, change) => found(await store.updateOrganization(sql, orgId, change)),
+    profile: async (userId) => found(await profiles.profileOf(sql, userId)),
+    async updateProfile(userId, { pictureId, ...texts }) {
+      let picture: { id: string | null; url: string | null } | undefined;
+      if (pictureId === null) picture = { id: null, url: null };
+      else if (pictureId !== undefined) {
+        const key = isId(pictureId) ? await profiles.pictureKey(sql, userId, pictureId) : undefined;
+        if (key === undefined) throw invalidField('pictureId', 'pictureId: no such picture', 'unknown_id');
+        picture = { id: pictureId, url: urlOfPicture(key) };
+      }
+      return found(await profiles.updateProfile(sql, userId, texts, picture));
+    },
+
+    preferences: async (userId) => complete(found(await profiles.preferencesOf(sql, userId)).preferences),
+    updatePreferences: (userId, change) =>
+      sql.begin(async (tx) => {
+        const merged = merge(found(await profiles.preferencesOf(tx, userId, { lock: true })).preferences, change);
+        await profiles.keepPreferences(tx, userId, merged);
+        return complete(merged);
+      }),
+
+    ownedAlone: (userId) =>
+      sql.begin(async (tx) =>
+        (await leaving(tx, userId)).filter(({ others, roleKey }) => others === 0 && roleKey === 'owner').map(({ id, name }) => ({ id, name })),
+      ),
+
+    async remove(tx, userId) {
+      const orgs = await leaving(tx, userId);
+      await store.removeUser(tx, userId);
+      const ids = (alone: boolean) => orgs.filter(({ others }) => (others === 0) === alone).map(({ id }) => id);
+      await store.removeOrganizations(tx, ids(true));
+      return ids(false);
+    },
+    dropRemoved: (limit) => store.dropRemovedUsers(sql, limit),
   };
 }

@@ -1,4 +1,5 @@
-import { isUniqueViolation, type Sql } from '../db/index.ts';
+import type { Permission } from '../access/index.ts';
+import type { Sql } from '../db/index.ts';
 
 export interface NewUser {
   userId: string;
@@ -7,16 +8,13 @@ export interface NewUser {
   providerName: string;
   providerId: string;
   passwordHash: string | null;
+  activated: boolean;
   name: string;
+  avatarUrl: string | null;
   timezone: string;
   company: string;
   ip: string;
   userAgent: string;
-}
-export interface LocalAccount {
-  userId: string;
-  passwordHash: string | null;
-  activated: boolean;
 }
 export interface SelfRow {
   id: string;
@@ -34,12 +32,7 @@ export interface SelfRow {
   orgName: string;
   allowTrial: boolean;
   roleKey: string;
-}
-export interface OrganizationRow {
-  id: string;
-  name: string;
-  timezone: string;
-  createdAt: Date;
+  granted: Permission[] | null;
 }
 export interface MembershipRow {
   id: string;
@@ -47,6 +40,15 @@ export interface MembershipRow {
   roleKey: string;
   disabled: boolean;
   createdAt: Date;
+}
+
+/** An org of a user who is about to leave; `others`: members beside the user. */
+export interface OrganizationLeft {
+  id: string;
+  name: string;
+  roleKey: string;
+  others: number;
+  isLastOwner: boolean;
 }
 
 const FIRST_USER = 4_182_773;
@@ -59,31 +61,27 @@ export async function anyUser(sql: Sql): Promise<boolean> {
   return row!.any;
 }
 
-/** User, profile, org and ownership; false when the address exists at this provider. */
+/** User, profile, org and ownership; false when a user who is there has the address or the account at this provider. */
 export async function insertUser(sql: Sql, user: NewUser, isSuperAdmin: boolean): Promise<boolean> {
-  try {
-    await sql`
-      with person as (
-        insert into users (id, email, provider_name, provider_id, password_hash, is_super_admin, activated, ip, agent, last_online)
-        values (${user.userId}, ${user.email}, ${user.providerName}, ${user.providerId}, ${user.passwordHash}, ${isSuperAdmin}, true, ${user.ip}, ${user.userAgent}, now())
-        returning id
-      ), profile as (
-        insert into user_profiles (user_id, name, timezone) select id, ${user.name}, ${user.timezone} from person
-      ), org as (
-        insert into organizations (id, name, timezone) values (${user.orgId}, ${user.company}, ${user.timezone}) returning id
-      )
-      insert into memberships (org_id, user_id, role_key, last_used_at) select org.id, person.id, 'owner', now() from org, person`;
-    return true;
-  } catch (error) {
-    if (isUniqueViolation(error, 'users_email_provider')) return false;
-    throw error;
-  }
+  const rows = await sql`
+    with person as (
+      insert into users (id, email, provider_name, provider_id, password_hash, is_super_admin, activated, ip, agent, last_online)
+      values (${user.userId}, ${user.email}, ${user.providerName}, ${user.providerId}, ${user.passwordHash}, ${isSuperAdmin}, ${user.activated}, ${user.ip}, ${user.userAgent}, now())
+      on conflict do nothing
+      returning id
+    ), profile as (
+      insert into user_profiles (user_id, name, avatar_url, timezone) select id, ${user.name}, ${user.avatarUrl}::text, ${user.timezone} from person
+    ), org as (
+      insert into organizations (id, name, timezone) select ${user.orgId}::uuid, ${user.company}, ${user.timezone} from person returning id
+    )
+    insert into memberships (org_id, user_id, role_key, last_used_at) select org.id, person.id, 'owner', now() from org, person returning 1`;
+  return rows.length > 0;
 }
 
-export async function localAccount(sql: Sql, email: string): Promise<LocalAccount | undefined> {
-  const [row] = await sql<LocalAccount[]>`
-    select id as "userId", password_hash as "passwordHash", activated
-    from users where lower(email) = lower(${email}) and provider_name = 'local' and deleted_at is null`;
+/** The user behind an account at a login provider. */
+export async function providerAccount(sql: Sql, providerName: string, providerId: string): Promise<{ id: string; activated: boolean } | undefined> {
+  const [row] = await sql<{ id: string; activated: boolean }[]>`
+    select id, activated from users where provider_name = ${providerName} and provider_id = ${providerId} and deleted_at is null`;
   return row;
 }
 
@@ -91,8 +89,9 @@ export async function selfOf(sql: Sql, orgId: string, userId: string): Promise<S
   const [row] = await sql<SelfRow[]>`
     select u.id, u.email, u.provider_name as "providerName", u.activated, u.is_super_admin as "isSuperAdmin",
       u.last_read_notifications as "lastReadNotifications", p.name, p.last_name as "lastName", p.bio, p.avatar_url as "avatarUrl", p.timezone,
-      o.id as "orgId", o.name as "orgName", o.allow_trial as "allowTrial", m.role_key as "roleKey"
+      o.id as "orgId", o.name as "orgName", o.allow_trial as "allowTrial", m.role_key as "roleKey", r.permissions as granted
     from memberships m
+      left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
       join users u on u.id = m.user_id join user_profiles p on p.user_id = u.id join organizations o on o.id = m.org_id
     where m.org_id = ${orgId} and m.user_id = ${userId}`;
   return row;
@@ -108,38 +107,47 @@ export const membershipsOf = (sql: Sql, userId: string) => sql<MembershipRow[]>`
 export async function useOrganization(sql: Sql, orgId: string, userId: string): Promise<boolean> {
   const rows = await sql`
     update memberships m set last_used_at = now() from organizations o
-    where m.org_id = ${orgId} and m.user_id = ${userId} and not m.disabled and o.id = m.org_id and o.deleted_at is null
+    where m.org_id = ${orgId} and m.user_id = ${userId} and not m.disabled and o.id = m.org_id and o.disabled_at is null and o.deleted_at is null
     returning 1`;
   return rows.length > 0;
 }
 
-/** A further org of a user; it becomes the one last used only when the user changes to it. */
-export async function insertOrganization(sql: Sql, orgId: string, userId: string, name: string): Promise<OrganizationRow> {
-  const [row] = await sql<OrganizationRow[]>`
-    with org as (
-      insert into organizations (id, name, timezone) select ${orgId}, ${name}, p.timezone from user_profiles p where p.user_id = ${userId}
-      returning id, name, timezone, created_at
-    ), owner as (
-      insert into memberships (org_id, user_id, role_key, last_used_at) select id, ${userId}, 'owner', null from org
-    )
-    select id, name, timezone, created_at as "createdAt" from org`;
-  return row!;
+/** Locks the living orgs of a user, in one order, so that of two owners who leave at once one sees that the other has left. */
+export async function lockOrganizationsOf(sql: Sql, userId: string): Promise<OrganizationLeft[]> {
+  await sql`
+    /* all orgs */
+    select 1 from organizations where id in (select org_id from memberships where user_id = ${userId}) and deleted_at is null order by id for no key update`;
+  return sql<OrganizationLeft[]>`
+    /* all orgs */
+    select o.id, o.name, m.role_key as "roleKey", count(others.user_id)::int as others,
+      m.role_key = 'owner' and not m.disabled and count(*) filter (where others.role_key = 'owner' and others.can_act) = 0 as "isLastOwner"
+    from memberships m
+      join organizations o on o.id = m.org_id and o.deleted_at is null
+      left join (select m.org_id, m.user_id, m.role_key, not m.disabled and u.activated as can_act from memberships m join users u on u.id = m.user_id and u.deleted_at is null) others
+        on others.org_id = m.org_id and others.user_id <> m.user_id
+    where m.user_id = ${userId} group by o.id, m.role_key, m.disabled`;
 }
 
-export async function organization(sql: Sql, orgId: string): Promise<OrganizationRow | undefined> {
-  const [row] = await sql<OrganizationRow[]>`
-    select id, name, timezone, created_at as "createdAt" from organizations where id = ${orgId} and deleted_at is null`;
-  return row;
+/** Those who can act as super-admins, locked: of two who leave or lose the flag at once one sees that the other has. */
+export async function lockSuperAdmins(sql: Sql): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id from users where is_super_admin and activated and deleted_at is null order by id for no key update`;
+  return rows.map(({ id }) => id);
 }
 
-export async function updateOrganization(
-  sql: Sql,
-  orgId: string,
-  change: { name?: string | undefined; timezone?: string | undefined },
-): Promise<OrganizationRow | undefined> {
-  const [row] = await sql<OrganizationRow[]>`
-    update organizations set name = coalesce(${change.name ?? null}, name), timezone = coalesce(${change.timezone ?? null}, timezone)
-    where id = ${orgId} and deleted_at is null
-    returning id, name, timezone, created_at as "createdAt"`;
-  return row;
+/** Nobody may log in as this user from now on; memberships in orgs that others are in end. */
+export const removeUser = (sql: Sql, userId: string) => sql`
+  /* all orgs */
+  with gone as (
+    update users set deleted_at = now() where id = ${userId} and deleted_at is null
+  )
+  delete from memberships m where m.user_id = ${userId} and exists (select 1 from memberships o where o.org_id = m.org_id and o.user_id <> m.user_id)`;
+
+export const removeOrganizations = (sql: Sql, orgIds: readonly string[]) => sql`
+  update organizations set deleted_at = now() where id = any(${[...orgIds]}::uuid[]) and deleted_at is null`;
+
+export async function dropRemovedUsers(sql: Sql, limit: number): Promise<number> {
+  const rows = await sql`
+    delete from users where id in (select id from users where deleted_at < now() - interval '30 days' order by deleted_at limit ${limit}) returning 1`;
+  return rows.length;
 }

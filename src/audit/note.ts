@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import type { Json, Sql } from '../db/index.ts';
+
+/** Who does something, and from where; in this form it travels to actors, too. */
+export const Doer = z.strictObject({
+  /** Null where nobody is logged in or a program acts. */
+  userId: z.string().nullable(),
+  /** The super-admin who acts as the user (S212). */
+  impersonatorId: z.string().nullable(),
+  ip: z.string().nullable(),
+});
+export type Doer = z.output<typeof Doer>;
+
+export interface AuditNote {
+  /** Null: an act on the whole instance. */
+  orgId: string | null;
+  /** Noun and participle: `api_key.created`. */
+  action: string;
+  /** One of the 18 resources, or `user`, `session`, `instance`. */
+  resource: string;
+  resourceId?: string | null | undefined;
+  /** What changed, for people. Never a secret, never the text of a post. */
+  detail?: Readonly<Record<string, Json>>;
+}
+
+/** Writes into the caller's transaction: the note stands exactly when the act does. */
+export const noteAudit = (sql: Sql, by: Doer, { orgId, action, resource, resourceId = null, detail = {} }: AuditNote) => sql`
+  insert into audit_log (org_id, user_id, impersonator_id, ip, action, resource, resource_id, detail)
+  values (${orgId}, ${by.userId}, ${by.impersonatorId}, ${by.ip}, ${action}, ${resource}, ${resourceId}, ${sql.json(detail)})`;

@@ -1,0 +1,47 @@
+import type { Json, Sql } from '../db/index.ts';
+import { isId } from '../kernel/index.ts';
+
+export interface AuditRow {
+  id: string;
+  at: Date;
+  orgId: string | null;
+  userId: string | null;
+  impersonatorId: string | null;
+  ip: string | null;
+  action: string;
+  resource: string;
+  resourceId: string | null;
+  detail: Readonly<Record<string, Json>>;
+}
+export interface AuditFilter {
+  /** A user: what they did, also as somebody else. */
+  actor?: string | undefined;
+  action?: string | undefined;
+}
+
+/** A page, newest first, before the row `before`. `orgId` null: of all orgs and the whole instance. */
+export async function listAudit(
+  sql: Sql,
+  orgId: string | null,
+  { actor, action }: AuditFilter,
+  page: { limit: number; before?: string | undefined },
+): Promise<AuditRow[]> {
+  if (actor !== undefined && !isId(actor)) return []; // nobody has it
+  return sql<AuditRow[]>`
+    /* all orgs */
+    select id::text, at, org_id as "orgId", user_id as "userId", impersonator_id as "impersonatorId", ip, action, resource, resource_id as "resourceId", detail
+    from audit_log
+    where true ${orgId === null ? sql`` : sql`and org_id = ${orgId}`}
+      ${actor === undefined ? sql`` : sql`and (user_id = ${actor} or impersonator_id = ${actor})`}
+      ${action === undefined ? sql`` : sql`and action = ${action}`}
+      ${page.before === undefined ? sql`` : sql`and id < ${page.before}::bigint`}
+    order by audit_log.id desc limit ${page.limit}`;
+}
+
+/** Forgets notes that are older than AUDIT_RETENTION_DAYS, at most `limit`; answers how many. */
+export async function dropOldAudit(sql: Sql, days: number, limit: number): Promise<number> {
+  const { count } = await sql`
+    /* all orgs */
+    delete from audit_log where id = any(array(select id from audit_log where at < now() - ${days}::int * interval '1 day' order by at limit ${limit}))`;
+  return count;
+}

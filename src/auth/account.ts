@@ -1,0 +1,162 @@
+import { type Doer, noteAudit } from '../audit/index.ts';
+import type { Database, Sql } from '../db/index.ts';
+import type { Email } from '../email/index.ts';
+import { hasPlus, type Identity } from '../identity/index.ts';
+import { AppError, type Clock, invalidField, notFound, sha256 } from '../kernel/index.ts';
+import * as store from './account-store.ts';
+import type { ApiKeys } from './api-keys.ts';
+import * as codes from './code-store.ts';
+import { makeCode } from './codes.ts';
+import { hashPassword, verifyPassword } from './password.ts';
+import { revokeSessions, startOfSession } from './store.ts';
+
+/** What users change about how they prove who they are. `by` is the user, in the session `sessionId`. */
+export interface Accounts {
+  /** Sets the password of whoever has the code of a reset mail and ends all their sessions; false for a code that is unknown, used or expired. */
+  reset(code: string, password: string, ip: string): Promise<boolean>;
+  /** Ends all other sessions. */
+  changePassword(by: SessionDoer, change: { oldPassword: string; password: string }): Promise<void>;
+  /** Asks the new address to confirm; without mail it counts at once. One answer for a free address and one that is taken. */
+  changeEmail(by: SessionDoer, change: { email: string; password: string }): Promise<void>;
+  /** The address becomes the user's; false for a code that is unknown, used or expired, or when somebody has the address by now. */
+  confirmEmail(code: string, ip: string): Promise<boolean>;
+  /**
+   * Ends the account, its sessions and its keys. Who logs in elsewhere has no password and must have logged in a moment ago.
+   * `close` ends an org that has no other member, with all that is paid and planned there; each is over before the account is.
+   */
+  remove(by: SessionDoer, password: string | undefined, close: (org: { id: string; name: string }) => Promise<void>): Promise<void>;
+}
+export type SessionDoer = Doer & { userId: string; sessionId: string };
+
+export interface AccountOptions {
+  sql: Database;
+  clock: Clock;
+  identity: Identity;
+  email: Email;
+  apiKeys: Pick<ApiKeys, 'revokeAllOf'>;
+  frontendUrl: string;
+  disallowPlus: boolean;
+}
+
+const FRESH_LOGIN_MS = 15 * 60_000;
+const ofUser = (userId: string, action: string, detail = {}) => ({ orgId: null, action, resource: 'user', resourceId: userId, detail });
+
+export function openAccounts({ sql, clock, identity, email, apiKeys, frontendUrl, disallowPlus }: AccountOptions): Accounts {
+  /** The account, once its password was given; `field` is where the client sent it. */
+  async function proven(userId: string, password: string, field: string): Promise<store.Account & { passwordHash: string }> {
+    const account = await store.accountOf(sql, userId);
+    if (!account) throw notFound();
+    const { passwordHash } = account;
+    if (passwordHash === null) throw new AppError('invalid_request', 'This account has no password: it logs in at a provider');
+    if (!(await verifyPassword(password, passwordHash))) throw invalidField(field, `${field}: this is not your password`);
+    return { ...account, passwordHash };
+  }
+
+  /** Without mail nobody can confirm an address, as nobody can activate. */
+  async function changeAtOnce(by: SessionDoer, { userId, email: from }: store.Account, to: string): Promise<void> {
+    try {
+      await sql.begin(async (tx) => {
+        await store.changeAddress(tx, userId, to);
+        await codes.dropCodes(tx, userId);
+        await noteAudit(tx, by, ofUser(userId, 'email.changed', { from, to }));
+      });
+    } catch (error) {
+      throw store.isAddressTaken(error) ? new AppError('invalid_request', 'Email already exists') : error;
+    }
+  }
+
+  const tellChanged = (tx: Sql, { email: to, name }: store.Account) =>
+    email.queue(tx, { to, orgId: null, letter: { template: 'password-changed', data: { name } } });
+
+  return {
+    async reset(code, password, ip) {
+      const codeHash = sha256(code);
+      if (!(await codes.isLive(sql, 'reset', codeHash))) return false; // before the costly hash; decided in the commit
+      const passwordHash = await hashPassword(password);
+      return sql.begin(async (tx) => {
+        const redeemed = await codes.redeem(tx, 'reset', codeHash);
+        const account = redeemed && (await store.resetPassword(tx, redeemed.userId, passwordHash));
+        if (!account) return false;
+        const { userId } = account;
+        await codes.dropCodes(tx, userId);
+        const revoked = await revokeSessions(tx, userId);
+        await noteAudit(tx, { userId, impersonatorId: null, ip }, ofUser(userId, 'password.reset', { sessionsRevoked: revoked }));
+        await tellChanged(tx, account);
+        return true;
+      });
+    },
+
+    async changePassword(by, { oldPassword, password }) {
+      const account = await proven(by.userId, oldPassword, 'oldPassword');
+      const newHash = await hashPassword(password);
+      await sql.begin(async (tx) => {
+        if (!(await store.replacePassword(tx, by.userId, account.passwordHash, newHash)))
+          throw new AppError('conflict', 'The password was changed meanwhile: log in again');
+        await codes.dropCodes(tx, by.userId); // a change of address that was asked for with the old password, too
+        const revoked = await revokeSessions(tx, by.userId, by.sessionId);
+        await noteAudit(tx, by, ofUser(by.userId, 'password.changed', { sessionsRevoked: revoked }));
+        await tellChanged(tx, account);
+      });
+    },
+
+    async changeEmail(by, change) {
+      if (disallowPlus && hasPlus(change.email)) throw invalidField('email', 'email: addresses with a plus sign are not accepted');
+      const account = await proven(by.userId, change.password, 'password');
+      if (account.email.toLowerCase() === change.email.toLowerCase()) throw invalidField('email', 'email: this is your address already');
+      const { name, userId } = account;
+      if (!email.enabled) return changeAtOnce(by, account, change.email);
+      await sql.begin(async (tx) => {
+        const { row, url } = makeCode('email', frontendUrl);
+        await codes.insertCode(tx, userId, row, { email: change.email });
+        const taken = await store.isTaken(tx, change.email);
+        await noteAudit(tx, by, ofUser(userId, 'email.change_requested', { to: change.email }));
+        await email.queue(tx, { to: account.email, orgId: null, letter: { template: 'email-changing', data: { name, newEmail: change.email } } });
+        // Whoever has the address is told of it; the answer is the same, so that nobody learns here which addresses are known.
+        const letter = taken
+          ? ({ template: 'address-known', data: { name: '', loginUrl: `${frontendUrl.replace(/\/$/, '')}/auth/login` } } as const)
+          : ({ template: 'email-change', data: { name, url, newEmail: change.email } } as const);
+        await email.queue(tx, { to: change.email, orgId: null, letter });
+      });
+    },
+
+    async confirmEmail(code, ip) {
+      try {
+        return await sql.begin(async (tx) => {
+          const redeemed = await codes.redeem(tx, 'email', sha256(code));
+          if (!redeemed?.email || !(await store.changeAddress(tx, redeemed.userId, redeemed.email))) return false;
+          const { userId, email: to } = redeemed;
+          await codes.dropCodes(tx, userId); // those that went to the old address
+          await noteAudit(tx, { userId, impersonatorId: null, ip }, ofUser(userId, 'email.changed', { to }));
+          return true;
+        });
+      } catch (error) {
+        if (store.isAddressTaken(error)) return false;
+        throw error;
+      }
+    },
+
+    async remove(by, password, close) {
+      const { userId, sessionId } = by;
+      const account = await store.accountOf(sql, userId);
+      if (!account) throw notFound();
+      if (account.passwordHash !== null) {
+        if (password === undefined) throw invalidField('password', 'password: is required', 'required');
+        await proven(userId, password, 'password');
+      } else {
+        const started = await startOfSession(sql, userId, sessionId);
+        if (!started || clock.now().getTime() - started.getTime() > FRESH_LOGIN_MS)
+          throw new AppError('conflict', 'Log in again first, then delete the account');
+      }
+      for (const org of await identity.ownedAlone(userId)) await close(org);
+      const forget = await sql.begin(async (tx) => {
+        const left = await identity.remove(tx, userId);
+        await codes.dropCodes(tx, userId);
+        await revokeSessions(tx, userId);
+        const forgetKeys = await apiKeys.revokeAllOf(tx, userId);
+        for (const orgId of [null, ...left]) await noteAudit(tx, by, { orgId, action: 'user.deleted', resource: 'user', resourceId: userId });
+        return forgetKeys;
+      });
+      forget();
+    },
+  };
+}

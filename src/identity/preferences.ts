@@ -1,0 +1,62 @@
+/** Ways of telling somebody something. */
+const CHANNELS = ['email', 'push', 'inApp'] as const;
+export type NotificationChannel = (typeof CHANNELS)[number];
+export type Toggles = Record<NotificationChannel, boolean>;
+export type Digest = (typeof DIGESTS)[number];
+export const DIGESTS = ['Instant', 'Daily', 'Weekly', 'Never'] as const;
+
+/** What a user wants to be told, whole. */
+export interface Preferences {
+  /** Turns a channel off entirely. */
+  master: Toggles;
+  categories: Record<string, Toggles>;
+  digest: Digest;
+}
+type Some<T> = { [K in keyof T]?: T[K] | undefined };
+/** Every part may be absent. Stored in the same shape: only what somebody has chosen. */
+export interface PreferencesChange {
+  master?: Some<Toggles> | undefined;
+  categories?: Record<string, Some<Toggles>> | undefined;
+  digest?: Digest | undefined;
+}
+
+const toggles = (email: boolean, push: boolean, inApp: boolean): Toggles => ({ email, push, inApp });
+
+/** The categories and their defaults (interface, Notification categories). */
+const DEFAULTS: Readonly<Record<string, Toggles>> = {
+  post_published: toggles(true, false, true),
+  post_failed: toggles(true, true, true),
+  channel_issues: toggles(true, true, true),
+  replies: toggles(true, false, true),
+  ai_budget: toggles(true, false, true),
+  media_jobs: toggles(false, false, true),
+  announcements: toggles(true, false, true),
+  streak_reminders: toggles(true, false, true),
+  agent_briefs: toggles(false, false, false),
+  analytics_alerts: toggles(true, false, true),
+};
+const ALL_ON = toggles(true, true, true);
+
+const over = (base: Toggles, chosen: Some<Toggles> = {}): Toggles => {
+  const [email, push, inApp] = CHANNELS.map((channel) => chosen[channel] ?? base[channel]);
+  return { email: email!, push: push!, inApp: inApp! };
+};
+
+/** What was chosen over the defaults; a category that is not known follows the master where nothing was chosen (S178). */
+export function complete(chosen: PreferencesChange): Preferences {
+  const master = over(ALL_ON, chosen.master);
+  const names = [...Object.keys(DEFAULTS), ...Object.keys(chosen.categories ?? {})];
+  return {
+    master,
+    categories: Object.fromEntries(names.map((name) => [name, over(DEFAULTS[name] ?? master, chosen.categories?.[name])])),
+    digest: chosen.digest ?? 'Instant',
+  };
+}
+
+/** The choices with a change written over them, part by part. */
+export function merge(chosen: PreferencesChange, change: PreferencesChange): PreferencesChange {
+  const categories = { ...chosen.categories };
+  for (const [name, some] of Object.entries(change.categories ?? {})) categories[name] = { ...categories[name], ...some };
+  const digest = change.digest ?? chosen.digest;
+  return { master: { ...chosen.master, ...change.master }, categories, ...(digest && { digest }) };
+}
