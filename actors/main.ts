@@ -26,9 +26,9 @@ export interface ActorHost extends AsyncDisposable {
   readonly sweeper: Sweeper;
 }
 
-/** Starts an actor host: turns, the outbox relay, the reconciler, the sweeps. */
+/** Starts an actor host: turns, the outbox relay, the reconciler, the sweeps, the sender of mail. */
 export async function startActors(context: Context): Promise<ActorHost> {
-  const { engine, bus, actors, clock, logs, sql, posts, webhooks, metrics, incarnation } = context;
+  const { email, engine, bus, actors, clock, logs, sql, posts, shortlinks, webhooks, metrics, incarnation } = context;
   const log = logs.of('actors');
   const host = createHost({ implementations, needs: context, actors, clock, log });
   measureHost(metrics, host);
@@ -53,12 +53,20 @@ export async function startActors(context: Context): Promise<ActorHost> {
     sweeps: sweepsOf(context),
     lease: openLease({ sql, name: 'sweeper', holder: incarnation, seconds: SWEEPER_LEASE_SECONDS }),
   });
+  const sender = email.startSender();
+  const maker = shortlinks.startMaker();
   return {
     host,
     sweeper,
     async [Symbol.asyncDispose]() {
       await Promise.all([reconciler[Symbol.asyncDispose](), sweeper[Symbol.asyncDispose]()]);
-      await Promise.all([hosting[Symbol.asyncDispose](), posts.handBack(), webhooks.drain(DELIVERIES_MS)]);
+      await Promise.all([
+        hosting[Symbol.asyncDispose](),
+        posts.handBack(),
+        webhooks.drain(DELIVERIES_MS),
+        sender?.[Symbol.asyncDispose](),
+        maker[Symbol.asyncDispose](),
+      ]);
       await relay[Symbol.asyncDispose]();
     },
   };

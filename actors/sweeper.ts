@@ -1,7 +1,19 @@
+import type { Admin, ErrorLog } from '../src/admin/index.ts';
+import type { Auth } from '../src/auth/index.ts';
+import { dropOldAudit } from '../src/audit/index.ts';
+import type { Payments } from '../src/billing/index.ts';
 import type { Channels } from '../src/channels/index.ts';
+import type { Config } from '../src/config/config.ts';
 import { type Database, declareRuns, dropOldKeys, dueRuns, type Lease, noteRun } from '../src/db/index.ts';
+import type { Egress } from '../src/egress/index.ts';
+import type { EmailRoom } from '../src/email/index.ts';
+import type { Identity } from '../src/identity/index.ts';
 import type { Clock } from '../src/kernel/index.ts';
+import type { Login } from '../src/login/index.ts';
 import type { Media } from '../src/media/index.ts';
+import type { OAuth } from '../src/oauth/index.ts';
+import type { Members } from '../src/members/index.ts';
+import type { Organizations } from '../src/organizations/index.ts';
 import type { Posts } from '../src/posts/index.ts';
 import { dropOldLedger } from '../src/providers/index.ts';
 import type { Log } from '../src/telemetry/index.ts';
@@ -15,23 +27,70 @@ export interface Sweep {
   run(limit: number): Promise<number>;
 }
 interface Rooms {
+  config: { retention: Pick<Config['retention'], 'audit'> };
   sql: Database;
+  login: Pick<Login, 'dropOld'>;
   media: Pick<Media, 'sweep'>;
   channels: Pick<Channels, 'dropOldLogins'>;
+  oauth: Pick<OAuth, 'sweep'>;
+  payments: Pick<Payments, 'sweep'>;
   posts: Pick<Posts, 'sweeps'>;
   webhooks: Pick<Webhooks, 'dropOld'>;
+  egress: Pick<Egress, 'checkDue'>;
+  email: Pick<EmailRoom, 'dropOld'>;
+  admin: { orgs: Pick<Admin['orgs'], 'keepStill'> } & Pick<Admin, 'dropOldImpersonations'>;
+  errors: Pick<ErrorLog, 'dropOld'>;
+  auth: Pick<Auth, 'sendRequested' | 'dropExpiredCodes' | 'forgetTraces'> & { sessions: Pick<Auth['sessions'], 'dropEnded'> };
+  identity: Pick<Identity, 'dropRemoved'>;
+  members: { invitations: Pick<Members['invitations'], 'dropOld'> };
+  organizations: Pick<Organizations, 'dropRemoved'>;
 }
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 /** Every sweep there is. Hosts that fell silent are forgotten by the beats of those that live. */
-export const sweepsOf = ({ sql, media, channels, posts, webhooks }: Rooms): readonly Sweep[] => [
+export const sweepsOf = ({
+  admin,
+  config,
+  errors,
+  sql,
+  login,
+  media,
+  channels,
+  egress,
+  oauth,
+  payments,
+  posts,
+  webhooks,
+  email,
+  auth,
+  identity,
+  members,
+  organizations,
+}: Rooms): readonly Sweep[] => [
   { name: 'idempotency-keys', everyMs: 15 * MINUTE, run: (limit) => dropOldKeys(sql, limit) },
   { name: 'logins', everyMs: 15 * MINUTE, run: (limit) => channels.dropOldLogins(limit) },
-  { name: 'media', everyMs: HOUR, run: () => media.sweep() },
+  { name: 'oauth', everyMs: HOUR, run: (limit) => oauth.sweep(limit) },
+  { name: 'provider-logins', everyMs: 15 * MINUTE, run: (limit) => login.dropOld(limit) },
+  { name: 'payments', everyMs: MINUTE, run: (limit) => payments.sweep(limit) },
+  { name: 'media', everyMs: HOUR, run: (limit) => media.sweep(limit) },
   { name: 'lateness', everyMs: HOUR, run: (limit) => posts.sweeps.dropLateness(limit) },
   { name: 'webhook-deliveries', everyMs: HOUR, run: (limit) => webhooks.dropOld(limit) },
+  { name: 'audit', everyMs: HOUR, run: (limit) => dropOldAudit(sql, config.retention.audit, limit) },
+  { name: 'disabled-orgs', everyMs: MINUTE, run: (limit) => admin.orgs.keepStill(limit) },
+  { name: 'impersonations', everyMs: HOUR, run: (limit) => admin.dropOldImpersonations(limit) },
+  { name: 'errors', everyMs: HOUR, run: (limit) => errors.dropOld(limit) },
+  { name: 'routes', everyMs: MINUTE, run: (limit) => egress.checkDue(limit) },
+  { name: 'emails', everyMs: HOUR, run: (limit) => email.dropOld(limit) },
+  { name: 'requested-mails', everyMs: MINUTE, run: (limit) => auth.sendRequested(limit) }, // those that the process which was asked has not written
+  { name: 'one-time-codes', everyMs: HOUR, run: (limit) => auth.dropExpiredCodes(limit) },
+  { name: 'sessions', everyMs: HOUR, run: (limit) => auth.sessions.dropEnded(limit) },
+  { name: 'invitations', everyMs: HOUR, run: (limit) => members.invitations.dropOld(limit) },
+  { name: 'traces', everyMs: HOUR, run: (limit) => auth.forgetTraces(limit) },
+  { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
+  { name: 'organizations', everyMs: HOUR, run: (limit) => organizations.dropRemoved(limit) },
+  { name: 'users', everyMs: HOUR, run: (limit) => identity.dropRemoved(limit) },
   { name: 'sandbox-ledger', everyMs: HOUR, run: (limit) => dropOldLedger(sql, limit) },
 ];
 

@@ -22,17 +22,17 @@ export default implementFor<ChannelNeeds>()(channelActor, {
 
   methods: {
     wake: (_, turn) => step(turn),
-    async enable(_, turn) {
+    async enable({ by }, turn) {
       const { orgId, id } = splitTenantKey(turn.id);
-      if (await turn.ctx.channels.enable(orgId, id)) await step(turn);
+      if (await turn.ctx.channels.enable(orgId, id, by)) await step(turn);
     },
-    async disable(_, { id, ctx, forget }) {
+    async disable({ by }, { id, ctx, forget }) {
       const { orgId, id: channelId } = splitTenantKey(id);
-      if (await ctx.channels.disable(orgId, channelId)) await forget('due');
+      if (await ctx.channels.disable(orgId, channelId, by)) await forget('due');
     },
-    async remove(_, { id, ctx, forget }) {
+    async remove({ by }, { id, ctx, forget }) {
       const { orgId, id: channelId } = splitTenantKey(id);
-      if (await ctx.channels.remove(orgId, channelId)) await forget('due');
+      if (await ctx.channels.remove(orgId, channelId, by)) await forget('due');
     },
   },
 

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { actorContract, method } from '../../src/actor-runtime/index.ts';
+import { Doer } from '../../src/audit/index.ts';
 
 const none = z.strictObject({});
+/** By a person, for the audit log. */
+const move = z.strictObject({ by: Doer.optional() });
 
 /** One actor per channel: its next due time, one post at a time, its login. The id is `<orgId>:<channelId>`. */
 export const channelActor = actorContract('Channel', {
   wake: method({ input: none }), // something may be due, or due earlier than before
-  enable: method({ input: none }),
-  disable: method({ input: none }),
-  remove: method({ input: none }),
+  enable: method({ input: move }),
+  disable: method({ input: move }),
+  remove: method({ input: move }),
 });

@@ -9,10 +9,26 @@ test('creates that met here travel together, and each gets its own ids or its ow
   const asked: unknown[] = [];
   const refused = new AppError('invalid_request', 'Integration not found');
   const needs = {
-    posts: { admit: async (orgId: string, creates: readonly Create[]) => (asked.push([orgId, creates.length]), [undefined, refused]) },
+    posts: { admit: async (orgId: string, creates: readonly Create[]) => (asked.push([orgId, creates.length]), [{}, { refused }]) },
+    billing: { enabled: false },
   } as unknown as OrganizationNeeds;
-  const { turn } = turnOf(organizationActor, 'o', needs);
+  const { turn } = turnOf(organizationActor, 'o', needs, { memory: {} });
   const create = (id: string) => ({ posts: [{ id }], createdBy: 'u' }) as unknown as Create;
   expect(await organization.spec.methods.admit([create('a'), create('b')], turn)).toEqual([{ postIds: ['a'] }, refused]);
   expect(asked).toEqual([['o', 2]]);
+});
+
+test('what time does to an org is carried out when it is due, and the next time is kept in mind [BI18]', async () => {
+  const turns = [new Date('2026-03-04T00:00:00.000Z'), null];
+  const done: string[] = [];
+  const needs = {
+    payments: { turn: async (orgId: string) => void done.push(orgId), nextTurn: async () => turns.shift() ?? null },
+  } as unknown as OrganizationNeeds;
+  const memory = { quota: undefined };
+  const { turn, log } = turnOf(organizationActor, 'o', needs, { memory });
+  await organization.spec.methods.expect({}, turn);
+  expect(done).toEqual([]);
+  await organization.spec.reminders['turn']!(turn as never, { name: 'turn', data: undefined, due: new Date() } as never);
+  expect(done).toEqual(['o']);
+  expect(log).toEqual(['remind turn 2026-03-04T00:00:00.000Z', 'forget turn']);
 });

@@ -1,28 +1,48 @@
 import { z } from 'zod';
-import { implementFor } from '../../src/actor-runtime/index.ts';
+import { implementFor, type Turn } from '../../src/actor-runtime/index.ts';
+import type { Payments } from '../../src/billing/index.ts';
 import type { Posts } from '../../src/posts/index.ts';
 import type { Webhooks } from '../../src/webhooks/index.ts';
+import { type AdmissionNeeds, admitPosts, type Room } from './admission.ts';
 import { organizationActor } from './contract.ts';
 
-export interface OrganizationNeeds {
-  posts: Pick<Posts, 'admit' | 'removeGroup'>;
+export interface OrganizationNeeds extends AdmissionNeeds {
+  posts: AdmissionNeeds['posts'] & Pick<Posts, 'removeGroup'>;
   webhooks: Pick<Webhooks, 'add' | 'change'>;
+  payments: Pick<Payments, 'turn' | 'nextTurn'>;
 }
-/** Without billing no limit refuses anything (clients.md S216). */
-const UNLIMITED = Number.MAX_SAFE_INTEGER;
+type Here = Turn<typeof organizationActor.methods, unknown, Room, OrganizationNeeds>;
 
-export default implementFor<OrganizationNeeds>()(organizationActor, {
+export default implementFor<OrganizationNeeds, Room>()(organizationActor, {
   state: z.object({}),
+  memory: async () => ({}), // filled by the first look at the rows
 
   methods: {
     // Creates that met here travel on with those of other organizations: one commit for all.
-    async admit(creates, { id, ctx }) {
-      const refused = await ctx.posts.admit(id, creates);
+    async admit(creates, { id, ctx, memory }) {
+      const refused = await admitPosts(id, creates, ctx, memory);
       return creates.map(({ posts }, n) => refused[n] ?? { postIds: posts.map((post) => post.id) });
     },
+    async expect(_, here) {
+      here.memory.quota = undefined; // its plan has changed, most likely
+      await expectTurn(here);
+    },
     removeGroup: async ({ group }, { id, ctx }) => ({ deleted: await ctx.posts.removeGroup(id, group) }),
-    addWebhook: (webhook, { id, ctx }) => ctx.webhooks.add(id, webhook, UNLIMITED),
+    addWebhook: (webhook, { id, ctx }) => ctx.webhooks.add(id, webhook),
     changeWebhook: (change, { id, ctx }) => ctx.webhooks.change(id, change),
   },
-  reminders: {},
+  reminders: {
+    // The end of a trial, the notices and the end of a grace period. Months turn by the commit that stores posts, whoever is reminded.
+    async turn(here) {
+      await here.ctx.payments.turn(here.id);
+      await expectTurn(here);
+    },
+  },
 });
+
+/** The reminder of the next turn, or none. A sweep of the rows carries the guarantee. */
+async function expectTurn({ id, ctx, remind, forget }: Here): Promise<void> {
+  const due = await ctx.payments.nextTurn(id);
+  if (due) await remind('turn', due);
+  else await forget('turn');
+}

@@ -6,6 +6,8 @@ import { NewWebhook, WebhookChange } from '../../src/webhooks/index.ts';
 /** One actor per organization: what is counted against its limits is admitted here. The id is the org's. */
 export const organizationActor = actorContract('Organization', {
   admit: method({ input: Create, output: z.strictObject({ postIds: z.array(z.string()) }), batched: { max: 500 } }),
+  /** Looks when a trial or a grace period next does something, and has itself reminded. */
+  expect: method({ input: z.strictObject({}) }),
   removeGroup: method({ input: z.strictObject({ group: z.string() }), output: z.strictObject({ deleted: z.int() }) }),
   addWebhook: method({ input: NewWebhook, output: z.strictObject({ webhookId: z.string() }) }),
   changeWebhook: method({ input: WebhookChange, output: z.strictObject({ webhookId: z.string() }) }),

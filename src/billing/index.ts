@@ -1,0 +1,18 @@
+export { type Feature, requireFeature, type Subscribed } from './access.ts';
+export { type Addon, addonsOf } from './addons.ts';
+export { isActive } from './standing.ts';
+export type { Limit, Overrides } from './limits.ts';
+export { type Dimension, DIMENSIONS, type Limits, type Tier, TIERS } from './plans.ts';
+export { standColumn } from './limit-store.ts';
+export type { Excess, Stop } from './prune.ts';
+export type { PostQuota } from './quota.ts';
+export { type Billing, type BillingOptions, openBilling, type ShownPlan } from './service.ts';
+export type { Codes } from './lifetime.ts';
+export { overrideLimits } from './override.ts';
+export { paymentsOff } from './payments-off.ts';
+export { openPayments, type Payments, type PaymentsOptions } from './payments.ts';
+export { presentBilling, presentCharge, presentPackages, presentSubscription } from './present.ts';
+export type { Processor } from './processor.ts';
+export { openStripe } from './stripe.ts';
+export { PERIODS } from './subscription-rules.ts';
+export { findCustomer } from './subscription-store.ts';
