@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { Attribution } from './attribution.ts';
 import { urlOfKey } from './rules.ts';
 import type { FileRow } from './store.ts';
 
-/** The File object of S146. */
+/** The File object of S146; a file that was taken from a stock source says so. */
 export const FileShape = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -20,6 +21,7 @@ export const FileShape = z.strictObject({
   organizationId: z.string(),
   createdAt: z.string(),
   updatedAt: z.string(),
+  attribution: Attribution.optional(),
 });
 export type FileShape = z.output<typeof FileShape>;
 
@@ -54,6 +56,7 @@ export const presentFile = (file: FileRow, backendUrl: string): FileShape => ({
   organizationId: file.orgId,
   createdAt: file.createdAt.toISOString(),
   updatedAt: file.updatedAt.toISOString(),
+  ...(file.attribution && { attribution: file.attribution }),
 });
 
 export const presentPublicFile = ({ id, name, originalName, path, thumbnail, alt, organizationId, createdAt, updatedAt }: FileShape): PublicFile => ({

@@ -43,7 +43,7 @@ const FIELDS = ['preventSave', 'folder'];
 
 const DRAINED = 16 * 1024 * 1024;
 /** Reads on and throws away, so that a client that is still sending gets to read its answer; one that does not end is cut off. */
-function drain(request: IncomingMessage): void {
+export function drain(request: IncomingMessage): void {
   let size = 0;
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;

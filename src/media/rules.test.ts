@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { domainAllowed, formatOfKey, keyOfUrl, shownName, urlOfKey } from './rules.ts';
+import { announced, domainAllowed, formatOfKey, keyOfUrl, partsOfWhole, shownName, urlOfKey } from './rules.ts';
+import { openTurns } from './turns.ts';
 
 const ORG = '01a1ff18-b24e-77ee-9888-baeac885a560';
 const NAME = 'a'.repeat(32);
@@ -68,4 +69,82 @@ test('a shown name is the last part, without what could deceive', () => {
     ].map(([name]) => shownName(name, 'file.png')),
   ).toEqual(['c.png', 'y.png', 'abgnp.exe', 'file.png', 'file.png', 'file.png', 'x'.repeat(255), 'é', 'file.png']);
   expect(shownName(undefined, 'f')).toBe('f');
+});
+
+test('an announcement is believed by its type, else by its name, and only for what is accepted [S147, S149]', () => {
+  const extension = (type: string | undefined, name: string) => announced(type, name)?.extension;
+  expect([
+    extension('image/jpeg', 'x.exe'),
+    extension('VIDEO/QuickTime; x=y', 'x'),
+    extension(undefined, 'Beach.JPEG'),
+    extension('application/octet-stream', 'a.b.webm'),
+    extension('text/html', 'a.png'),
+    extension('text/html', 'a.html'),
+    extension('image/svg+xml', 'a.svg'),
+    extension('', ''),
+  ]).toEqual(['jpg', 'mov', 'jpg', 'webm', 'png', undefined, undefined, undefined]);
+});
+
+test('parts make a whole in the order of their numbers, when all have arrived as they are named [S149]', () => {
+  const arrived = [
+    { number: 1, bytes: 5, etag: 'A1' },
+    { number: 2, bytes: 3, etag: '"b2"' },
+  ];
+  const named = (...parts: [number, string][]) => parts.map(([PartNumber, ETag]) => ({ PartNumber, ETag }));
+  expect(partsOfWhole(named([2, 'B2'], [1, '"a1"']), arrived, 8)).toEqual(arrived);
+  const fields = (parts: [number, string][], bytes = 8) => {
+    try {
+      return partsOfWhole(named(...parts), arrived, bytes);
+    } catch (error) {
+      return (error as { extra: { errors: { field: string }[] } }).extra.errors.map(({ field }) => field);
+    }
+  };
+  expect(fields([[1, 'a1']])).toEqual(['parts']);
+  expect(
+    fields(
+      [
+        [1, 'a1'],
+        [2, 'b2'],
+      ],
+      9,
+    ),
+  ).toEqual(['parts']);
+  expect(
+    fields([
+      [1, 'other'],
+      [3, 'c'],
+    ]),
+  ).toEqual(['parts.0.ETag', 'parts.1.PartNumber']);
+  expect(
+    fields([
+      [1, 'a1'],
+      [1, 'a1'],
+    ]),
+  ).toEqual(['parts.1.PartNumber']);
+});
+
+test('works wait for their turn in the order of their coming, and a failure gives its turn on', async () => {
+  const turn = openTurns(2);
+  const log: string[] = [];
+  const go: (() => void)[] = [];
+  const work = (name: string) =>
+    turn(async () => {
+      log.push(name);
+      await new Promise<void>((done) => go.push(done));
+      if (name === 'a') throw new Error('no');
+    });
+  const all = ['a', 'b', 'c', 'd'].map(work);
+  const settled = Promise.allSettled(all);
+  const rest = () => new Promise<void>((done) => setImmediate(done));
+  await rest();
+  expect(log).toEqual(['a', 'b']);
+  go[0]!();
+  await rest();
+  expect(log).toEqual(['a', 'b', 'c']);
+  go[1]!();
+  await rest();
+  expect(log).toEqual(['a', 'b', 'c', 'd']);
+  go[2]!();
+  go[3]!();
+  expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
 });

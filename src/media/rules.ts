@@ -1,3 +1,6 @@
+import { type FieldError, validationFailed } from '../kernel/index.ts';
+import type { Part } from '../providers/index.ts';
+
 export type Kind = 'image' | 'video' | 'audio' | 'document';
 export interface Format {
   kind: Kind;
@@ -37,6 +40,10 @@ export const ACCEPTED: ReadonlyMap<string, Format> = new Map([
 
 const BY_EXTENSION = new Map([...ACCEPTED.values()].map((one) => [one.extension, one]));
 
+/** What a client says that it will send: by its type, else by the name. Undefined: nothing that is accepted. Only a promise, for the content decides. */
+export const announced = (type: string | undefined, name: string): Format | undefined =>
+  ACCEPTED.get((type ?? '').split(';')[0]!.trim().toLowerCase()) ?? BY_EXTENSION.get(name.split('.').at(-1)!.toLowerCase().replace('jpeg', 'jpg'));
+
 /** Formats that sharp reads here: size and thumbnail are made of these, and a broken one is refused. */
 export const READABLE: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/avif', 'image/tiff']);
 
@@ -66,9 +73,49 @@ export function domainAllowed(domains: readonly string[], url: string): boolean 
 }
 
 // oxlint-disable-next-line no-control-regex -- they are what is taken out
-const CONTROL = /[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g; // control characters, and those that turn the direction of text
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g; // control characters, ends of lines, and what turns the direction of text
+/** A name as one line that reads as it is spelled: without control characters and spaces around it. */
+export const plainLine = (text: string): string => text.normalize('NFC').replace(CONTROL, '').trim();
+
 /** A client's file name as it is shown: the last part of a path, trimmed, at most 255 characters. Never used for a path of ours. */
 export function shownName(name: string | undefined, fallback: string): string {
-  const last = (name ?? '').normalize('NFC').replace(CONTROL, '').split(/[/\\]/).at(-1)!.trim().slice(0, 255);
+  const last = plainLine(
+    plainLine(name ?? '')
+      .split(/[/\\]/)
+      .at(-1)!,
+  )
+    .slice(0, 255)
+    .replace(/[\ud800-\udbff]$/, ''); // the half of a sign that was cut through
   return last.isWellFormed() && last !== '' && last !== '.' && last !== '..' ? last : fallback;
+}
+
+/** A part as a client names it (S149). */
+export interface NamedPart {
+  PartNumber: number;
+  ETag: string;
+}
+const bare = (etag: string) =>
+  etag
+    .trim()
+    .replace(/^"(.*)"$/, '$1')
+    .toLowerCase();
+
+/** The parts that make up the whole, by number: each has arrived as it is named, and together they have the size that was announced. */
+export function partsOfWhole(named: readonly NamedPart[], arrived: readonly Part[], bytes: number): Part[] {
+  const errors: FieldError[] = [];
+  const found = new Map<number, Part>();
+  for (const [n, { PartNumber, ETag }] of named.entries()) {
+    const at = `parts.${n}`;
+    const part = arrived.find(({ number }) => number === PartNumber);
+    if (found.has(PartNumber)) errors.push({ field: `${at}.PartNumber`, message: `${at}.PartNumber: named twice`, rule: 'repeated' });
+    else if (!part) errors.push({ field: `${at}.PartNumber`, message: `${at}.PartNumber: this part has not arrived`, rule: 'missing' });
+    else if (bare(part.etag) !== bare(ETag)) errors.push({ field: `${at}.ETag`, message: `${at}.ETag: another part has arrived since`, rule: 'mismatch' });
+    else found.set(PartNumber, part);
+  }
+  const whole = [...found.values()].toSorted((a, b) => a.number - b.number);
+  const size = whole.reduce((sum, part) => sum + part.bytes, 0);
+  if (errors.length === 0 && size !== bytes)
+    errors.push({ field: 'parts', message: `parts: together they have ${size} bytes, and ${bytes} were announced`, rule: 'size' });
+  if (errors.length > 0) throw validationFailed(errors);
+  return whole;
 }

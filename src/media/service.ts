@@ -1,44 +1,54 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
-import type { Sql } from '../db/index.ts';
-import { AppError, type Clock, invalidField, isId, newId, notFound, ProviderError, randomBase62 } from '../kernel/index.ts';
-import { type Outbound, OutboundError } from '../outbound/index.ts';
-import type { Media as PostMedia } from '../providers/index.ts';
+import type { Billing } from '../billing/index.ts';
+import type { Database } from '../db/index.ts';
+import { AppError, type Clock, invalidField, isId, notFound } from '../kernel/index.ts';
+import type { Outbound } from '../outbound/index.ts';
+import type { ProviderSettings } from '../provider-settings/index.ts';
+import type { Providers } from '../providers/index.ts';
+import { type ItemName, openImport, type StockItem } from './import-item.ts';
+import { openIntake, type Origin } from './intake.ts';
+import { openPostMedia, type PostMedia } from './post-media.ts';
 import { type FileShape, presentFile } from './present.ts';
-import { makeThumbnail, probe } from './probe.ts';
-import { receive, type Received, receiveUpload, tooLarge } from './receive.ts';
-import { domainAllowed, formatOfKey, keyOfUrl, shownName, urlOfKey } from './rules.ts';
-import { localStorage, type Storage } from './storage.ts';
+import { openProber } from './probe.ts';
+import { type Received, receiveUpload } from './receive.ts';
+import { asInputError, nameOfUrl, openRemote, type Remote } from './remote.ts';
+import { type NamedPart, keyOfUrl, plainLine } from './rules.ts';
+import { openServe, type Served } from './serve.ts';
+import { openStorages } from './storages.ts';
 import * as store from './store.ts';
 import type { FileRow, Filter } from './store.ts';
+import { openSweep } from './sweep.ts';
+import { openUploads, type UploadName, type Uploads } from './uploads.ts';
 
 const PAGE = 18; // S150
-const COPY_FRESH_MS = 15 * 60_000; // S260
-const COPY_KEPT_MS = 24 * 3_600_000;
 
 export interface MediaOptions {
-  sql: Sql;
+  sql: Database;
   clock: Clock;
   outbound: Outbound;
+  billing: Pick<Billing, 'enabled' | 'admit'>;
+  /** Opened with `folder` as theirs. */
+  providers: Pick<Providers, 'resolve' | 'storage'>;
+  settings: Pick<ProviderSettings, 'chosen' | 'pinned'>;
   /** Where local files lie. */
   folder: string;
   /** Public address of this service, without a trailing slash. */
   backendUrl: string;
   maxBytes: number;
+  /** LOCAL_STORAGE_QUOTA_GB: beyond it an upload still passes, with a warning (S153). */
+  localQuotaBytes: number;
   /** RESTRICT_UPLOAD_DOMAINS; empty: media may be hosted anywhere. */
   restrictDomains: readonly string[];
+  retention: { deletedDays: number; uploadDays: number };
+  /** Signs the addresses of parts. */
+  signingKey: string;
+  /** The commands, where they are not found by their names. */
+  ffprobe?: string;
+  ffmpeg?: string;
 }
 
-/** A picture or film as a post names it: a file of the organization, else an address. */
-export interface MediaItem {
-  id?: string | undefined;
-  path: string;
-  alt: string;
-  thumbnail?: string | null | undefined;
-}
 export interface Information {
   name?: string | undefined;
   alt?: string | undefined;
@@ -47,153 +57,65 @@ export interface Information {
   thumbnailTimestamp?: number | undefined;
 }
 
-/** What is answered for a stored object. `range` is the part that is sent; `unsatisfiable` when the asked one lies outside. */
-export interface Served extends AsyncDisposable {
-  size: number;
-  mime: string;
-  /** Shown by a browser, or only saved by it. */
-  inline: boolean;
-  etag: string;
-  modified: Date;
-  read(range?: { start: number; end: number }): Readable;
+/** A new file. `overQuota`: the organization has more in the local storage than the soft quota (S153). */
+export interface Kept {
+  file: FileShape;
+  overQuota: boolean;
 }
 
-export interface Media {
+export interface Media extends PostMedia {
   /** Takes the one `file` of a multipart request, streaming; 400, 413 and 415 as in S147. */
-  upload(orgId: string, request: IncomingMessage): Promise<FileShape>;
+  upload(orgId: string, userId: string, request: IncomingMessage): Promise<Kept>;
   /** Fetches a file through the outbound guard (S148). */
-  uploadFromUrl(orgId: string, url: string, name?: string): Promise<FileShape>;
+  uploadFromUrl(orgId: string, userId: string, url: string, name?: string): Promise<Kept>;
+  /** Uploads in parts (S149). */
+  uploads: Omit<Uploads, 'complete' | 'dropAbandoned'> & { complete(orgId: string, name: UploadName, parts: readonly NamedPart[]): Promise<Kept> };
+  /** The same for an item of a stock source, with its attribution. One file is made of an item, and it is acquired once; whoever comes later gets that one. */
+  importItem(orgId: string, userId: string, of: ItemName, acquire: () => Promise<StockItem>): Promise<Kept>;
+  /** Shows in the library what was uploaded without being shown; `name` is its name in the storage, or its address (S150). */
+  saveUploaded(orgId: string, name: string, originalName?: string): Promise<FileShape>;
   /** Page `page` of the library, from 1. */
   list(orgId: string, page: number, filter: Filter): Promise<{ pages: number; results: FileShape[]; total: number }>;
   get(orgId: string, id: string): Promise<FileShape>;
+  /** Who made a file; undefined when it is not there. */
+  authorOf(orgId: string, id: string): Promise<string | null | undefined>;
   describe(orgId: string, id: string, information: Information): Promise<FileShape>;
   /** Soft; 409 while a queued post uses it, unless `force`. */
   remove(orgId: string, id: string, options: { force: boolean }): Promise<void>;
-  /** Judges the addresses of a post before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125, S260); `at` names the field. */
-  judge(orgId: string, items: readonly MediaItem[], at: string): Promise<void>;
-  /** Fetches what lies outside, so that publishing does not wait for it. At most 15 minutes before the post is due (S260). */
-  prepare(orgId: string, items: readonly MediaItem[]): Promise<void>;
-  /** The pictures and films of a post, for an adapter. A `ProviderError` says whether trying again can help. */
-  load(orgId: string, items: readonly MediaItem[]): Promise<PostMedia[]>;
   /** A stored object by the path below `/uploads/`; undefined: nothing that may be served. */
   serve(path: string): Promise<Served | undefined>;
-  /** Forgets copies of outside media and remains of uploads that were cut off; answers how many. */
-  sweep(): Promise<number>;
+  /** Forgets copies of outside media, deleted files, abandoned uploads, and the bytes of all of them; answers how many, `limit` at most of a kind. */
+  sweep(limit: number): Promise<number>;
 }
 
-/** The media room with the local storage. */
+/** The media room, over the storages that the settings name. */
 export async function openMedia(options: MediaOptions): Promise<Media> {
-  const { sql, clock, outbound, backendUrl, maxBytes } = options;
+  const { sql, clock, outbound, billing, backendUrl, maxBytes, localQuotaBytes, restrictDomains, retention, signingKey } = options;
   const incoming = join(options.folder, '.incoming');
   await mkdir(incoming, { recursive: true, mode: 0o750 });
-  const storage: Storage = localStorage(options.folder);
+  const prober = await openProber({ ffprobe: options.ffprobe ?? 'ffprobe', ffmpeg: options.ffmpeg ?? 'ffmpeg' });
+  const storages = openStorages(options);
+  const keep = openIntake({ sql, billing, storages, prober });
+  const fetchFile = openRemote({ outbound, incoming, maxBytes });
+  const { dropAbandoned, ...uploads } = openUploads({ sql, clock, billing, storages, prober, keep, incoming, backendUrl, maxBytes, signingKey });
   const present = (file: FileRow) => presentFile(file, backendUrl);
 
-  interface Origin {
-    name: string | undefined;
-    folder: string | null;
-    listed: boolean;
-    sourceUrl: string | null;
+  async function keepReceived(orgId: string, { path, size }: Received, origin: Origin): Promise<FileRow> {
+    return keep(orgId, { probed: await prober.look(path), bytes: size, path }, origin);
   }
-
-  /** Looks at the bytes, moves them into the storage and writes the row; nothing is left in the storage when that fails. */
-  async function keep(orgId: string, received: Received, { name, folder, listed, sourceUrl }: Origin): Promise<FileRow> {
-    const probed = await probe(received.path);
-    const key = `${orgId}/${randomBase62(32)}.${probed.extension}`;
-    const thumbnail = `${received.path}-small`;
-    const thumbnailKey = listed && (await makeThumbnail(received.path, probed, thumbnail)) ? `${orgId}/${randomBase62(32)}.webp` : null;
-    const shown = shownName(name, `file.${probed.extension}`);
+  /** A file that somebody asked for by its address. */
+  async function keepFetched(orgId: string, from: Remote, origin: Origin): Promise<FileRow> {
     try {
-      await storage.keep(key, received.path);
-      if (thumbnailKey) await storage.keep(thumbnailKey, thumbnail);
-      return await store.insertFile(sql, {
-        id: newId(),
-        orgId,
-        name: shown,
-        originalName: shown,
-        storageId: storage.id,
-        storageVersion: storage.version,
-        storageKey: key,
-        thumbnailKey,
-        alt: '',
-        kind: probed.kind,
-        mime: probed.mime,
-        bytes: received.size,
-        width: probed.width,
-        height: probed.height,
-        folder,
-        listed,
-        sourceUrl,
-      });
+      await using received = await fetchFile(from);
+      return await keepReceived(orgId, received, origin); // awaited here: its bytes go when this ends
     } catch (error) {
-      await Promise.allSettled([storage.remove(key), thumbnailKey ? storage.remove(thumbnailKey) : undefined, rm(thumbnail, { force: true })]);
-      throw error;
+      throw asInputError(error, maxBytes);
     }
   }
-
-  async function fetchFile(url: string): Promise<Received> {
-    const answer = await outbound.stream(url, { maxBytes, timeoutMs: 120_000 });
-    if (answer.status !== 200) {
-      answer.cancel();
-      throw new FetchRefused(answer.status);
-    }
-    return receive(answer.body, incoming, maxBytes);
-  }
-
-  /** A copy of an outside address that is fresh enough, fetched now when there is none. */
-  async function copyOf(orgId: string, url: string): Promise<FileRow> {
-    const known = await store.freshCopy(sql, orgId, url, COPY_FRESH_MS);
-    if (known) return known;
-    await using received = await fetchFile(url);
-    return await keep(orgId, received, { name: nameOfUrl(url), folder: null, listed: false, sourceUrl: url }); // awaited here: its bytes go when this ends
-  }
-
-  /** The file of the organization that each item names; undefined where it lies outside. An id or an own path that is no file of it is null. */
-  async function ownFiles(orgId: string, items: readonly MediaItem[]): Promise<(FileRow | null | undefined)[]> {
-    const ids = items.flatMap(({ id }) => (id !== undefined && isId(id) ? [id] : []));
-    const keys = items.flatMap(({ path }) => keyOfUrl(backendUrl, path) ?? []);
-    const byId = ids.length > 0 ? new Map((await store.filesById(sql, orgId, ids)).map((file) => [file.id, file])) : undefined;
-    const byKey = keys.length > 0 ? new Map((await store.filesByKey(sql, orgId, keys)).map((file) => [file.storageKey, file])) : undefined;
-    return items.map(({ id, path }) => {
-      const key = keyOfUrl(backendUrl, path);
-      const file = (id === undefined ? undefined : byId?.get(id)) ?? (key === undefined ? undefined : byKey?.get(key));
-      if (file) return file;
-      return key !== undefined || path === '' ? null : undefined;
-    });
-  }
-
-  async function loadOne(orgId: string, item: MediaItem, own: FileRow | null | undefined): Promise<PostMedia> {
-    if (own === null) throw new ProviderError('rejected', 'A picture or film of this post is no longer in the library');
-    const file =
-      own ??
-      (await copyOf(orgId, item.path).catch((error: unknown) => {
-        throw asProviderError(error, item.path);
-      }));
-    return {
-      name: `${file.id}.${file.storageKey.split('.').at(-1)}`,
-      contentType: file.mime,
-      alt: item.alt || file.alt,
-      url: urlOfKey(backendUrl, file.storageKey),
-      ...(file.width !== null && file.height !== null && { width: file.width, height: file.height }),
-      async bytes() {
-        const stored = await storage.open(file.storageKey);
-        if (!stored) throw new ProviderError('rejected', 'The bytes of a picture or film are no longer in the storage');
-        return buffer(stored.read());
-      },
-    };
-  }
-
-  function judgeOutside(url: string, field: string): void {
-    try {
-      outbound.judge(url);
-    } catch (error) {
-      if (!(error instanceof OutboundError)) throw error;
-      if (error.failure === 'invalid') throw invalidField(field, `${field}: ${error.message}`, 'invalid_format');
-      throw new AppError(error.code, error.message, { errors: [{ field, message: `${field}: ${error.message}`, rule: 'blocked' }] }, { cause: error });
-    }
-    if (domainAllowed(options.restrictDomains, url)) return;
-    const message = `${field}: media must be hosted at ${options.restrictDomains.join(', ')}`;
-    throw new AppError('media_domain_not_allowed', message, { errors: [{ field, message, rule: 'domain' }] });
+  const importItem = openImport({ sql, billing, storages, fetchFile, keepReceived });
+  async function kept(file: FileRow): Promise<Kept> {
+    const overQuota = file.storageSettingId === null && (await store.localBytes(sql, file.orgId)) > localQuotaBytes;
+    return { file: present(file), overQuota };
   }
 
   async function fileOrThrow(orgId: string, id: string): Promise<FileRow> {
@@ -203,26 +125,30 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
   }
 
   return {
-    async upload(orgId, request) {
+    ...openPostMedia({ sql, outbound, storages, prober, keep, fetchFile, backendUrl, restrictDomains }),
+    uploads: { ...uploads, complete: async (orgId, name, parts) => kept(await uploads.complete(orgId, name, parts)) },
+    serve: openServe({ sql, storages }),
+    sweep: openSweep({ sql, clock, storages, uploads: { dropAbandoned }, incoming, backendUrl, retention }),
+
+    async upload(orgId, userId, request) {
       await using received = await receiveUpload(request, incoming, maxBytes);
       const { fields, filename } = received;
-      return present(
-        await keep(orgId, received, { name: filename, folder: fields['folder'] || null, listed: fields['preventSave'] !== 'true', sourceUrl: null }),
+      const listed = fields['preventSave'] !== 'true';
+      return await kept(
+        await keepReceived(orgId, received, { name: filename, folder: plainLine(fields['folder'] ?? '') || null, listed, createdBy: userId, sourceUrl: null }),
       );
     },
 
-    async uploadFromUrl(orgId, url, name) {
-      try {
-        await using received = await fetchFile(url);
-        if (received.size === 0) throw new FetchRefused(200);
-        return present(await keep(orgId, received, { name: name ?? nameOfUrl(url), folder: null, listed: true, sourceUrl: null }));
-      } catch (error) {
-        if (error instanceof OutboundError && error.failure === 'too_large') throw tooLarge(maxBytes);
-        if (error instanceof OutboundError && error.failure === 'invalid') throw invalidField('url', `url: ${error.message}`);
-        if (error instanceof AppError && !(error instanceof OutboundError && error.code === 'provider_failed')) throw error;
-        if (error instanceof FetchRefused || error instanceof OutboundError) throw new AppError('invalid_request', 'Failed to fetch URL', {}, { cause: error });
-        throw error;
-      }
+    uploadFromUrl: async (orgId, userId, url, name) =>
+      kept(await keepFetched(orgId, { url }, { name: name ?? nameOfUrl(url), folder: null, listed: true, createdBy: userId, sourceUrl: null })),
+
+    importItem: async (orgId, userId, of, acquire) => kept(await importItem(orgId, userId, of, acquire)),
+
+    async saveUploaded(orgId, name, originalName) {
+      const key = keyOfUrl(backendUrl, name) ?? (name.includes('/') ? name : `${orgId}/${name}`);
+      const file = await store.listFile(sql, orgId, key, originalName);
+      if (!file) throw invalidField('name', 'name: there is no such upload', 'unknown_id');
+      return present(file);
     },
 
     async list(orgId, page, filter) {
@@ -232,6 +158,7 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
 
     get: async (orgId, id) => present(await fileOrThrow(orgId, id)),
 
+    authorOf: async (orgId, id) => (isId(id) ? store.authorOf(sql, orgId, id) : undefined),
     async describe(orgId, id, { thumbnail, thumbnailTimestamp, ...information }) {
       const file = await fileOrThrow(orgId, id);
       let thumbnailKey: string | null | undefined;
@@ -252,86 +179,5 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
       if (result === 'missing') throw notFound('File not found');
       if (result === 'used') throw new AppError('conflict', 'A scheduled post uses this file: send ?force=true to delete it all the same');
     },
-
-    async judge(orgId, items, at) {
-      const own = await ownFiles(orgId, items);
-      items.forEach(({ path, thumbnail }, n) => {
-        if (own[n] === null) throw invalidField(`${at}.${n}.path`, `${at}.${n}.path: there is no such file`);
-        if (own[n] === undefined) judgeOutside(path, `${at}.${n}.path`);
-        if (thumbnail && keyOfUrl(backendUrl, thumbnail) === undefined) judgeOutside(thumbnail, `${at}.${n}.thumbnail`);
-      });
-    },
-
-    async prepare(orgId, items) {
-      const own = await ownFiles(orgId, items);
-      await Promise.all(items.filter((_, n) => own[n] === undefined).map(({ path }) => copyOf(orgId, path)));
-    },
-
-    async load(orgId, items) {
-      const own = await ownFiles(orgId, items);
-      return Promise.all(items.map((item, n) => loadOne(orgId, item, own[n])));
-    },
-
-    async serve(path) {
-      const format = formatOfKey(path);
-      const stored = format && (await storage.open(path));
-      if (!stored) return undefined;
-      const { size, modified } = stored;
-      return {
-        size,
-        modified,
-        mime: format.mime,
-        inline: format.kind !== 'document',
-        etag: `"${size.toString(36)}-${modified.getTime().toString(36)}"`,
-        read: (range) => stored.read(range),
-        [Symbol.asyncDispose]: () => stored[Symbol.asyncDispose](),
-      };
-    },
-
-    async sweep() {
-      const copies = await store.takeOldCopies(sql, COPY_KEPT_MS, 500);
-      await Promise.all(copies.map(({ storageKey }) => storage.remove(storageKey)));
-      const remains = await Promise.all(
-        (await readdir(incoming)).map(async (name) => {
-          const path = join(incoming, name);
-          const stats = await stat(path).catch(() => undefined);
-          if (!stats || clock.now().getTime() - stats.mtimeMs < COPY_KEPT_MS) return 0;
-          await rm(path, { force: true });
-          return 1;
-        }),
-      );
-      return copies.length + remains.reduce<number>((sum, n) => sum + n, 0);
-    },
   };
-}
-
-/** The other side answered, with something that is no file. */
-class FetchRefused extends Error {
-  readonly status: number;
-  constructor(status: number) {
-    super(`The address answered with status ${status}`);
-    this.status = status;
-  }
-}
-
-function nameOfUrl(url: string): string | undefined {
-  const last = URL.canParse(url) ? new URL(url).pathname.split('/').at(-1)! : '';
-  try {
-    return decodeURIComponent(last);
-  } catch {
-    return last;
-  }
-}
-
-/** What a failed fetch means for the post: the same request can succeed later, or never. */
-function asProviderError(error: unknown, url: string): unknown {
-  const where = URL.canParse(url) ? new URL(url).host : 'the address';
-  if (error instanceof FetchRefused)
-    return error.status >= 500 || error.status === 429 || error.status === 408
-      ? new ProviderError('unavailable', `A picture or film cannot be fetched from ${where} at the moment`, { cause: error })
-      : new ProviderError('rejected', `A picture or film is not there any more: ${where} answered ${error.status}`, { cause: error });
-  if (error instanceof OutboundError && ['unreachable', 'interrupted', 'timeout'].includes(error.failure))
-    return new ProviderError('unavailable', `A picture or film cannot be fetched from ${where} at the moment`, { cause: error });
-  if (error instanceof AppError) return new ProviderError('rejected', error.message, { cause: error });
-  return error;
 }

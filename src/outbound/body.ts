@@ -1,27 +1,39 @@
-import { pipeline, type Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { pipeline, Readable } from 'node:stream';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { OutboundError } from './contract.ts';
 
-const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-  zstd: createZstdDecompress,
-};
+/** What one answer may make us hold to unpack it: 8 MB, as much as a sender may ask for (RFC 9659). */
+const ZSTD_WINDOW = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
+type Decoder = () => NodeJS.ReadWriteStream;
+const DECODERS: ReadonlyMap<string, Decoder> = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+  ['zstd', () => createZstdDecompress(ZSTD_WINDOW)],
+]);
 const MOST_CODINGS = 3;
 
-/** The readable end after undoing every content coding; one that is not known is left as it is. */
-function decoded(body: Readable, coding: string | null): Readable {
+/** The body after undoing every content coding; one that is not known is left as it is. */
+function decoded(body: Readable, coding: string | null): AsyncIterable<Buffer> {
   const names = (coding ?? '')
     .split(',')
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '' && name !== 'identity');
   if (names.length > MOST_CODINGS) throw new OutboundError('interrupted', 'The answer is packed too many times', { sent: true });
-  const makers = names.toReversed().map((name) => DECODERS[name]);
-  if (makers.length === 0 || makers.some((maker) => !maker)) return body;
-  const streams = makers.map((maker) => maker!());
-  return pipeline([body, ...streams], () => undefined) as unknown as Readable; // its end and its errors are seen by whoever reads it
+  const makers = names.toReversed().map((name) => DECODERS.get(name));
+  return makers.length === 0 || makers.some((maker) => !maker) ? body : unpacked(body, makers as Decoder[]);
+}
+
+async function* unpacked(body: Readable, makers: readonly Decoder[]): AsyncGenerator<Buffer> {
+  const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const first = await pieces.next();
+  if (first.done) return; // a coding may be named where there is no body: HEAD, 204, 304
+  const whole = async function* () {
+    yield first.value;
+    yield* { [Symbol.asyncIterator]: () => pieces };
+  };
+  yield* pipeline([Readable.from(whole()), ...makers.map((maker) => maker())], () => undefined) as unknown as Readable; // its end and its errors are seen by whoever reads it
 }
 
 /** The body in pieces, decompressed, at most `maxBytes` of it; `cut` ends it there, `fail` makes that an error. */
@@ -32,7 +44,7 @@ export async function* readBody(
 ): AsyncGenerator<Uint8Array> {
   let left = maxBytes;
   try {
-    for await (const piece of decoded(body, coding) as AsyncIterable<Buffer>) {
+    for await (const piece of decoded(body, coding)) {
       if (piece.length <= left) {
         left -= piece.length;
         yield piece;

@@ -14,12 +14,38 @@ export interface Outbound extends AsyncDisposable {
   webSocket(url: string, protocols?: readonly string[]): WebSocket;
   /** What can be said of a URL without resolving its name; throws like `fetch` for a bad form or a refused literal address. */
   judge(url: string): URL;
+  /**
+   * The same over a proxy, and never past it. Names are resolved and judged here, and the proxy is asked for the judged address; its own
+   * address is judged, too, but where the operator lists it (`EGRESS_SIDECARS`). The same way for the same proxy.
+   */
+  through(proxy: Proxy): Way;
 }
+
+/** What can be called over a way out. */
+export type Way = Pick<Outbound, 'fetch' | 'stream' | 'webSocket'>;
+
+export interface Proxy {
+  /** HTTP CONNECT, over TLS with `https`; SOCKS5 is RFC 1928. */
+  protocol: 'socks5' | 'http' | 'https';
+  host: string;
+  port: number;
+  username?: string | undefined;
+  password?: string | undefined;
+  /** What people call it, for the words of failures. */
+  label: string;
+}
+
+/**
+ * `login`: it does not take ours. `forbidden`: it does not allow this connection. `certificate`: its own is not good. `blocked`: its address may
+ * not be called. `down`: it cannot be reached, or is no proxy. `target`: it found no connection onward.
+ */
+export type ProxyFault = 'login' | 'forbidden' | 'certificate' | 'blocked' | 'down' | 'target';
 
 export interface OutboundRequest {
   method?: string;
   headers?: Readonly<Record<string, string>>;
-  body?: string | Uint8Array | FormData;
+  /** A stream says how long it is and follows no redirect; it is begun anew for each address that is tried. */
+  body?: string | Uint8Array | FormData | { from: AsyncIterable<Uint8Array>; bytes: number };
   /** Milliseconds for everything: names, connections, redirects, the whole body. Default: `OUTBOUND_HTTP_TIMEOUT_MS`. */
   timeoutMs?: number;
   /** Greatest length of the body after decompression. Default 10 MiB. */
@@ -75,10 +101,13 @@ export class OutboundError extends AppError {
   readonly failure: OutboundFailure;
   /** Whether the request, or a part of it, may have reached the other side. */
   readonly sent: boolean;
+  /** Where it was the proxy that made no connection. */
+  readonly proxy: ProxyFault | undefined;
 
-  constructor(failure: OutboundFailure, message: string, options: ErrorOptions & { sent?: boolean } = {}) {
+  constructor(failure: OutboundFailure, message: string, options: ErrorOptions & { sent?: boolean; proxy?: ProxyFault | undefined } = {}) {
     super(CODES[failure], message, {}, options);
     this.failure = failure;
     this.sent = options.sent ?? false;
+    this.proxy = options.proxy;
   }
 }

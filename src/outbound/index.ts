@@ -1,3 +1,4 @@
+export { parseAddress } from './addresses.ts';
 export {
   type Outbound,
   type OutboundAnswer,
@@ -6,5 +7,8 @@ export {
   type OutboundHead,
   type OutboundRequest,
   type OutboundStream,
+  type Proxy,
+  type ProxyFault,
+  type Way,
 } from './contract.ts';
 export { openOutbound, type OutboundOptions } from './open.ts';

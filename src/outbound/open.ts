@@ -1,20 +1,14 @@
 import { isIP } from 'node:net';
-import type { Readable } from 'node:stream';
-import { Agent, errors, WebSocket as GuardedWebSocket } from 'undici';
-import { readBody } from './body.ts';
-import { type Outbound, OutboundError, type OutboundHead, type OutboundRequest } from './contract.ts';
-import { blocked, openGuard } from './guard.ts';
-import { type Connector, isConnectFailure, openPools, pinnedConnector, socketConnector } from './pools.ts';
+import { sha256Hex } from '../kernel/index.ts';
+import { type Outbound, OutboundError, type Proxy } from './contract.ts';
+import { openDial } from './dial.ts';
+import { openGuard } from './guard.ts';
+import { type Connector, socketConnector } from './pools.ts';
+import { proxyConnector } from './proxy.ts';
 import { type Resolve, systemResolver } from './resolver.ts';
+import { openWay } from './way.ts';
 
-const MOST_HOPS = 5;
-const MOST_ADDRESSES = 4; // of one name are tried
-const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Headers that say nothing about who asks; all others stay with the origin they were meant for. */
-const CARRIED = ['accept', 'accept-language', 'content-type', 'range', 'user-agent'];
-/** Made here, never by the caller. */
-const OWN = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'keep-alive', 'te', 'trailer', 'proxy-connection', 'expect']);
+const MOST_PROXIES = 500;
 
 export interface OutboundOptions {
   /** Milliseconds of a request that names none. */
@@ -23,36 +17,23 @@ export interface OutboundOptions {
   allowedPrivateCidrs: readonly string[];
   /** Certificates (PEM) trusted beside the usual ones. */
   authorities?: readonly string[];
+  /** `host:port` of proxies that are used although their address is not public. */
+  sidecars?: readonly string[];
   resolver?: Resolve;
   /** What opens the sockets beneath the guard. */
   connector?: Connector;
 }
 
-interface Prepared {
-  method: string;
-  headers: Record<string, string>;
-  body: string | Uint8Array | null;
-  signal: AbortSignal;
-  timedOut: () => boolean;
-  /** Takes the deadline away, once everything was read. */ done: () => void;
-  /** Whether a connection was ever asked for. */ attempted: boolean;
-  redirects: NonNullable<OutboundRequest['redirects']>;
-  carried: ReadonlySet<string>;
-}
-interface Received extends OutboundHead {
-  body: Readable;
-}
-
 /** Opens the guarded way out. Throws for a range that is none. */
 export function openOutbound({
-  timeoutMs: defaultTimeout,
+  timeoutMs,
   allowedPrivateCidrs,
   authorities,
+  sidecars = [],
   resolver = systemResolver(),
   connector = socketConnector(authorities),
 }: OutboundOptions): Outbound {
   const guard = openGuard(allowedPrivateCidrs);
-  const pools = openPools(guard, connector);
   const asked = new Map<string, Promise<readonly string[]>>();
 
   /** Every address of a name; calls that meet share one question, and no answer is kept. */
@@ -73,169 +54,37 @@ export function openOutbound({
     return guard.choose(addresses, url.protocol);
   }
 
-  /** One request to one URL: the addresses of its name in turn, until one of them can be connected to. */
-  async function exchange(url: URL, headers: Record<string, string>, request: Prepared): Promise<Received> {
-    const { method, body, signal } = request;
-    const addresses = await until(signal, judged(url));
-    let failure: unknown;
-    request.attempted = true;
-    for (const address of addresses.slice(0, MOST_ADDRESSES)) {
-      try {
-        const answer = await pools
-          .at(url, address)
-          .request({ origin: url.origin, path: url.pathname + url.search, method: method as 'GET', headers, body, signal });
-        return { status: answer.statusCode, headers: headersOf(answer.headers), url: url.href, body: answer.body };
-      } catch (error) {
-        if (!isConnectFailure(error) || signal.aborted) throw error;
-        failure = error;
-      }
-    }
-    throw failure ?? new OutboundError('unreachable', `No address for ${url.hostname}`);
-  }
-
-  /** Follows redirects by hand: every target is judged like the first URL, and credentials stay where they were meant to go. */
-  async function send(text: string, request: Prepared): Promise<Received> {
-    let url = guard.judgeUrl(text);
-    let { headers } = request;
-    for (let hops = 0; ; hops += 1) {
-      const answer = await exchange(url, headers, request).catch((error: unknown) => {
-        throw asOutboundError(error, request, hops > 0);
-      });
-      const location = redirectOf(answer, request);
-      if (location === undefined) return answer;
-      answer.body.on('error', () => undefined);
-      answer.body.destroy();
-      if (hops === MOST_HOPS) throw new OutboundError('too_many_redirects', 'Too many redirects', { sent: true });
-      const target = URL.parse(location, url);
-      const next = target && guard.judgeUrl(target.href);
-      if (!next || (url.protocol === 'https:' && next.protocol !== 'https:')) throw blocked();
-      if (next.origin !== url.origin) headers = Object.fromEntries(Object.entries(headers).filter(([name]) => request.carried.has(name.toLowerCase())));
-      url = next;
-    }
-  }
-
-  async function* reading(answer: Received, request: Prepared, { maxBytes = DEFAULT_MAX_BYTES, excess = 'fail' }: OutboundRequest): AsyncGenerator<Uint8Array> {
-    try {
-      yield* readBody(answer.body, answer.headers.get('content-encoding'), { maxBytes, excess });
-    } catch (error) {
-      throw asOutboundError(error, request, true);
-    } finally {
-      request.done();
-    }
-  }
-  /** The request up to the head of its answer. */
-  async function begun(text: string, request: OutboundRequest): Promise<{ prepared: Prepared; answer: Received }> {
-    const prepared = await prepare(request, defaultTimeout);
-    try {
-      return { prepared, answer: await send(text, prepared) };
-    } catch (error) {
-      prepared.done();
-      throw error;
-    }
-  }
+  const direct = openWay({ guard, judged, timeoutMs, beneath: { connector, proxied: false } });
+  const dial = openDial({ guard, allowedPrivateCidrs, sidecars, addressesOf, connector });
+  const proxied = new Map<string, ReturnType<typeof openWay>>();
 
   return {
     judge: (text) => guard.judgeUrl(text),
+    fetch: direct.fetch,
+    stream: direct.stream,
+    webSocket: direct.webSocket,
 
-    async fetch(text, request = {}) {
-      const { prepared, answer } = await begun(text, request);
-      const pieces: Uint8Array[] = [];
-      for await (const piece of reading(answer, prepared, request)) pieces.push(piece);
-      const body = Buffer.concat(pieces);
-      const { status, headers, url } = answer;
-      return { status, headers, url, body, text: () => body.toString('utf8'), json: () => JSON.parse(body.toString('utf8')) as unknown };
+    through(proxy) {
+      const key = keyOf(proxy);
+      const way =
+        proxied.get(key) ??
+        openWay({ guard, judged, timeoutMs, beneath: { connector: proxyConnector(proxy, dial, socketConnector(authorities)), proxied: true } });
+      proxied.delete(key);
+      proxied.set(key, way);
+      if (proxied.size > MOST_PROXIES) {
+        const [[oldest, unused] = []] = proxied;
+        proxied.delete(oldest!);
+        unused!.close();
+      }
+      return way;
     },
 
-    async stream(text, request = {}) {
-      const { prepared, answer } = await begun(text, request);
-      const { status, headers, url } = answer;
-      answer.body.on('error', () => undefined); // one that nobody reads any more must not end the process
-      const cancel = () => {
-        answer.body.destroy();
-        prepared.done();
-      };
-      return { status, headers, url, body: reading(answer, prepared, request), cancel };
+    async [Symbol.asyncDispose]() {
+      await Promise.all([direct, ...proxied.values()].map((way) => way[Symbol.asyncDispose]()));
+      proxied.clear();
     },
-
-    webSocket(text, protocols = []) {
-      const url = guard.judgeUrl(text, ['wss:', 'ws:']);
-      const dispatcher = new Agent({
-        allowH2: false,
-        connections: 1,
-        webSocket: { maxPayloadSize: DEFAULT_MAX_BYTES },
-        connect: (options, callback) => {
-          judged(url).then(
-            ([address]) => pinnedConnector(guard, url.hostname.replace(/^\[|\]$/g, ''), address!, connector)(options, callback),
-            (error: Error) => callback(error, null),
-          );
-        },
-      });
-      const socket = new GuardedWebSocket(url.href, { protocols: [...protocols], dispatcher });
-      socket.addEventListener('close', () => void dispatcher.destroy().catch(() => undefined));
-      return socket as unknown as WebSocket; // undici's and the platform's are one class in two declarations
-    },
-
-    [Symbol.asyncDispose]: () => pools[Symbol.asyncDispose](),
   };
 }
 
-async function prepare(request: OutboundRequest, defaultTimeout: number): Promise<Prepared> {
-  const headers = Object.fromEntries(Object.entries(request.headers ?? {}).filter(([name]) => !OWN.has(name.toLowerCase())));
-  let body: string | Uint8Array | null = null;
-  if (request.body instanceof FormData) {
-    const form = new Response(request.body);
-    body = new Uint8Array(await form.arrayBuffer());
-    headers['content-type'] = form.headers.get('content-type')!;
-  } else if (request.body !== undefined) body = request.body;
-  const deadline = new AbortController(); // not AbortSignal.timeout: that lives on, and fires, long after its request has ended
-  const timer = setTimeout(() => deadline.abort(), request.timeoutMs ?? defaultTimeout).unref();
-  return {
-    method: (request.method ?? 'GET').toUpperCase(),
-    headers,
-    body,
-    signal: request.signal ? AbortSignal.any([deadline.signal, request.signal]) : deadline.signal,
-    timedOut: () => deadline.signal.aborted,
-    done: () => clearTimeout(timer),
-    attempted: false,
-    redirects: request.redirects ?? 'follow-safe',
-    carried: new Set([...CARRIED, ...(request.carried ?? []).map((name) => name.toLowerCase())]),
-  };
-}
-
-/** Where to go on, when this answer is a redirect that the caller lets us follow. */
-function redirectOf({ status, headers }: OutboundHead, { method, redirects }: Prepared): string | undefined {
-  if (!REDIRECTS.has(status) || redirects === 'none') return undefined;
-  const followed = redirects === 'follow-safe' ? method === 'GET' || method === 'HEAD' : status === 307 || status === 308;
-  return followed ? (headers.get('location') ?? undefined) : undefined;
-}
-
-function headersOf(received: Readonly<Record<string, string | string[] | undefined>>): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(received)) for (const one of [value ?? []].flat()) headers.append(name, one);
-  return headers;
-}
-
-/** Ends with the promise or with the signal, whichever is first. */
-function until<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
-}
-
-/** Connecting failures are surely unsent; of all others the other side may have seen something. */
-function asOutboundError(error: unknown, { timedOut, signal, attempted: sent }: Prepared, sentBefore: boolean): unknown {
-  if (error instanceof OutboundError) return error;
-  const connecting = isConnectFailure(error);
-  if (timedOut()) return new OutboundError('timeout', 'timeout', { cause: error, sent });
-  if (signal.aborted) return new OutboundError('interrupted', 'The request was given up', { cause: error, sent });
-  if (error instanceof errors.InvalidArgumentError)
-    return new OutboundError('invalid', 'This request cannot be sent: a header or the URL holds what may not be there', { cause: error });
-  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
-  const reason = String(code ?? message ?? error);
-  return connecting && !sentBefore
-    ? new OutboundError('unreachable', `No connection: ${reason}`, { cause: error })
-    : new OutboundError('interrupted', connecting ? `No connection: ${reason}` : `No answer: ${reason}`, { cause: error, sent: true });
-}
+const keyOf = ({ protocol, host, port, username, password, label }: Proxy): string =>
+  sha256Hex(JSON.stringify([protocol, host, port, username, password, label]));

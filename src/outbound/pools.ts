@@ -17,9 +17,15 @@ const failures = new WeakSet<object>();
 /** Whether the error comes from connecting, so that surely nothing was sent. */
 export const isConnectFailure = (error: unknown): boolean => typeof error === 'object' && error !== null && failures.has(error);
 
+/** What opens connections: `proxied` where they end at a proxy, and only what it was asked for can be judged. */
+export interface Beneath {
+  connector: Connector;
+  proxied: boolean;
+}
+
 /** Connects to one address and to nothing else, whatever the name says meanwhile; the address is judged once more. */
 export const pinnedConnector =
-  (guard: Guard, name: string, address: string, beneath: Connector): Connector =>
+  (guard: Guard, name: string, address: string, { connector, proxied }: Beneath): Connector =>
   (options, callback) => {
     const fail = (error: Error) => {
       failures.add(error);
@@ -30,18 +36,19 @@ export const pinnedConnector =
     // A server name only for TLS, and only when it is a name: for plain connections it would be looked up again.
     const servername = options.protocol === 'https:' && isIP(name) === 0 ? { servername: name } : {};
     const { servername: _asked, ...rest } = options;
-    beneath({ ...rest, ...servername, host: address, hostname: address }, (error, socket) => {
+    connector({ ...rest, ...servername, host: address, hostname: address }, (error, socket) => {
       if (error || !socket) return fail(error ?? new Error('No connection'));
+      if (proxied) return callback(null, socket);
       const reached = parseAddress(socket.remoteAddress ?? '');
       const meant = parseAddress(address);
       if (reached?.value === meant?.value && reached?.family === meant?.family) return callback(null, socket);
       socket.destroy();
-      fail(blocked());
+      fail(reached ? blocked() : new Error('The connection was closed')); // without an address it is there no more
     });
   };
 
 /** Keep-alive connections by origin and address: a name that now resolves elsewhere finds none of its old ones. Bounded; the one not used for longest goes first. */
-export function openPools(guard: Guard, beneath: Connector) {
+export function openPools(guard: Guard, beneath: Beneath) {
   const pools = new Map<string, Pool>();
   const drop = (key: string, pool: Pool) => {
     pools.delete(key);
@@ -71,6 +78,10 @@ export function openPools(guard: Guard, beneath: Connector) {
         if (oldest) drop(...oldest);
       }
       return pool;
+    },
+    /** Ends each connection when what is under way on it has ended. */
+    close() {
+      for (const [key, pool] of pools) drop(key, pool);
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([...pools.values()].map((pool) => pool.destroy()));

@@ -4,13 +4,17 @@ import { lookup, Resolver } from 'node:dns/promises';
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 const AT_A_TIME = 2; // of the threads that the whole process shares
+/** The name servers know no such name, or there is none: only this machine may know it. */
+const UNKNOWN = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']);
 
 /**
  * Asks the name servers directly, without the process's few threads: a name that answers slowly holds up nobody else.
- * Names that only this machine knows (its hosts file, search domains) are asked of the system, two at a time.
+ * Names that only this machine knows (its hosts file, search domains) are asked of the system, two at a time. `servers`: in the
+ * place of the machine's.
  */
-export function systemResolver(): Resolve {
+export function systemResolver(servers?: readonly string[]): Resolve {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  if (servers) resolver.setServers(servers);
   const waiting: (() => void)[] = [];
   let running = 0;
 
@@ -31,6 +35,10 @@ export function systemResolver(): Resolve {
     if (!bare.includes('.') || bare.endsWith('.localhost')) return askSystem(name);
     const answers = await Promise.allSettled([resolver.resolve4(bare), resolver.resolve6(bare)]);
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-    return addresses.length > 0 ? addresses : askSystem(name);
+    if (addresses.length > 0) return addresses;
+    for (const answer of answers) if (answer.status === 'rejected' && !UNKNOWN.has(codeOf(answer.reason))) throw answer.reason; // the system would wait for the same servers
+    return askSystem(name);
   };
 }
+
+const codeOf = (error: unknown): string => String((Object(error) as { code?: unknown }).code);

@@ -1,6 +1,7 @@
 import type { AuthType, Domain, Lifecycle } from './kit/adapter.ts';
 import type { Field, Fields } from './kit/fields.ts';
-import { type AnyAdapter, lifecycleOf } from './rules.ts';
+import type { AnyAdapter } from './rules.ts';
+import type { SocialAdapter } from './social/_contract.ts';
 import type { LedgerRow } from './store.ts';
 
 /** What the console is told of a credential field (S155). */
@@ -39,15 +40,15 @@ export interface CatalogEntry {
 const entries = (fields: Fields): [string, Field][] => Object.entries(fields);
 
 /** The catalog card of an adapter; `featuredSortOrder` comes from the featured rows, where there is one. */
-export const presentCatalogEntry = (adapter: AnyAdapter, featuredSortOrder: number | null = null): CatalogEntry => ({
+export const presentCatalogEntry = (adapter: AnyAdapter, status: Lifecycle, featuredSortOrder: number | null = null): CatalogEntry => ({
   domain: adapter.domain,
   providerId: adapter.id,
   version: adapter.version,
   displayName: adapter.title,
-  status: lifecycleOf(adapter),
+  status,
   verified: false, // true only for an adapter that was tried with a live key (PV7)
   authType: adapter.authType,
-  defaultDomain: null,
+  defaultDomain: adapter.defaultDomain ?? null,
   setupNotes: adapter.setupNotes ?? null,
   credentialFields: entries(adapter.credentials).map(([name, field]) => ({
     name,
@@ -56,22 +57,27 @@ export const presentCatalogEntry = (adapter: AnyAdapter, featuredSortOrder: numb
     required: field.required ?? false,
     help: field.help ?? null,
     ...(field.default !== undefined && { default: field.default }),
+    ...(field.placeholder !== undefined && { placeholder: field.placeholder }),
   })),
   capabilities: {
-    kind: null,
+    kind: adapter.kind ?? null,
     operations: [...adapter.capabilities],
-    login: adapter.login.kind,
-    once: adapter.once,
-    limits: adapter.limits,
+    ...adapter.facts,
   },
   deprecatedAt: adapter.deprecatedAt ?? null,
   sunsetAt: adapter.sunsetAt ?? null,
   description: adapter.description,
   website: adapter.website ?? null,
-  mediaCategories: [],
+  mediaCategories: [...(adapter.mediaCategories ?? [])],
   featured: featuredSortOrder !== null,
   featuredSortOrder,
 });
+
+/** Featured ones first, then by name, then by version (S155). */
+export const inOrder = (a: CatalogEntry, b: CatalogEntry): number =>
+  (a.featuredSortOrder ?? Infinity) - (b.featuredSortOrder ?? Infinity) ||
+  a.displayName.localeCompare(b.displayName, 'en') ||
+  Number(a.version.slice(1)) - Number(b.version.slice(1));
 
 /** A field of the form by which a person connects a channel (S245). */
 export interface CustomField {
@@ -86,7 +92,7 @@ export interface CustomField {
 }
 
 /** The form of an adapter that is connected by typed fields; empty for one that is connected by consent. */
-export const presentCustomFields = ({ login, credentials }: Pick<AnyAdapter, 'login' | 'credentials'>): CustomField[] =>
+export const presentCustomFields = ({ login, credentials }: Pick<SocialAdapter, 'login' | 'credentials'>): CustomField[] =>
   login.kind === 'oauth2'
     ? []
     : entries(credentials).map(([key, field]) => ({

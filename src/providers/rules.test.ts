@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { secret, text } from './kit/fields.ts';
-import { chooseVersion, checkSettings, readFields } from './rules.ts';
+import { chooseVersion, checkSettings, immutable, lifecycleOf, readFields } from './rules.ts';
 import { generateRegistry, REGISTRY_FILE } from './generate.ts';
 import { readFile } from 'node:fs/promises';
 import { type SocialAdapter, social } from './social/_contract.ts';
@@ -23,10 +23,11 @@ const adapterOf = (version: `v${number}`, status: NonNullable<SocialAdapter['sta
     profile: async () => ({ id: '1', name: 'n', handle: 'h' }),
     publish: async () => ({ id: '1', url: 'https://demo.example/1' }),
   });
+const NOW = new Date('2026-11-21T00:00:00Z');
 const all = [adapterOf('v1', 'retired'), adapterOf('v2', 'deprecated'), adapterOf('v3', 'active'), adapterOf('v10', 'preview')];
 const choose = (options: Parameters<typeof chooseVersion>[3], from = all) => {
   try {
-    return chooseVersion(from, 'social', 'demo', options).version;
+    return chooseVersion(from, 'social', 'demo', options, NOW).version;
   } catch (error) {
     return (error as { code: string }).code;
   }
@@ -52,8 +53,54 @@ describe('chooseVersion', () => {
     expect(choose({}, [...all, adapterOf('v9', 'active')])).toBe('v9');
     expect(choose({}, [all[3]!])).toBe('preview_not_allowed');
     expect(choose({}, [all[0]!, all[1]!])).toBe('unknown_version');
-    expect(() => chooseVersion(all, 'social', 'nobody', {})).toThrow(expect.objectContaining({ code: 'unknown_version', status: 400 }));
+    expect(() => chooseVersion(all, 'social', 'nobody', {}, NOW)).toThrow(expect.objectContaining({ code: 'unknown_version', status: 400 }));
   });
+});
+
+describe('lifecycleOf', () => {
+  const active = (version: `v${number}`, more: Partial<SocialAdapter> = {}) => ({ ...adapterOf(version, 'active'), ...more }) as SocialAdapter;
+  const statusOf = (one: SocialAdapter, among: SocialAdapter[] = [one]) => lifecycleOf(one, among, NOW);
+
+  test('a new version starts as a preview, and is released by saying so [VE2, VE3]', () => {
+    const { status: _, ...next } = adapterOf('v2', 'active');
+    const { status: __, ...first } = adapterOf('v1', 'active');
+    expect([statusOf(first as SocialAdapter), statusOf(next as SocialAdapter)]).toEqual(['active', 'preview']);
+    expect(choose({}, [first as SocialAdapter, next as SocialAdapter])).toBe('v1');
+    expect(choose({ version: 'v2' }, [first as SocialAdapter, next as SocialAdapter])).toBe('preview_not_allowed');
+    expect(choose({}, [first as SocialAdapter, adapterOf('v2', 'active')])).toBe('v2');
+  });
+
+  test('an active version that a newer active one supersedes is deprecated; a preview supersedes nothing [VE4]', () => {
+    const old = active('v2');
+    expect(statusOf(old, [old, adapterOf('v10', 'preview')])).toBe('active');
+    expect(statusOf(old, [old, active('v10')])).toBe('deprecated');
+    expect(statusOf(old, [old, active('v1'), active('v10', { id: 'other' })])).toBe('active');
+    expect(choose({ version: 'v2' }, [old, active('v10')])).toBe('version_deprecated');
+    expect(choose({ version: 'v2', use: 'pinned' }, [old, active('v10')])).toBe('v2');
+    expect(choose({}, [old, active('v10')])).toBe('v10');
+  });
+
+  test('at its sunset a version is retired, not before [VE5, VE20]', () => {
+    const leaving = (sunsetAt: string) => ({ ...adapterOf('v1', 'deprecated'), sunsetAt }) as SocialAdapter;
+    expect(statusOf(leaving('2026-11-22'))).toBe('deprecated');
+    expect(statusOf(leaving('2026-11-21'))).toBe('retired');
+    expect(choose({ version: 'v1', use: 'pinned' }, [leaving('2026-11-21')])).toBe('version_retired');
+    expect(statusOf(active('v1', { sunsetAt: '2026-11-21' }))).toBe('retired');
+    expect(statusOf(active('v1', { status: 'preview', sunsetAt: '2026-11-21' }))).toBe('preview');
+  });
+});
+
+test('what a registered version declares cannot be written to [VE16]', () => {
+  const adapter = immutable({ ...adapterOf('v1', 'active'), credentials: { key: secret('Key') } } as SocialAdapter);
+  for (const write of [
+    () => Object.assign(adapter, { api: 'https://evil.example' }),
+    () => Object.assign(adapter.credentials, { more: secret('More') }),
+    () => Object.assign(adapter.credentials['key']!, { secret: false }),
+    () => (adapter.capabilities as string[]).push('erase'),
+    () => Object.assign(adapter.facts!, { once: 'key' }),
+  ])
+    expect(write).toThrow(TypeError);
+  expect(adapter.publish).toBeInstanceOf(Function);
 });
 
 describe('readFields', () => {
@@ -65,12 +112,29 @@ describe('readFields', () => {
   };
   test('fills defaults, trims, and makes addresses whole', () => {
     expect(readFields(fields, { name: ' bob ', key: ' k ' })).toEqual({ server: 'https://home.example', name: 'bob', key: ' k ' });
+    expect(readFields(fields, { name: 'bob', key: '\r\n k k \n' })['key']).toBe(' k k ');
+    expect(readFields(fields, { name: 'bob', key: 'a file\nof lines\n' })['key']).toBe('a file\nof lines\n');
     for (const [typed, origin] of [
       ['social.example', 'https://social.example'],
       ['https://Social.example/@me?x', 'https://social.example'],
       ['http://127.0.0.1:80/', 'http://127.0.0.1'],
     ])
       expect(readFields(fields, { name: 'bob', key: 'k', server: typed })['server']).toBe(origin);
+  });
+
+  test('takes no other scheme for the name of a server', () => {
+    const wrong = [
+      'file:///etc/passwd',
+      'gopher://a.example:6379/_INFO',
+      'ftp://a.example',
+      'mailto:a@a.example',
+      'https:/\\a.example',
+      'https:///a.example',
+      '//a.example',
+    ];
+    for (const server of wrong) expect(() => readFields(fields, { name: 'bob', key: 'k', server })).toThrow('must be the address of a server');
+    for (const server of ['a.example:8443', 'HTTPS://a.example:8443', 'localhost:8443'])
+      expect(readFields(fields, { name: 'bob', key: 'k', server })['server']).toMatch(/^https:\/\/(a\.example|localhost):8443$/);
   });
 
   test('names every fault', () => {
@@ -89,6 +153,9 @@ describe('readFields', () => {
       'fields.kind invalid_value',
       'fields.key invalid_type',
     ]);
+    const inherited = Object.entries({ constructor: 'x', toString: 'x' }).map(([name, value]) => faults({ name: 'bob', key: 'k', [name]: value }));
+    expect(inherited).toEqual([['fields.constructor unknown'], ['fields.toString unknown']]);
+    expect(faults(JSON.parse('{"name":"bob","key":"k","__proto__":"x"}') as Record<string, unknown>)).toEqual(['fields.__proto__ unknown']);
   });
 });
 

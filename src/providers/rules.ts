@@ -1,11 +1,23 @@
 import { AppError, invalidField, type FieldError, validationFailed } from '../kernel/index.ts';
 import { type Adapter, type Domain, DOMAINS, type Lifecycle } from './kit/adapter.ts';
 import type { Fields } from './kit/fields.ts';
+import type { AuthAdapter } from './auth/_contract.ts';
+import type { ContentPackAdapter } from './contentpack/_contract.ts';
+import type { EmailAdapter } from './email/_contract.ts';
+import type { ShortlinkAdapter } from './shortlink/_contract.ts';
 import type { SocialAdapter } from './social/_contract.ts';
+import type { StorageAdapter } from './storage/_contract.ts';
+import type { VpnAdapter } from './vpn/_contract.ts';
 
 /** Which adapter a domain has. A new domain adds its line. */
 export interface AdapterOf {
+  auth: AuthAdapter;
   social: SocialAdapter;
+  email: EmailAdapter;
+  contentpack: ContentPackAdapter;
+  shortlink: ShortlinkAdapter;
+  storage: StorageAdapter;
+  vpn: VpnAdapter;
 }
 export type AnyAdapter = AdapterOf[keyof AdapterOf];
 
@@ -16,8 +28,20 @@ export interface Resolve {
   allowPreview?: boolean | undefined;
 }
 
-export const lifecycleOf = (adapter: Pick<Adapter<unknown>, 'status'>): Lifecycle => adapter.status ?? 'active';
-const newest = <A extends AnyAdapter>(adapters: readonly A[]) => adapters.toSorted((a, b) => Number(b.version.slice(1)) - Number(a.version.slice(1)))[0];
+const numberOf = ({ version }: Pick<AnyAdapter, 'version'>) => Number(version.slice(1));
+const newest = <A extends AnyAdapter>(adapters: readonly A[]) => adapters.toSorted((a, b) => numberOf(b) - numberOf(a))[0];
+/** A first version is active unless it says otherwise, each later one a preview until it says that it is released. */
+export const declaredStatus = ({ version, status = version === 'v1' ? 'active' : 'preview' }: Pick<Adapter<unknown>, 'version' | 'status'>): Lifecycle =>
+  status;
+
+/** Where a version stands among those that are registered: what it declares, but that a newer active one supersedes it, and that its sunset ends it. */
+export function lifecycleOf(adapter: AnyAdapter, registered: readonly AnyAdapter[], now: Date): Lifecycle {
+  const status = declaredStatus(adapter);
+  if (status !== 'active' && status !== 'deprecated') return status;
+  if (adapter.sunsetAt !== undefined && new Date(adapter.sunsetAt) <= now) return 'retired';
+  const isNewer = (other: AnyAdapter) => other.domain === adapter.domain && other.id === adapter.id && numberOf(other) > numberOf(adapter);
+  return registered.some((other) => declaredStatus(other) === 'active' && isNewer(other)) ? 'deprecated' : status;
+}
 
 /** The domain a client named, or 400 `unknown_domain`. */
 export function knownDomain(domain: string): Domain {
@@ -32,17 +56,19 @@ export function chooseVersion<A extends AnyAdapter>(
   domain: Domain,
   id: string,
   { version, use = 'new', allowPreview = false }: Resolve,
+  now: Date,
 ): A {
   const versions = registered.filter((adapter) => adapter.domain === domain && adapter.id === id);
+  const statusOf = (one: A) => lifecycleOf(one, versions, now);
   if (versions.length === 0) throw new AppError('unknown_version', `Unknown provider ${domain}/${id}`);
   const chosen =
     version === undefined
-      ? (newest(versions.filter((one) => lifecycleOf(one) === 'active')) ?? newest(versions.filter((one) => lifecycleOf(one) === 'preview')))
+      ? (newest(versions.filter((one) => statusOf(one) === 'active')) ?? newest(versions.filter((one) => statusOf(one) === 'preview')))
       : versions.find((one) => one.version === version);
   if (!chosen)
     throw new AppError('unknown_version', version === undefined ? `No version of ${domain}/${id} is active` : `Unknown version ${version} of ${domain}/${id}`);
   const name = `${domain}/${id}@${chosen.version}`;
-  switch (lifecycleOf(chosen)) {
+  switch (statusOf(chosen)) {
     case 'retired':
       throw new AppError('version_retired', `${name} is retired: choose a newer version`);
     case 'deprecated':
@@ -56,10 +82,17 @@ export function chooseVersion<A extends AnyAdapter>(
   }
 }
 
+/** A version means the same for ever: what it declares cannot be written to. */
+export function immutable<A extends AnyAdapter>(adapter: A): A {
+  for (const fields of [adapter.credentials, adapter.setup?.fields ?? {}]) for (const field of Object.values(Object.freeze(fields))) Object.freeze(field);
+  for (const part of [adapter.setup, adapter.capabilities, adapter.facts, adapter.errors, adapter.auth]) if (part) Object.freeze(part);
+  return Object.freeze(adapter);
+}
+
 /** The typed fields of a form, checked against their declaration: defaults filled in, every fault named. */
 export function readFields(fields: Fields, input: Readonly<Record<string, unknown>>, at = ''): Record<string, string> {
   const errors: FieldError[] = Object.keys(input)
-    .filter((name) => !(name in fields))
+    .filter((name) => !Object.hasOwn(fields, name))
     .map((name) => ({ field: at + name, message: `property ${name} should not exist`, rule: 'unknown' }));
   const values: Record<string, string> = {};
   for (const [name, field] of Object.entries(fields)) {
@@ -71,23 +104,40 @@ export function readFields(fields: Fields, input: Readonly<Record<string, unknow
     else if (field.options && !field.options.some(({ value }) => value === given))
       fault(`must be one of ${field.options.map(({ value }) => value).join(', ')}`, 'invalid_value');
     else if (field.validation && !new RegExp(`^(?:${field.validation})$`, 'u').test(given.trim())) fault(field.help ?? 'has another form', 'invalid_format');
+    else if (field.fault?.(given) !== undefined) fault(field.fault(given)!, 'invalid_format');
     else if (field.form === 'origin') {
       const origin = originOf(given);
       if (origin === undefined) fault('must be the address of a server, like https://social.example', 'invalid_format');
       else values[name] = origin;
-    } else values[name] = field.secret ? given : given.trim();
+    } else if (field.form === 'url') {
+      if (!isAddress(given.trim())) fault('must be an address, like https://login.example/token', 'invalid_format');
+      else values[name] = given.trim();
+    } else values[name] = field.secret ? oneLine(given) : given.trim();
   }
   if (errors.length > 0) throw validationFailed(errors);
   return values;
 }
 
+/** A secret of one line without the line breaks that it was pasted with, which no header could carry; one of more lines, a file, as it is. */
+function oneLine(secret: string): string {
+  const [line, ...more] = secret.split(/[\r\n]+/).filter(Boolean);
+  return line !== undefined && more.length === 0 ? line : secret;
+}
+
 /** `https://host` of what a person types for a server; undefined for what is none. */
 function originOf(typed: string): string | undefined {
   const text = typed.trim();
-  const whole = /^https?:\/\//i.test(text) ? text : `https://${text}`;
+  const host = text.replace(/^https?:\/\//i, '');
+  if (/^([a-z][a-z0-9+.-]*:(?!\d)|[/\\])/i.test(host)) return undefined; // another scheme, whose name would be taken for the host
+  const whole = host === text ? `https://${text}` : text;
   if (!URL.canParse(whole)) return undefined;
   const url = new URL(whole);
   return url.username || url.password || url.hostname === '' ? undefined : url.origin;
+}
+
+function isAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.hash === '';
 }
 
 /** Settings of a post as the adapter takes them; a wrong value of a known key is 400, unknown keys pass (clients.md 4.3). */

@@ -7,6 +7,8 @@ export interface Call {
   multipart?: FormData;
   bytes?: { data: Uint8Array; contentType: string };
   headers?: Readonly<Record<string, string>>;
+  /** Headers of the answer, in lower case, that the reply's schema reads as `headers` beside the body. */
+  replyHeaders?: readonly string[];
   /** Stable for one attempt series: the provider answers a repeat with the first result. */
   idempotencyKey?: string;
   /** This call makes something public or costs money: no answer, 408 or 5xx means `lost`, and nothing below repeats it. */
@@ -21,7 +23,7 @@ export interface Call {
  */
 export interface Http {
   get<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
-  /** Undefined when it is not there: 404, or a refusal whose body parses with `absent`. */
+  /** Undefined when it is not there: 404, or a refusal whose body parses with `absent`. Asked by POST where there is `json` to ask with. */
   find<S extends z.ZodType>(path: string, reply: S, call?: Call & { absent?: z.ZodType }): Promise<z.output<S> | undefined>;
   post<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
   put<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;

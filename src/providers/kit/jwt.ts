@@ -1,13 +1,22 @@
 import { z } from 'zod';
 
-const Claims = z.object({ exp: z.number() });
+const Expiry = z.object({ exp: z.number() });
+const IdToken = z.object({ sub: z.string(), aud: z.union([z.string(), z.array(z.string())]), exp: z.number(), nonce: z.string().optional() });
 
-/** When a token that is a JWT ends; its signature is not ours to check. Undefined for any other token. */
-export function jwtExpiry(token: string): Date | undefined {
+/** What a token that is a JWT says; its signature is not looked at. Undefined for any other token. */
+function claimsOf<S extends z.ZodType>(token: string, schema: S): z.output<S> | undefined {
   try {
-    const claims = Claims.safeParse(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()));
-    return claims.success ? new Date(claims.data.exp * 1000) : undefined;
+    return schema.safeParse(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())).data;
   } catch {
     return undefined;
   }
 }
+
+/** When a token that is a JWT ends; its signature is not ours to check. Undefined for any other token. */
+export function jwtExpiry(token: string): Date | undefined {
+  const claims = claimsOf(token, Expiry);
+  return claims && new Date(claims.exp * 1000);
+}
+
+/** An id_token that came over TLS from the token address itself, of a provider whose keys are not known (OpenID Connect Core 3.1.3.7, 6). */
+export const idTokenClaims = (token: string) => claimsOf(token, IdToken);

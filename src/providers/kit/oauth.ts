@@ -8,6 +8,8 @@ export interface OAuth2 {
   token: string;
   scopes: readonly string[];
   pkce?: boolean;
+  /** Further parameters of the consent page. */
+  asks?: Readonly<Record<string, string>>;
 }
 interface App {
   clientId: string;
@@ -29,7 +31,7 @@ export function authorizeUrl(
   { app, redirectUri, state, verifier }: { app: App; redirectUri: string; state: string; verifier?: string | undefined },
 ): string {
   const url = new URL(login.authorize);
-  const query = { response_type: 'code', client_id: app.clientId, redirect_uri: redirectUri, scope: login.scopes.join(' '), state };
+  const query = { ...login.asks, response_type: 'code', client_id: app.clientId, redirect_uri: redirectUri, scope: login.scopes.join(' '), state };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   if (login.pkce && verifier !== undefined) {
     url.searchParams.set('code_challenge', challengeOf(verifier));

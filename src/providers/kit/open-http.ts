@@ -7,12 +7,14 @@ import type { Call, Http } from './http.ts';
 import { redactor } from './redact.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+/** Some refuse whoever does not say who asks. */
+const USER_AGENT = 'rookery';
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Waits before a safe call is sent again after a fault of the line. */
 const SAFE_RETRIES_MS = [100, 400];
 
 export interface HttpOptions {
-  manifest: Pick<Manifest, 'title' | 'api' | 'auth' | 'errors' | 'errorOf' | 'errorInside' | 'timeoutMs'>;
+  manifest: Pick<Manifest, 'title' | 'api' | 'auth' | 'errors' | 'errorOf' | 'errorHeaders' | 'errorInside' | 'timeoutMs' | 'terse'>;
   outbound: Pick<Outbound, 'fetch'>;
   clock: Clock;
   values: Readonly<Record<string, string>>;
@@ -25,11 +27,12 @@ export interface HttpOptions {
 
 /** Fills `{field}` from the values; a trailing slash of a value does not double. */
 export const fill = (template: string, values: Readonly<Record<string, string>>): string =>
-  template.replace(/\{(\w+)\}/g, (_, name: string) => (values[name] ?? '').replace(/\/+$/, ''));
+  template.replace(/\{(\w+)\}/g, (_, name: string) => (values[name] ?? '').replace(/(?<!\/)\/+$/, ''));
 
 /** The implementation of `Http`: see there. */
 export function openHttp({ manifest, outbound, clock, values, token, secrets, renew }: HttpOptions): Http {
   const base = fill(manifest.api, values);
+  const words = manifest.terse ? wordOf : sentenceOf;
   let bearer = token;
   const clean = (text: string) => redactor([...secrets, token, bearer])(text);
   const fail = (failure: ProviderFailure, message: string, more: { cause?: unknown; retryAfterMs?: number | undefined } = {}) =>
@@ -51,7 +54,7 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
 
   function request(method: Method, path: string, call: Call) {
     const url = address(path, call);
-    const headers: Record<string, string> = { accept: 'application/json', ...call.headers };
+    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': USER_AGENT, ...call.headers };
     const { auth } = manifest;
     if (auth && url.origin === new URL(base).origin) {
       if (auth.in === 'query') url.searchParams.set(auth.name, values[auth.field] ?? '');
@@ -79,7 +82,7 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
 
   async function ask(method: Method, path: string, call: Call): Promise<OutboundAnswer> {
     const { url, options } = request(method, path, call);
-    for (const wait of method === 'GET' ? [...SAFE_RETRIES_MS, undefined] : [undefined]) {
+    for (const wait of method === 'GET' && !call.creates ? [...SAFE_RETRIES_MS, undefined] : [undefined]) {
       try {
         return await outbound.fetch(url, options);
       } catch (error) {
@@ -94,13 +97,13 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
 
   function refusal(answer: OutboundAnswer, call: Call): ProviderError | undefined {
     const { status, headers } = answer;
-    const said = () => (status >= 400 ? sentenceOf(answer) : '');
+    const said = () => (status >= 400 ? words(answer) : '');
     if (status >= 200 && status < 300) {
       const inside = manifest.errorInside?.safeParse(bodyOf(answer));
-      return inside?.success ? fail(inside.data, `refused${sentenceOf(answer)}`, { retryAfterMs: retryAfterMs(headers, clock.now()) }) : undefined;
+      return inside?.success ? fail(inside.data, `refused${words(answer)}`, { retryAfterMs: retryAfterMs(headers, clock.now()) }) : undefined;
     }
     if (status < 400) return fail('rejected', `sends us elsewhere (${status}): check the address of the server`);
-    const special = manifest.errorOf?.safeParse(bodyOf(answer));
+    const special = manifest.errorOf?.safeParse(withHeaders(answer, manifest.errorHeaders));
     const failure = special?.success ? special.data : (manifest.errors?.[status] ?? failureOfStatus(status, call.creates ?? false));
     return fail(failure, `answered ${status}${said()}`, { retryAfterMs: status === 429 || status === 503 ? retryAfterMs(headers, clock.now()) : undefined });
   }
@@ -118,7 +121,7 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
   }
 
   function parsed<S extends z.ZodType>(answer: OutboundAnswer, reply: S, call: Call): z.output<S> {
-    const result = reply.safeParse(bodyOf(answer));
+    const result = reply.safeParse(withHeaders(answer, call.replyHeaders));
     if (result.success) return result.data;
     const issue = result.error.issues[0];
     throw fail(
@@ -136,7 +139,12 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
     post: withBody('POST'),
     put: withBody('PUT'),
     async find(path, reply, { absent, ...call } = {}) {
-      const answer = await send('GET', path, call, (one) => isGone(one) || (one.status >= 400 && (absent?.safeParse(bodyOf(one)).success ?? false)));
+      const answer = await send(
+        call.json === undefined ? 'GET' : 'POST',
+        path,
+        call,
+        (one) => isGone(one) || (one.status >= 400 && (absent?.safeParse(bodyOf(one)).success ?? false)),
+      );
       return answer && parsed(answer, reply, call);
     },
     async delete(path, call = {}) {
@@ -160,6 +168,15 @@ function bodyOf(answer: OutboundAnswer): unknown {
   } catch {
     return text;
   }
+}
+
+/** The same, with these headers as `headers` beside it. */
+const withHeaders = (answer: OutboundAnswer, names: readonly string[] | undefined): unknown =>
+  names ? { ...Object(bodyOf(answer)), headers: Object.fromEntries(names.map((name) => [name, answer.headers.get(name) ?? undefined])) } : bodyOf(answer);
+
+function wordOf(answer: OutboundAnswer): string {
+  const { error } = Object(bodyOf(answer)) as { error?: unknown };
+  return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? `: ${error}` : '';
 }
 
 /** What a provider says about its refusal, in one short line; pages of HTML say nothing. */

@@ -43,3 +43,8 @@ test('a film is no picture, and what cannot be made to fit is refused', async ()
   await expect(fitPicture(source(new Uint8Array(4), 'video/mp4'), { types })).resolves.toBeUndefined();
   await expect(fitPicture(source(await noise(100, 'png'), 'image/png'), { maxBytes: 50, types })).resolves.toBeUndefined();
 });
+
+test('a picture of a format that cannot be read here is answered, not thrown', async () => {
+  const bitmap = Buffer.from('424d3a0000000000000036000000280000000100000001000000010018000000000004000000130b0000130b00000000000000000000ff000000', 'hex');
+  await expect(fitPicture(source(bitmap, 'image/bmp'), { types })).resolves.toBeUndefined();
+});

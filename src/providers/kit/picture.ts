@@ -21,12 +21,16 @@ interface Fit {
 const QUALITIES = [86, 70];
 const SMALLEST_SIDE = 64;
 
-/** The picture as it is when it fits, else encoded anew as JPEG: first plainer, then smaller. Undefined for what is no picture. */
+/** The picture as it is when it fits, else encoded anew as JPEG: first plainer, then smaller. Undefined for what is no picture, or none that can be read here. */
 export async function fitPicture(source: Source, { maxBytes = Infinity, maxPixels = Infinity, types }: Fit): Promise<Picture | undefined> {
   if (!source.contentType.startsWith('image/')) return undefined;
   const data = await source.bytes();
   const { default: sharp } = await import('sharp');
-  const { autoOrient } = await sharp(data).metadata();
+  const metadata = await sharp(data)
+    .metadata()
+    .catch(() => undefined); // a format that sharp has no reader for
+  if (!metadata) return undefined;
+  const { autoOrient } = metadata;
   const { width, height } = autoOrient;
   if (data.length <= maxBytes && width * height <= maxPixels && types.includes(source.contentType))
     return { data, contentType: source.contentType, width, height };

@@ -2,7 +2,7 @@ const forms = (secret: string) => [
   secret,
   encodeURIComponent(secret),
   JSON.stringify(secret).slice(1, -1),
-  btoa(unescape(encodeURIComponent(secret))).replace(/=+$/, ''),
+  btoa(unescape(encodeURIComponent(secret))).replace(/={1,2}$/, ''),
 ];
 
 /** Replaces every given secret by `***`, in each form that it takes on the wire. */

@@ -65,3 +65,25 @@ describe('sameText', () => {
     expect(sameText(html, plain)).toBe(same);
   });
 });
+
+// What a person posts is read by these before it is stored: a cost that grows with the square of the length would stop the service for all.
+describe('four times the text is not sixteen times the work', () => {
+  const pieces = ['<', '<a ', '<a href="x">', '<a href="" ', "<a href='", '<li', '</p> ', ' ', '@a ', '@a.', '#1', 'https://a.b ', ')', '&#1;', '\n'];
+  const heads = ['', '<b>', 'https://a.b/'];
+  const read = (text: string) => [htmlToText(text), findInText(text), textLength(text, { unit: 'characters', linkLength: 23 }), sameText(text, text)];
+  /** Milliseconds of the processor, the least of three. */
+  const costOf = (text: string) =>
+    Math.min(
+      ...[1, 2, 3].map(() => {
+        const before = process.cpuUsage();
+        read(text);
+        return process.cpuUsage(before).user / 1_000;
+      }),
+    );
+  test.each(pieces)('%j, over and over', (piece) => {
+    for (const head of heads) {
+      const [small, large] = [20_000, 80_000].map((length) => costOf(`${head}${piece.repeat(length / piece.length)}x`)) as [number, number];
+      expect([head, large < 150 || large < 9 * small]).toEqual([head, true]); // below that it is noise
+    }
+  });
+});

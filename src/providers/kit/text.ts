@@ -15,42 +15,64 @@ export const byteLength = (text: string): number => encoder.encode(text).length;
 const LINK = /https?:\/\/[^\s<>"'`]+/giu;
 /** Punctuation that ends a sentence, and a closing bracket that was not opened in the link, do not belong to it. */
 function trimLink(link: string): string {
+  const opened = link.indexOf('(');
   let end = link.length;
   for (;;) {
     const last = link[end - 1]!;
     if (/[.,;:!?'"…]/.test(last)) end -= 1;
-    else if (last === ')' && !link.slice(0, end - 1).includes('(')) end -= 1;
+    else if (last === ')' && (opened < 0 || opened > end - 2)) end -= 1;
     else return link.slice(0, end);
   }
 }
 
+/** What was found before, and of the rest what overlaps none of it; all in order. */
+function besides(before: readonly Found[], more: readonly Found[]): Found[] {
+  let next = 0;
+  const free = more.filter(({ start, end }) => {
+    while (next < before.length && before[next]!.end <= start) next += 1;
+    return next === before.length || before[next]!.start >= end;
+  });
+  return [...before, ...free].toSorted((a, b) => a.start - b.start);
+}
+
 /** Links (`http…`), mentions (`@name`, `@name.example`, `@name@example`) and hashtags, in order, none inside another. */
 export function findInText(text: string): Found[] {
-  const found: Found[] = [];
-  const add = (kind: Found['kind'], start: number, whole: string, value: string) => {
-    const end = start + whole.length;
-    if (!found.some((one) => start < one.end && end > one.start)) found.push({ kind, value, start, end });
+  let found: Found[] = [];
+  let more: Found[] = []; // of one kind, in order
+  const add = (kind: Found['kind'], start: number, whole: string, value: string) => more.push({ kind, value, start, end: start + whole.length });
+  const take = () => {
+    found = besides(found, more);
+    more = [];
   };
   for (const match of text.matchAll(LINK)) {
     const link = trimLink(match[0]);
     if (URL.canParse(link)) add('link', match.index, link, link);
   }
+  take();
   for (const match of text.matchAll(
     /(?<![\p{L}\p{N}_@/])@([\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?(?:@[\p{L}\p{N}][\p{L}\p{N}.-]*[\p{L}\p{N}](?::\d+)?)?)/gu,
   ))
     add('mention', match.index, match[0], match[1]!);
+  take();
   for (const match of text.matchAll(/(?<![\p{L}\p{N}_&/])#([\p{L}\p{N}_]*[\p{L}_][\p{L}\p{N}_]*)/gu)) add('tag', match.index, match[0], match[1]!);
-  return found.toSorted((a, b) => a.start - b.start);
+  take();
+  return found;
+}
+
+function withLinks(text: string, stand: string): string {
+  let at = 0;
+  const parts: string[] = [];
+  for (const { kind, start, end } of findInText(text)) {
+    if (kind !== 'link') continue;
+    parts.push(text.slice(at, start), stand);
+    at = end;
+  }
+  return parts.join('') + text.slice(at);
 }
 
 /** The length of a text as a network counts it. */
 export function textLength(text: string, { unit, linkLength }: { unit: 'graphemes' | 'characters' | 'bytes'; linkLength?: number }): number {
-  const counted =
-    linkLength === undefined
-      ? text
-      : findInText(text)
-          .filter(({ kind }) => kind === 'link')
-          .reduceRight((rest, { start, end }) => rest.slice(0, start) + 'x'.repeat(linkLength) + rest.slice(end), text);
+  const counted = linkLength === undefined ? text : withLinks(text, 'x'.repeat(linkLength));
   if (unit === 'bytes') return byteLength(counted);
   return unit === 'graphemes' ? countGraphemes(counted) : Array.from(counted).length;
 }
@@ -63,30 +85,32 @@ const decode = (text: string): string =>
     return ENTITIES[name!.toLowerCase()] ?? whole;
   });
 
+// People send megabytes: what follows looks at each character a few times, however often a tag is opened and not closed.
+const TAGS = /<[^<>]+>/g;
+const ANCHOR = /<a\s([^<>]*)>((?:(?!<a\s)[\s\S])*?)<\/a>/gi;
+const HREF = /(?:^|\s)href\s*=\s*(?:"([^"]*)"|'([^']*)')/i;
+
 /** Plain text of the HTML that an editor stores (`p br a ul ol li h1…`): paragraphs as lines, items as `- `, a link whose text hides it in brackets. A text without tags stays as it is. */
 export function htmlToText(html: string): string {
-  if (!/<\/?[a-z][^>]*>/i.test(html)) return decode(html).trim();
+  if (!/<\/?[a-z][^<>]*>/i.test(html)) return decode(html).trim();
   const plain = html
-    .replace(
-      /<a\s[^>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)')[^>]*>([\s\S]*?)<\/a>/gi,
-      (_, double: string | undefined, single: string | undefined, inner: string) => {
-        const href = double ?? single ?? '';
-        const shown = inner.replace(/<[^>]+>/g, '');
-        return !/^https?:/i.test(href) || decode(href).includes(decode(shown)) ? (/^https?:/i.test(href) ? href : shown) : `${shown} (${href})`;
-      },
-    )
-    .replace(/<li[^>]*>\s*(?:<p[^>]*>)?/gi, '- ')
+    .replace(ANCHOR, (_, attributes: string, inner: string) => {
+      const [, double, single] = HREF.exec(attributes) ?? [];
+      const href = double ?? single ?? '';
+      const shown = inner.replace(TAGS, '');
+      return !/^https?:/i.test(href) || decode(href).includes(decode(shown)) ? (/^https?:/i.test(href) ? href : shown) : `${shown} (${href})`;
+    })
+    .replace(/<li[^<>]*>\s*(?:<p[^<>]*>)?/gi, '- ')
     .replace(/(?:<\/p>\s*)?<\/li>/gi, '\n')
     .replace(/<br\s*\/?>/gi, '\n')
     .replace(/<\/(?:p|h[1-6]|ul|ol|div|blockquote)>/gi, '\n')
-    .replace(/<[^>]+>/g, '');
+    .replace(TAGS, '');
   return decode(plain)
-    .replace(/[ \t]+\n/g, '\n')
+    .replace(/(?<![ \t])[ \t]+\n/g, '\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim();
 }
 
-const TAGS = /<[^>]+>/g;
 /** Without what servers change when they show a text: white space, case, link prefixes, the host of a mention. */
 const bare = (text: string): string =>
   text

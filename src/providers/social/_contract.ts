@@ -135,13 +135,14 @@ export interface Handle {
   thread: readonly Published[];
 }
 
-export type SocialAdapter = Adapter<Social> & SocialSpec<Fields, z.ZodType>;
+export type SocialAdapter = Adapter<Social> & SocialSpec<Fields, z.ZodType> & { domain: 'social' };
 
 /** Declares a social adapter. What the registry holds is the same for all: the types of its own fields and settings end here. */
 export const social = <const F extends Fields, S extends z.ZodType>(spec: SocialSpec<F, S>): SocialAdapter => {
   const adapter: Adapter<Social, F> & SocialSpec<F, S> = {
     ...spec,
     domain: 'social',
+    facts: { login: spec.login.kind, once: spec.once, limits: spec.limits },
     capabilities: ['publish', ...(['find', 'remove', 'serverLimits'] as const).filter((name) => spec[name])],
     connect(connection) {
       const settled = (post: Post, settings: unknown) => ({ ...connection, post, settings: spec.settings.parse(settings) });

@@ -1,0 +1,130 @@
+import { buffer } from 'node:stream/consumers';
+import type { Database } from '../db/index.ts';
+import { AppError, invalidField, isId, ProviderError } from '../kernel/index.ts';
+import { type Outbound, OutboundError } from '../outbound/index.ts';
+import type { Media as ForAdapter } from '../providers/index.ts';
+import type { Keep } from './intake.ts';
+import type { Prober } from './probe.ts';
+import type { Received } from './receive.ts';
+import { asProviderError, nameOfUrl, ofStorage, type Remote } from './remote.ts';
+import { domainAllowed, keyOfUrl, urlOfKey } from './rules.ts';
+import * as store from './store.ts';
+import type { FileRow } from './store.ts';
+import type { Place, Storages } from './storages.ts';
+
+const COPY_FRESH_MS = 15 * 60_000; // S260
+const FETCHED_SECONDS = 6 * 3_600; // a network may fetch a film long after it was told of it
+
+/** A picture or film as a post names it: a file of the organization, else an address. */
+export interface MediaItem {
+  id?: string | undefined;
+  path: string;
+  alt: string;
+  thumbnail?: string | null | undefined;
+}
+
+/** What posts ask of the library. */
+export interface PostMedia {
+  /** Judges the addresses of a post before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125, S260); `at` names the field. */
+  judge(orgId: string, items: readonly MediaItem[], at: string): Promise<void>;
+  /** Fetches what lies outside, so that publishing does not wait for it. At most 15 minutes before the post is due (S260). */
+  prepare(orgId: string, items: readonly MediaItem[]): Promise<void>;
+  /** The pictures and films of a post, for an adapter. A `ProviderError` says whether trying again can help. */
+  load(orgId: string, items: readonly MediaItem[]): Promise<ForAdapter[]>;
+}
+
+interface Options {
+  sql: Database;
+  outbound: Pick<Outbound, 'judge'>;
+  storages: Storages;
+  prober: Prober;
+  keep: Keep;
+  fetchFile(remote: Remote): Promise<Received>;
+  backendUrl: string;
+  restrictDomains: readonly string[];
+}
+
+export function openPostMedia({ sql, outbound, storages, prober, keep, fetchFile, backendUrl, restrictDomains }: Options): PostMedia {
+  /** A copy of an outside address that is fresh enough, fetched now when there is none. */
+  async function copyOf(orgId: string, url: string): Promise<FileRow> {
+    const known = await store.freshCopy(sql, orgId, url, COPY_FRESH_MS);
+    if (known) return known;
+    await using received = await fetchFile({ url });
+    const judged = { probed: await prober.look(received.path), bytes: received.size, path: received.path };
+    return await keep(orgId, judged, { name: nameOfUrl(url), folder: null, listed: false, createdBy: null, sourceUrl: url }); // awaited here: its bytes go when this ends
+  }
+
+  /** The file that each item names; undefined where it lies outside. An id or an own path that is no file is null. */
+  async function ownFiles(orgId: string, items: readonly MediaItem[], find: typeof store.usableFiles): Promise<(FileRow | null | undefined)[]> {
+    const ids = items.flatMap(({ id }) => (id !== undefined && isId(id) ? [id] : []));
+    const keys = items.flatMap(({ path }) => keyOfUrl(backendUrl, path) ?? []);
+    const found = ids.length + keys.length > 0 ? await find(sql, orgId, ids, keys) : [];
+    return items.map(({ id, path }) => {
+      const key = keyOfUrl(backendUrl, path);
+      const file = found.find((one) => one.id === id) ?? found.find((one) => one.storageKey === key);
+      if (file) return file;
+      return key !== undefined || path === '' ? null : undefined;
+    });
+  }
+
+  async function read({ storageKey }: FileRow, { store: storage }: Place): Promise<Buffer> {
+    const stored = await storage.open(storageKey);
+    if (!stored) throw new ProviderError('rejected', 'The bytes of a picture or film are no longer in the storage');
+    return buffer(stored.read());
+  }
+  const fail = (error: unknown): never => {
+    throw ofStorage(error);
+  };
+
+  async function loadOne(orgId: string, item: MediaItem, own: FileRow | null | undefined): Promise<ForAdapter> {
+    if (own === null) throw new ProviderError('rejected', 'A picture or film of this post is no longer in the library');
+    const file =
+      own ??
+      (await copyOf(orgId, item.path).catch((error: unknown) => {
+        throw asProviderError(error, item.path);
+      }));
+    const place = await storages.at(orgId, file);
+    const { store: storage } = place;
+    const direct = storage.url(file.storageKey) ?? (await storage.direct?.get(file.storageKey, FETCHED_SECONDS).catch(fail));
+    return {
+      name: `${file.id}.${file.storageKey.split('.').at(-1)}`,
+      contentType: file.mime,
+      alt: item.alt || file.alt,
+      url: direct ?? urlOfKey(backendUrl, file.storageKey),
+      ...(file.width !== null && file.height !== null && { width: file.width, height: file.height }),
+      bytes: () => read(file, place).catch(fail),
+    };
+  }
+
+  function judgeOutside(url: string, field: string): void {
+    try {
+      outbound.judge(url);
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      if (error.failure === 'invalid') throw invalidField(field, `${field}: ${error.message}`, 'invalid_format');
+      throw new AppError(error.code, error.message, { errors: [{ field, message: `${field}: ${error.message}`, rule: 'blocked' }] }, { cause: error });
+    }
+    if (domainAllowed(restrictDomains, url)) return;
+    const message = `${field}: media must be hosted at ${restrictDomains.join(', ')}`;
+    throw new AppError('media_domain_not_allowed', message, { errors: [{ field, message, rule: 'domain' }] });
+  }
+
+  return {
+    async judge(orgId, items, at) {
+      const own = await ownFiles(orgId, items, store.presentFiles);
+      items.forEach(({ path, thumbnail }, n) => {
+        if (own[n] === null) throw invalidField(`${at}.${n}.path`, `${at}.${n}.path: there is no such file`);
+        if (own[n] === undefined) judgeOutside(path, `${at}.${n}.path`);
+        if (thumbnail && keyOfUrl(backendUrl, thumbnail) === undefined) judgeOutside(thumbnail, `${at}.${n}.thumbnail`);
+      });
+    },
+    async prepare(orgId, items) {
+      const own = await ownFiles(orgId, items, store.usableFiles);
+      await Promise.all(items.filter((_, n) => own[n] === undefined).map(({ path }) => copyOf(orgId, path)));
+    },
+    async load(orgId, items) {
+      const own = await ownFiles(orgId, items, store.usableFiles);
+      return Promise.all(items.map((item, n) => loadOne(orgId, item, own[n])));
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { checkClient, CodeRefusal, consentUrl, takeToken } from '../kit/code-login.ts';
+import { refused } from '../kit/fallback.ts';
+import { secret, text } from '../kit/fields.ts';
+import { idTokenClaims } from '../kit/jwt.ts';
+import { Claims, openId } from '../kit/openid.ts';
+import { auth, type AuthConnection, type Consent } from './_contract.ts';
+import { accountOf } from './_people.ts';
+
+/** The provider is the operator's own: an address that it tells counts unless it says that it was not verified. */
+const OPERATORS = { vouched: true };
+const url = (label: string, help: string) => text(label, { form: 'url', required: false, help });
+
+const clientOf = (values: AuthConnection['values']) => ({
+  clientId: values['clientId']!,
+  clientSecret: values['clientSecret']!,
+  scope: values['scope']!,
+});
+
+/** By issuer: endpoints and keys are found, the id_token is verified. */
+function byIssuer({ fetch, timeoutMs, base, values }: AuthConnection): Consent & { check(): Promise<void> } {
+  const provider = openId({ fetch, title: 'The login server', timeoutMs }, { issuer: base, ...clientOf(values) });
+  return {
+    by: 'consent',
+    authorize: provider.authorize,
+    identify: async (returned) => accountOf(await provider.identify(returned), OPERATORS),
+    check: () => provider.check(base),
+  };
+}
+
+/** By three addresses, without known keys: who it is says the userinfo address, over TLS; an id_token that comes along must not contradict it. */
+function byAddresses({ http, values, clock }: AuthConnection): Consent & { check(): Promise<void> } {
+  const login = { ...clientOf(values), authorize: values['authUrl']!, token: values['tokenUrl']!, secretIn: 'either' as const };
+  return {
+    by: 'consent',
+    authorize: async (start) => consentUrl(login, start),
+    async identify(returned) {
+      const { access_token, id_token } = await takeToken(http, login, returned);
+      const person = await http.get(values['userInfoUrl']!, Claims, { headers: { authorization: `Bearer ${access_token}` } });
+      if (id_token) {
+        const { sub, aud, nonce, exp } = idTokenClaims(id_token) ?? {};
+        const isOurs =
+          [aud].flat().includes(login.clientId) && (nonce === undefined || nonce === returned.nonce) && Number(exp) * 1000 > clock.now().getTime() - 60_000;
+        if (sub !== person.sub || !isOurs) throw refused('rejected', 'The answer of the login server cannot be believed (id_token)');
+      }
+      return accountOf(person, OPERATORS);
+    },
+    check: () => checkClient(http, login, values['authUrl']!),
+  };
+}
+
+const connect = (connection: AuthConnection) => (connection.base ? byIssuer(connection) : byAddresses(connection));
+
+export default auth({
+  id: 'generic',
+  version: 'v1',
+  title: 'OpenID Connect',
+  description: 'Login with any OpenID Connect or OAuth 2 server of the operator, such as Authentik, Keycloak or Dex.',
+  website: 'https://openid.net',
+  authType: 'oauth2',
+  setupNotes:
+    'The issuer is enough where the server has a discovery document; else the three addresses. A server in a private network needs SSRF_ALLOWED_PRIVATE_CIDRS.',
+  credentials: {
+    issuer: url('Issuer', 'Finds the addresses and the keys'),
+    authUrl: url('Authorization URL', 'Without an issuer'),
+    tokenUrl: url('Token URL', 'Without an issuer'),
+    userInfoUrl: url('Userinfo URL', 'Without an issuer'),
+    clientId: text('Client id'),
+    clientSecret: secret('Client secret'),
+    scope: text('Scope', { required: false, default: 'openid profile email' }),
+  },
+  oneOf: [['issuer'], ['authUrl', 'tokenUrl', 'userInfoUrl']],
+  api: '{issuer}',
+  errorOf: CodeRefusal,
+  by: 'consent',
+  connect: (connection) => connect(connection),
+  check: (connection) => connect(connection).check(),
+});

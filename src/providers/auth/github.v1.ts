@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { checkClient, CodeRefusal, consentUrl, takeToken } from '../kit/code-login.ts';
+import { secret, text } from '../kit/fields.ts';
+import { auth, type AuthConnection } from './_contract.ts';
+
+const User = z.object({ id: z.int().positive(), login: z.string(), name: z.string().nullish(), avatar_url: z.url().nullish() });
+const Emails = z.array(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }));
+
+type Needed = Pick<AuthConnection, 'values'>;
+const clientOf = ({ values }: Needed) => ({
+  authorize: `${values['server']}/login/oauth/authorize`,
+  token: `${values['server']}/login/oauth/access_token`,
+  scope: 'read:user user:email',
+  clientId: values['clientId']!,
+  clientSecret: values['clientSecret']!,
+});
+
+/** OAuth 2 without an id_token. Numbers stay when people change their login name. */
+export default auth({
+  id: 'github',
+  version: 'v1',
+  title: 'GitHub',
+  description: 'Login with an account at GitHub, or at a GitHub Enterprise Server.',
+  website: 'https://github.com',
+  authType: 'oauth2',
+  setupNotes: 'Make an OAuth app at github.com > Settings > Developer settings.',
+  credentials: {
+    clientId: text('Client id'),
+    clientSecret: secret('Client secret'),
+    server: text('Server', { form: 'origin', default: 'https://github.com', required: false }),
+    api: text('API', { form: 'url', default: 'https://api.github.com', required: false, help: 'https://<server>/api/v3 of an Enterprise Server' }),
+  },
+  api: '{api}',
+  errors: { 403: 'rate_limited' },
+  errorOf: CodeRefusal,
+  errorInside: CodeRefusal, // the token address refuses with status 200
+  by: 'consent',
+  connect: ({ http, values }) => ({
+    by: 'consent',
+    authorize: async (start) => consentUrl(clientOf({ values }), start),
+    async identify(returned) {
+      const { access_token } = await takeToken(http, clientOf({ values }), returned);
+      const headers = {
+        accept: 'application/vnd.github+json',
+        authorization: `Bearer ${access_token}`,
+        'x-github-api-version': '2022-11-28',
+      };
+      const user = await http.get('/user', User, { headers });
+      const emails = await http.get('/user/emails', Emails, { headers });
+      return {
+        providerId: String(user.id),
+        email: emails.find(({ primary, verified }) => primary && verified)?.email ?? null, // never the public one of the profile: nobody verified it
+        name: user.name || user.login,
+        avatarUrl: user.avatar_url ?? null,
+      };
+    },
+  }),
+  check: ({ http, values }) => checkClient(http, clientOf({ values }), values.server),
+});

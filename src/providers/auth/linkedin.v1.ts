@@ -1,0 +1,17 @@
+import { Claims } from '../kit/openid.ts';
+import { network } from './_network.ts';
+import { accountOf } from './_people.ts';
+
+/** Its id_token knows no nonce, so userinfo is asked, over TLS. */
+export default network({
+  id: 'linkedin',
+  title: 'LinkedIn',
+  website: 'https://www.linkedin.com',
+  api: 'https://api.linkedin.com/v2',
+  server: 'https://www.linkedin.com',
+  authorize: '{server}/oauth/v2/authorization',
+  token: '{server}/oauth/v2/accessToken',
+  scope: 'openid profile email',
+  noPkce: true,
+  person: async (http, headers) => accountOf(await http.get('/userinfo', Claims, { headers })),
+});

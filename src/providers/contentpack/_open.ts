@@ -1,0 +1,9 @@
+import type { Use } from '../kit/line.ts';
+import type { Lines } from '../kit/open-line.ts';
+import type { ContentPack, ContentPackAdapter } from './_contract.ts';
+
+/** A source with the key of its owner. */
+export const openContentPack =
+  (lines: Lines) =>
+  (adapter: ContentPackAdapter, use: Use): ContentPack =>
+    lines.opened(adapter, use, (line) => adapter.connect(line));

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { DOMAINS } from './kit/adapter.ts';
+import { type AnyAdapter, declaredStatus } from './rules.ts';
+
+/** By `domain/id`: what an adapter was tried against beside its facts, and the test that does it. */
+export const Proofs = z.record(z.string(), z.array(z.strictObject({ by: z.string().min(1), in: z.string().min(1) })).min(1));
+
+const INTRO = `# Providers
+
+Every provider that is registered, in every version. Beside its own tests each is held to the contract of its domain: the requests and the refusals that its documents name, on a wire that takes nothing else. **Proven by** names what it was tried against beyond that: a real server, or an implementation of the protocol by others. Where nothing is named, only the documents speak for it. None was tried with a live key (\`verified\` is false for all).
+
+Fields in **bold** are secret; one with a question mark may be left out.
+`;
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replace(/\s+/g, ' ');
+
+function fieldsOf({ credentials, setup }: AnyAdapter): string {
+  const fields = Object.entries({ ...credentials, ...setup?.fields });
+  return fields.map(([name, { secret, required }]) => `${secret ? `**${name}**` : name}${required ? '' : '?'}`).join(', ') || 'none';
+}
+
+function settingsOf({ setup }: AnyAdapter): string {
+  const names = { instance: 'instance', org: 'organization' };
+  return setup ? setup.owners.map((owner) => names[owner]).join(', ') : '';
+}
+
+function row(adapter: AnyAdapter, proofs: z.output<typeof Proofs>): string {
+  const { id, version, title, website, capabilities, setupNotes, check, domain } = adapter;
+  const status = declaredStatus(adapter);
+  return `| ${[
+    `\`${id}@${version}\`${status === 'active' ? '' : ` (${status})`}`,
+    website ? `[${title}](${website})` : title,
+    fieldsOf(adapter),
+    [...capabilities, ...(check ? ['check'] : [])].join(', '),
+    settingsOf(adapter),
+    (proofs[`${domain}/${id}`] ?? []).map(({ by }) => by).join(', '),
+    setupNotes ?? '',
+  ]
+    .map(cell)
+    .join(' | ')} |`;
+}
+
+/** The page of these providers, as `docs/providers.gen.md` has it. */
+export function providersReference(adapters: readonly AnyAdapter[], proofs: z.output<typeof Proofs>): string {
+  const sections = DOMAINS.flatMap((domain) => {
+    const own = adapters.filter((adapter) => adapter.domain === domain).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    if (own.length === 0) return [];
+    const rows = own.map((adapter) => row(adapter, proofs));
+    return [
+      `## ${domain}: ${own.length}\n\n| Identity | Name | Fields | Operations | Settings of | Proven by | Notes |\n|---|---|---|---|---|---|---|\n${rows.join('\n')}\n`,
+    ];
+  });
+  return [INTRO, ...sections].join('\n');
+}

@@ -1,0 +1,24 @@
+import { ProviderError } from '../../kernel/index.ts';
+import type { Values } from '../kit/fields.ts';
+import { isAddress } from '../kit/mailbox.ts';
+import { type Lines, secretsOf } from '../kit/open-line.ts';
+import type { EmailAdapter, Mailer, ReadReport } from './_contract.ts';
+
+/** A provider of mail that is ready to send; undefined for the one that sends none. Its connections are the caller's to close. */
+export const openMailer =
+  (lines: Lines) =>
+  (adapter: EmailAdapter, values: Values): Mailer | undefined => {
+    if (!adapter.connect) return undefined;
+    const mailer = adapter.connect(lines.open(adapter, values));
+    const send: Mailer['send'] = (message) =>
+      isAddress(message.to) ? mailer.send(message) : Promise.reject(new ProviderError('rejected', 'This is not the address of one person')); // some providers read a list in it
+    return lines.guard(adapter, { ...mailer, send }, { secrets: secretsOf(adapter, values) });
+  };
+
+/** What a provider of mail tells of deliveries; undefined for one that tells nothing. Without its key every request is refused. */
+export const openReports =
+  (lines: Lines) =>
+  (adapter: EmailAdapter, values: Values): ReadReport | undefined => {
+    if (!adapter.events) return undefined;
+    return values[adapter.events.key] ? adapter.events.open(lines.open(adapter, values)) : async () => undefined;
+  };

@@ -1,0 +1,12 @@
+import { email } from './_contract.ts';
+
+/** The choice of no mail: nothing leaves, and users are activated at once. */
+export default email({
+  id: 'empty',
+  version: 'v1',
+  title: 'No mail',
+  description: 'No mail leaves; users are activated at once.',
+  authType: 'none',
+  credentials: {},
+  api: '',
+});

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { secret, text } from '../kit/fields.ts';
+import { mailbox } from '../kit/mailbox.ts';
+import { isFresh, isHmac } from '../kit/signatures.ts';
+import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
+
+const STATUS = {
+  accepted: 'sent',
+  delivered: 'delivered',
+  opened: 'opened',
+  clicked: 'clicked',
+  complained: 'complained',
+  rejected: 'bounced',
+  failed: 'bounced',
+} as const;
+/** It tries for about 8 hours to deliver an event. A token, which proves one event, is kept for longer than this. */
+const LATE_MS = 12 * 3_600_000;
+const bare = (messageId: string) => messageId.replace(/^<|>$/g, '');
+const Words = z.string().nullish().catch(undefined);
+const Event = z
+  .object({
+    event: z.enum(Object.keys(STATUS) as (keyof typeof STATUS)[]),
+    severity: Words,
+    reason: Words,
+    'delivery-status': z.object({ message: Words, description: Words }).nullish().catch(undefined),
+    message: z.object({ headers: z.object({ 'message-id': z.string() }) }),
+    'user-variables': z.unknown().optional(),
+  })
+  .transform(({ event, severity, reason, 'delivery-status': said, message, 'user-variables': ours }) =>
+    event === 'failed' && severity !== 'permanent'
+      ? undefined // it is tried again
+      : {
+          messageId: bare(message.headers['message-id']),
+          id: z.object({ [OWN_ID]: z.string() }).safeParse(ours).data?.[OWN_ID],
+          status: STATUS[event],
+          reason: STATUS[event] === 'bounced' ? said?.message || said?.description || reason || undefined : undefined,
+        },
+  );
+const Signature = z.object({ timestamp: z.coerce.string(), token: z.string().min(1), signature: z.string() });
+const Hook = z.object({ signature: Signature, 'event-data': z.unknown() });
+
+/** https://documentation.mailgun.com/docs/mailgun/api-reference/ */
+export default mailApi({
+  id: 'mailgun',
+  version: 'v1',
+  title: 'Mailgun',
+  description: 'Email API that sends from a domain of yours, with delivery events.',
+  website: 'https://www.mailgun.com',
+  authType: 'api_key',
+  credentials: {
+    apiKey: secret('API key or domain sending key'),
+    domain: text('Sending domain', { validation: '[A-Za-z0-9.-]{1,253}', help: 'Like mg.example.com' }),
+    region: text('Region', {
+      default: 'us',
+      options: [
+        { value: 'us', label: 'United States' },
+        { value: 'eu', label: 'European Union' },
+      ],
+    }),
+    webhookSigningKey: secret('HTTP webhook signing key', { required: false, help: 'Not the API key: it is shown under API security' }),
+  },
+  api: 'https://api.mailgun.net',
+  regions: { eu: 'https://api.eu.mailgun.net' },
+  errors: { 403: 'reauthorize', 404: 'reauthorize' }, // the key, the domain or its region, which an operator can mend
+
+  send: ({ id, to, subject, text: plain, html }, { values }) => ({
+    path: `/v3/${values.domain}/messages`,
+    headers: login(values),
+    form: { from: mailbox(values.fromName, values.fromAddress), to, subject, text: plain, html, 'h:Auto-Submitted': AUTOMATIC, [`v:${OWN_ID}`]: id },
+  }),
+  sent: z.object({ id: z.string().min(1).transform(bare) }).transform(({ id }) => id),
+
+  async check({ http, values }) {
+    const { domain, fromName, fromAddress } = values;
+    const Domain = z.object({ domain: z.object({ state: z.string() }) });
+    const known = await http.find(`/v4/domains/${domain}`, Domain, { headers: login(values), absent: z.unknown() });
+    if (known) return `Mailgun takes the key, and ${domain} is ${known.domain.state}`;
+    // A sending key may not read domains: a mail that is accepted and not delivered shows what it is good for.
+    const mail = { from: mailbox(fromName, fromAddress), to: fromAddress, subject: 'Test', text: 'Test', 'o:testmode': 'yes' };
+    await http.post(`/v3/${domain}/messages`, z.object({ id: z.string() }), { headers: login(values), form: mail });
+    return `Mailgun takes the key, which may only send from ${domain}`;
+  },
+
+  events: {
+    key: 'webhookSigningKey',
+    open:
+      ({ values, clock }) =>
+      async ({ body }) => {
+        const hook = Hook.safeParse(jsonOf(body)).data;
+        if (!hook) return undefined;
+        const { timestamp, token, signature } = hook.signature;
+        if (!isFresh(timestamp, clock.now(), LATE_MS) || !isHmac(values.webhookSigningKey, [timestamp, token], signature, 'hex')) return undefined;
+        return { token, deliveries: deliveries([hook['event-data']], Event) };
+      },
+  },
+});
+
+const login = ({ apiKey }: { apiKey: string }) => ({ authorization: `Basic ${btoa(`api:${apiKey}`)}` });

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { refused } from '../kit/fallback.ts';
+import { secret, text } from '../kit/fields.ts';
+import { oneLine } from '../kit/mailbox.ts';
+import { isEcdsa, isFresh } from '../kit/signatures.ts';
+import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
+
+const STATUS = {
+  processed: 'sent',
+  delivered: 'delivered',
+  open: 'opened',
+  click: 'clicked',
+  bounce: 'bounced',
+  dropped: 'bounced', // it never left
+  spamreport: 'complained',
+} as const;
+/** `<X-Message-Id>.<where it went>`: the first part is what `send` was told. */
+const idOf = (messageId: string) => messageId.split('.', 1)[0]!;
+const Event = z
+  .object({
+    event: z.enum(Object.keys(STATUS) as (keyof typeof STATUS)[]),
+    sg_message_id: z.string(),
+    [OWN_ID]: z.string().optional().catch(undefined),
+    reason: z.string().optional().catch(undefined),
+  })
+  .transform(({ event, sg_message_id, [OWN_ID]: id, reason }) => ({ messageId: idOf(sg_message_id), id, status: STATUS[event], reason }));
+
+/** https://www.twilio.com/docs/sendgrid/api-reference */
+export default mailApi({
+  id: 'sendgrid',
+  version: 'v1',
+  title: 'Twilio SendGrid',
+  description: 'High-volume email API, with signed batches of delivery events.',
+  website: 'https://sendgrid.com',
+  authType: 'api_key',
+  credentials: {
+    apiKey: secret('API key', { help: 'Starts with SG.; needs the scope mail.send' }),
+    region: text('Region', {
+      default: 'global',
+      options: [
+        { value: 'global', label: 'Global' },
+        { value: 'eu', label: 'European Union' },
+      ],
+    }),
+    webhookPublicKey: text('Event webhook verification key', {
+      required: false,
+      help: 'Base64 that begins with MFkw; shown where the signed event webhook is switched on',
+    }),
+  },
+  api: 'https://api.sendgrid.com',
+  regions: { eu: 'https://api.eu.sendgrid.com' },
+  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
+  errors: { 403: 'reauthorize', 404: 'reauthorize', 405: 'reauthorize' }, // the key or the sender, which an operator can mend
+
+  send: ({ id, to, subject, text: plain, html }, { values: { fromName, fromAddress } }) => ({
+    path: '/v3/mail/send',
+    replyHeaders: ['x-message-id'],
+    json: {
+      personalizations: [{ to: [{ email: to }], custom_args: { [OWN_ID]: id } }],
+      from: { email: fromAddress, ...(fromName !== '' && { name: oneLine(fromName) }) },
+      subject,
+      content: [
+        { type: 'text/plain', value: plain }, // must come first
+        { type: 'text/html', value: html },
+      ],
+      headers: { 'Auto-Submitted': AUTOMATIC },
+    },
+  }),
+  sent: z.object({ headers: z.object({ 'x-message-id': z.string().min(1).transform(idOf) }) }).transform(({ headers }) => headers['x-message-id']),
+
+  async check({ http }) {
+    const { scopes } = await http.get('/v3/scopes', z.object({ scopes: z.array(z.string()) }));
+    if (!scopes.includes('mail.send')) throw refused('reauthorize', 'Twilio SendGrid takes the key, but it may not send: give it the scope mail.send');
+    return 'Twilio SendGrid takes the key, and it may send';
+  },
+
+  events: {
+    key: 'webhookPublicKey',
+    open:
+      ({ values, clock }) =>
+      async ({ headers, body }) => {
+        const { 'x-twilio-email-event-webhook-signature': given = '', 'x-twilio-email-event-webhook-timestamp': time = '' } = headers;
+        if (!isFresh(time, clock.now()) || !isEcdsa(values.webhookPublicKey, [time, body], given)) return undefined;
+        const events = jsonOf(body);
+        return { deliveries: deliveries(Array.isArray(events) ? events : [], Event) };
+      },
+  },
+});

@@ -1,0 +1,8 @@
+/** A proxy that calls can be made over: HTTP CONNECT, over TLS with `https`, or SOCKS5. */
+export interface Proxy {
+  protocol: 'socks5' | 'http' | 'https';
+  host: string;
+  port: number;
+  username?: string | undefined;
+  password?: string | undefined;
+}

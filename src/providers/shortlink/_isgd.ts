@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import type { ProviderFailure } from '../../kernel/index.ts';
+import { shortlink, type ShortlinkAdapter, ShortUrl } from './_contract.ts';
+
+const FAILURES: Readonly<Record<number, ProviderFailure>> = { 1: 'rejected', 2: 'rejected', 3: 'rate_limited', 4: 'unavailable' };
+/** Comes with status 200 as well as with an error's. */
+const Refusal = z.object({ errorcode: z.int() }).transform(({ errorcode }) => FAILURES[errorcode] ?? 'rejected');
+const Made = z.object({ shorturl: ShortUrl }).transform(({ shorturl }) => ({ id: shorturl, shortUrl: shorturl }));
+
+/** The two names of one free service. It keeps statistics on a page for people, and tells no program. */
+export const isgd = (brand: { id: string; title: string; host: string; description: string }): ShortlinkAdapter =>
+  shortlink({
+    id: brand.id,
+    version: 'v1',
+    title: brand.title,
+    description: brand.description,
+    website: `https://${brand.host}`,
+    authType: 'none',
+    credentials: {},
+    api: `https://${brand.host}`,
+    defaultDomain: brand.host,
+    errorOf: Refusal,
+    errorInside: Refusal,
+    shorten: ({ http }, url) => http.get('/create.php', Made, { query: { format: 'json', url }, creates: true }),
+  });

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { refused } from '../kit/fallback.ts';
+import { secret } from '../kit/fields.ts';
+import { Clicks, ownDomain, shortlink, ShortUrl } from './_contract.ts';
+
+const Link = z
+  .object({ idString: z.string().min(1), shortURL: ShortUrl, secureShortURL: ShortUrl.nullish() })
+  .transform(({ idString, shortURL, secureShortURL }) => ({ id: idString, shortUrl: secureShortURL ?? shortURL }));
+const STATISTICS = 'https://statistics.short.io/statistics/link/';
+
+export default shortlink({
+  id: 'shortio',
+  version: 'v1',
+  title: 'Short.io',
+  description: 'Short links of a domain of your own.',
+  website: 'https://short.io',
+  authType: 'api_key',
+  setupNotes: 'Make a secret key at app.short.io > Integrations & API.',
+  credentials: { apiKey: secret('Secret API key', { placeholder: 'sk_…' }), domain: { ...ownDomain, required: true, help: 'A domain of the account' } },
+  api: 'https://api.short.io',
+  auth: { in: 'header', name: 'authorization', prefix: '', field: 'apiKey' },
+  errors: { 403: 'reauthorize' },
+  repeatable: true,
+  shorten: ({ http, values }, url) => http.post('/links', Link, { json: { originalURL: url, domain: values.domain }, creates: true }),
+  async clicks({ http, values }, { id }) {
+    const headers = { authorization: values.apiKey }; // another host, so it is named
+    const reply = z.object({ totalClicks: Clicks });
+    return (await http.get(STATISTICS + encodeURIComponent(id), reply, { headers, query: { period: 'total' } })).totalClicks;
+  },
+  async check({ http, values }) {
+    const domains = await http.get('/api/domains', z.array(z.object({ hostname: z.string() })));
+    if (!domains.some(({ hostname }) => hostname === values.domain)) throw refused('rejected', `Short.io knows no domain ${values.domain} of this account`);
+    return `Short links will be of ${values.domain}`;
+  },
+});

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { failureOfStatus } from '../kit/failures.ts';
+import { secret, text } from '../kit/fields.ts';
+import { Clicks, Id, shortlink, ShortUrl } from './_contract.ts';
+
+const Link = z.object({ data: z.object({ id: Id, shortUrl: ShortUrl }) }).transform(({ data }) => data);
+const ERRORS = { 403: 'reauthorize' } as const;
+const Refusal = z
+  .object({ status: z.int().refine((status) => status !== 200) })
+  .transform(({ status }) => (status === 403 ? ERRORS[status] : failureOfStatus(status, true)));
+
+export default shortlink({
+  id: 't2m',
+  version: 'v1',
+  title: 'T2M',
+  description: 'Short links with tags and domains of your own.',
+  website: 'https://t2mio.com',
+  authType: 'api_key',
+  setupNotes: 'Key and secret are at t2mio.com > API.',
+  credentials: {
+    apiKey: secret('API key'),
+    apiSecret: secret('API secret'),
+    domainId: text('Domain id', { required: false, validation: '[0-9]{1,15}', help: 'Without it the usual domain' }),
+  },
+  api: 'https://t2mio.com/api/v1',
+  auth: { in: 'header', name: 'apikey', prefix: '', field: 'apiKey' },
+  errors: ERRORS,
+  errorInside: Refusal, // the status that counts is in the body
+  shorten: ({ http, values: { apiSecret, domainId } }, url) =>
+    http.post('/urls', Link, {
+      headers: { apisecret: apiSecret },
+      json: { destination: url, ...(domainId && { domain_id: Number(domainId) }) },
+      creates: true,
+    }),
+  async clicks({ http, values }, { id }) {
+    const reply = z.object({ data: z.object({ hits: Clicks }) });
+    return (await http.get(`/urls/${encodeURIComponent(id)}`, reply, { headers: { apisecret: values.apiSecret } })).data.hits;
+  },
+});

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { secret } from '../kit/fields.ts';
+import { Clicks, ownDomain, shortlink, ShortUrl } from './_contract.ts';
+
+const Link = z.object({ short_url: ShortUrl }).transform(({ short_url: made }) => ({ id: made, shortUrl: made }));
+
+export default shortlink({
+  id: 'tly',
+  version: 'v1',
+  title: 'T.LY',
+  description: 'Short links with statistics and domains of your own.',
+  website: 'https://t.ly',
+  authType: 'api_key',
+  setupNotes: 'Make a token at t.ly > Settings > API. A paid plan is needed.',
+  credentials: { apiKey: secret('API token'), domain: ownDomain },
+  api: 'https://api.t.ly',
+  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
+  defaultDomain: 't.ly',
+  errors: { 403: 'reauthorize' },
+  shorten: ({ http, values }, url) => http.post('/api/v1/link/shorten', Link, { json: { long_url: url, domain: values.domain }, creates: true }),
+  clicks: async ({ http }, { shortUrl }) => (await http.get('/api/v1/link/stats', z.object({ clicks: Clicks }), { query: { short_url: shortUrl } })).clicks,
+  async check({ http }) {
+    const { total } = await http.get('/api/v1/link/list', z.object({ data: z.array(z.unknown()), total: z.int().nullish() }), { query: { limit: '1' } });
+    return `The account has ${total ?? 0} links`;
+  },
+});

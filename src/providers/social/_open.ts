@@ -1,0 +1,124 @@
+import { AppError, ProviderError } from '../../kernel/index.ts';
+import type { Way } from '../../outbound/index.ts';
+import type { Values } from '../kit/fields.ts';
+import { authorizeUrl, exchangeCode, newVerifier, type OAuth2, refreshGrant, TokenRefusal } from '../kit/oauth.ts';
+import { fill } from '../kit/open-http.ts';
+import { type LineOptions, type Lines, secretsOf } from '../kit/open-line.ts';
+import type { App, Social, SocialAdapter, Tokens } from './_contract.ts';
+
+export interface ConnectOptions {
+  /** The checked fields (`fields`). */
+  values: Values;
+  /** `Profile.id` of the connected account; empty before it is known. */
+  account: string;
+  tokens?: Tokens | undefined;
+  /** Fresh tokens for a channel whose login was refused; asked once for each connection. Should be single flight. */
+  renew?: (() => Promise<Tokens>) | undefined;
+  /** The way that its calls take; undefined: the open one. */
+  way?: Way | undefined;
+}
+
+/** How channels are connected, and what they are when they are. Whatever is asked takes the `way` that is given; undefined: the open one. */
+export interface SocialProviders {
+  /** The operator's own app for this server; undefined means: register one (and keep it), or consent is not offered. */
+  ownApp(adapter: SocialAdapter, values: Values): App | undefined;
+  /** Registers an app at the server that the values name. Undefined where the network does not offer it. */
+  registerApp(adapter: SocialAdapter, values: Values, redirectUri: string, way?: Way): Promise<App | undefined>;
+  /** The consent page. `verifier` (PKCE) is to be sealed and handed to `exchange`. */
+  authorize(adapter: SocialAdapter, call: { app: App; values: Values; redirectUri: string; state: string }): { url: string; verifier: string | undefined };
+  /** Code → tokens; a refused code throws `ProviderError` `reauthorize`. */
+  exchange(
+    adapter: SocialAdapter,
+    call: { app: App; values: Values; redirectUri: string; code: string; verifier?: string | undefined; way?: Way | undefined },
+  ): Promise<Tokens>;
+  /** Typed fields → tokens; undefined where the fields are used as they are. Wrong credentials throw `ProviderError` `reauthorize`. */
+  signIn(adapter: SocialAdapter, values: Values, way?: Way): Promise<Tokens | undefined>;
+  /** Renews tokens (both kinds of login). A refusal is `reauthorize`; a fault of the line is `unavailable`. Undefined where there is nothing to renew. */
+  refresh(adapter: SocialAdapter, call: { values: Values; tokens: Tokens; app?: App | undefined; way?: Way | undefined }): Promise<Tokens | undefined>;
+  /** A connected channel. Each of its calls may throw `ProviderError`, whose words never contain a secret. */
+  connect(adapter: SocialAdapter, options: ConnectOptions): Social;
+}
+
+interface Options {
+  /** App credentials of the operator, by provider id; `server` where they belong to one server of many. */
+  apps: Readonly<Record<string, App & { server?: string }>>;
+  appName: string;
+}
+
+export function openSocial(lines: Lines, { apps, appName }: Options): SocialProviders {
+  const { clock } = lines;
+  const hidden = (tokens?: Tokens) => [tokens?.accessToken, tokens?.refreshToken];
+  /** Of one login: `secrets` are what only this call has, beside the values and the tokens. */
+  const httpOf = (adapter: SocialAdapter, values: Values, tokens?: Tokens, { secrets = [], ...more }: LineOptions = {}) =>
+    lines.open(adapter, { ...values, ...tokens?.values }, { secrets: [...hidden(tokens), ...secrets], ...more }).http;
+  const asked = <T>(adapter: SocialAdapter, secrets: readonly (string | undefined)[], work: () => Promise<T>) => lines.call(adapter, { secrets }, work);
+
+  return {
+    ownApp(adapter, values) {
+      const app = apps[adapter.id];
+      if (!app) return undefined;
+      const server = Object.entries(adapter.credentials).find(([, { form }]) => form === 'origin')?.[0];
+      if (app.server !== undefined && server !== undefined && !sameOrigin(app.server, values[server] ?? '')) return undefined; // it belongs to another server
+      return { clientId: app.clientId, clientSecret: app.clientSecret };
+    },
+    async registerApp(adapter, values, redirectUri, way) {
+      const { login } = adapter;
+      const register = login.kind === 'oauth2' ? login.registerApp : undefined;
+      return (
+        register &&
+        asked(adapter, [], () =>
+          register({ http: httpOf(adapter, values, undefined, { outbound: way }), redirectUri, scopes: consentOf(adapter, values).scopes, appName }),
+        )
+      );
+    },
+    authorize(adapter, { app, values, redirectUri, state }) {
+      const login = consentOf(adapter, values);
+      const verifier = login.pkce ? newVerifier() : undefined;
+      return { url: authorizeUrl(login, { app, redirectUri, state, verifier }), verifier };
+    },
+    async exchange(adapter, { app, values, redirectUri, code, verifier, way }) {
+      const login = consentOf(adapter, values);
+      const secrets = [app.clientSecret, code, verifier];
+      const http = httpOf(adapter, values, undefined, { secrets, errorOf: TokenRefusal, outbound: way });
+      return asked(adapter, secrets, () => exchangeCode(http, clock, login, { app, code, redirectUri, verifier }));
+    },
+    async signIn(adapter, values, way) {
+      const signIn = adapter.login.kind === 'credentials' ? adapter.login.signIn : undefined;
+      return signIn && asked(adapter, secretsOf(adapter, values), () => signIn({ http: httpOf(adapter, values, undefined, { outbound: way }), values, clock }));
+    },
+    async refresh(adapter, { values, tokens, app, way }) {
+      const { login } = adapter;
+      const secrets = [...secretsOf(adapter, values), ...hidden(tokens), app?.clientSecret];
+      if (login.kind === 'credentials') {
+        const { refresh } = login;
+        return refresh && asked(adapter, secrets, () => refresh({ http: httpOf(adapter, values, tokens, { outbound: way }), values, tokens, clock }));
+      }
+      const { refreshToken } = tokens;
+      if (refreshToken === undefined) return undefined;
+      if (!app) throw new ProviderError('reauthorize', `${adapter.title}: the app of this login is not known any more`);
+      const http = httpOf(adapter, values, tokens, { secrets: [app.clientSecret], errorOf: TokenRefusal, outbound: way });
+      return asked(adapter, secrets, () => refreshGrant(http, clock, consentOf(adapter, values), { app, refreshToken }));
+    },
+
+    connect(adapter, { values, account, tokens, renew, way }) {
+      const line = lines.open(
+        adapter,
+        { ...values, ...tokens?.values },
+        { token: tokens?.accessToken, secrets: hidden(tokens), renew: renew && (async () => (await renew()).accessToken), outbound: way },
+      );
+      const channel = adapter.connect({ ...line, account, token: tokens?.accessToken });
+      return lines.guard(adapter, channel, { secrets: [...secretsOf(adapter, values), ...hidden(tokens)] });
+    },
+  };
+}
+
+/** The consent page and the token address of the server that the values name. */
+function consentOf(adapter: SocialAdapter, values: Values): OAuth2 {
+  const { login } = adapter;
+  if (login.kind !== 'oauth2') throw new AppError('invalid_request', `${adapter.title} is connected by its fields, not by consent`);
+  return { ...login, authorize: fill(login.authorize, values), token: fill(login.token, values) };
+}
+
+function sameOrigin(a: string, b: string): boolean {
+  return URL.canParse(a) && URL.canParse(b) && new URL(a).origin === new URL(b).origin;
+}

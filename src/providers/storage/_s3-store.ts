@@ -1,0 +1,142 @@
+import { Readable } from 'node:stream';
+import { refused, whenFailed } from '../kit/fallback.ts';
+import type { S3, S3Kind } from '../kit/s3.ts';
+import { isKey, type Multipart, type Part, type Store, type Upload } from './_contract.ts';
+import { partBytesOf, sendParts, wholeOf } from './_parts.ts';
+
+const MOST_AT_ONCE = 1_000;
+const TOGETHER = 8;
+
+export interface S3StoreOptions {
+  s3: S3;
+  /** Of every key in the bucket, with its slash; may be empty. */
+  prefix: string;
+  acl: S3Kind['acl'];
+  /** Where everybody can read the objects, without a trailing slash. */
+  publicUrl: string | undefined;
+  deleteOneByOne: boolean;
+  partBytes: number | undefined;
+  mostParts: number | undefined;
+}
+
+/** Objects in a bucket: small ones by one request, others in parts. */
+export function openS3Store({ s3, prefix, acl, publicUrl, deleteOneByOne, partBytes: usual, mostParts: most }: S3StoreOptions): Store {
+  const at = (key: string) => {
+    if (!isKey(key)) throw refused('rejected', `Not a storage key: ${key}`);
+    return prefix + key;
+  };
+  const sizeOf = (bytes: number) => partBytesOf(bytes, { usual, most });
+
+  async function complete({ key, id }: Upload, parts: readonly Part[]): Promise<void> {
+    const whole = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const done = async () => (await s3.head(at(key)))?.size === whole;
+    await whenFailed(
+      'unavailable',
+      () => s3.complete(at(key), id, parts),
+      async () => {
+        if (!(await done())) await s3.complete(at(key), id, parts); // nobody knows what became of the first
+      },
+    );
+  }
+
+  const multipart: Multipart = {
+    partBytes: sizeOf,
+    begin: async (key, { mime }) => ({ key, id: await s3.begin(at(key), { mime, acl }) }),
+    async put({ key, id }, number, body, bytes) {
+      return { number, bytes, etag: await s3.part(at(key), id, number, await wholeOf({ from: body, bytes })) };
+    },
+    sign: async ({ key, id }, number, seconds) => s3.signPart(at(key), id, number, seconds),
+    parts: async ({ key, id }) => s3.parts(at(key), id),
+    complete,
+    abort: async ({ key, id }) => s3.abort(at(key), id),
+    uploads: async () => (await s3.uploads(prefix)).map(({ key, ...upload }) => ({ key: key.slice(prefix.length), ...upload })).filter(({ key }) => isKey(key)),
+  };
+
+  return {
+    multipart,
+    async put(key, content) {
+      const partBytes = sizeOf(content.bytes);
+      if (content.bytes <= partBytes) return sendParts(content, partBytes, (_, data) => s3.put(at(key), data, { mime: content.mime, acl }));
+      const upload = await multipart.begin(key, content);
+      const parts: Part[] = [];
+      try {
+        await sendParts(content, partBytes, async (number, data) => {
+          parts.push({ number, bytes: data.length, etag: await s3.part(at(key), upload.id, number, data) });
+        });
+        await complete(
+          upload,
+          parts.toSorted((a, b) => a.number - b.number),
+        );
+      } catch (error) {
+        await multipart.abort(upload).catch(() => undefined); // else it is found among the uploads that nobody ended
+        throw error;
+      }
+    },
+    async open(key) {
+      if (!isKey(key)) return undefined;
+      const found = await s3.head(at(key));
+      return (
+        found && {
+          ...found,
+          read: (range) =>
+            Readable.from(
+              piecesOf(() => s3.get(at(key), range)),
+              { objectMode: false },
+            ),
+          [Symbol.asyncDispose]: async () => {}, // nothing is held before it is read
+        }
+      );
+    },
+    async remove(keys) {
+      if (deleteOneByOne || keys.length === 1) {
+        const left = [...keys];
+        await Promise.all(
+          Array.from({ length: TOGETHER }, async () => {
+            for (let key = left.pop(); key !== undefined; key = left.pop()) await s3.delete(at(key));
+          }),
+        );
+        return;
+      }
+      for (let n = 0; n < keys.length; n += MOST_AT_ONCE) await s3.deleteMany(keys.slice(n, n + MOST_AT_ONCE).map(at));
+    },
+    url: (key) => (publicUrl === undefined ? undefined : `${publicUrl}/${at(key).split('/').map(encodeURIComponent).join('/')}`),
+    direct: {
+      get: async (key, seconds, { saveAs } = {}) => s3.signGet(at(key), seconds, saveAs === undefined ? {} : { disposition: dispositionOf(saveAs) }),
+      put: async (key, { bytes, mime }, seconds) => s3.signPut(at(key), { bytes, mime, acl }, seconds),
+      async confirm(key) {
+        if (!(await s3.head(at(key)))) throw refused('rejected', `Nothing has arrived at ${key}`);
+      },
+    },
+    check: () =>
+      whenFailed(
+        'rejected',
+        () => askBucket(),
+        () => tryObject(),
+      ),
+  };
+
+  async function askBucket(): Promise<string> {
+    await s3.headBucket();
+    return 'The bucket is there';
+  }
+  /** Keys that may not look at the bucket may still put, read and remove objects. */
+  async function tryObject(): Promise<string> {
+    const key = at(`check-${crypto.randomUUID()}`);
+    await s3.put(key, new TextEncoder().encode('check'), { mime: 'text/plain', acl });
+    const found = await s3.head(key);
+    await s3.delete(key);
+    if (found?.size !== 5) throw refused('rejected', 'An object that was put is not found again');
+    return 'An object was put, found and removed';
+  }
+}
+
+async function* piecesOf(get: () => Promise<AsyncIterable<Uint8Array>>): AsyncGenerator<Uint8Array> {
+  yield* await get();
+}
+
+/** RFC 6266, with the name in ASCII as well. */
+const dispositionOf = (name: string): string => {
+  const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
+  const extended = encodeURIComponent(name.toWellFormed()).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${extended}`;
+};

@@ -1,0 +1,104 @@
+import type { Manifest } from '../kit/adapter.ts';
+import { refused } from '../kit/fallback.ts';
+import { type Fields, secret, text } from '../kit/fields.ts';
+import type { Line } from '../kit/line.ts';
+import type { Proxy } from '../kit/proxy.ts';
+import { wireguardFault } from './_wireguard.ts';
+
+/** A server that the provider lists. */
+export interface Place {
+  /** In the provider's own words; what the field `location` takes, where the route has one that is not a choice of few. */
+  id: string;
+  name: string;
+  /** Two letters (ISO 3166), where it is known. */
+  country: string | null;
+}
+
+/** A VPN with its owner's settings, as far as a server can drive it: it leads to a proxy. Failures are `ProviderError`s. */
+export interface Vpn {
+  /** `unsupported` where no server can drive it, `rejected` where the settings lead to none. */
+  proxy(): Promise<Proxy>;
+  /** Its public list of servers. Absent: it has none that can be read. */
+  places?(): Promise<readonly Place[]>;
+  /** Asks the provider whether it takes the account; what it says of it in a sentence. Undefined: the settings name none. */
+  account?(): Promise<string | undefined>;
+}
+
+interface VpnSpec<F extends Fields> extends Omit<Manifest<F>, 'check' | 'setup' | 'api'> {
+  /** Of its own interface; absent where it has none. */
+  api?: string;
+  /** Its own proxies; undefined where the settings name none of them. */
+  proxy?(line: Line<F>): Proxy | undefined | Promise<Proxy | undefined>;
+  /** A tunnel of WireGuard works with it, run by a sidecar that this service reaches by SOCKS5. */
+  tunnel?: true;
+  places?(line: Line<F>): Promise<readonly Place[]>;
+  account?(line: Line<F>): Promise<string | undefined>;
+  /** Groups of its own fields of which one must be whole, beside the sidecar. */
+  oneOf?: readonly (readonly (keyof F & string)[])[];
+}
+export interface VpnAdapter<F extends Fields = Fields> extends Manifest<F> {
+  domain: 'vpn';
+  capabilities: readonly string[];
+  connect(line: Line<F>): Vpn;
+}
+
+const HOST = '(?:[A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\])';
+/** 1 to 65535. */
+export const PORT = '[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]';
+/** One name or one address; of the sixth version in brackets. */
+export const host = (label: string, more = {}) => text(label, { required: false, validation: HOST, help: 'A name or an address', ...more });
+
+const TUNNEL = {
+  wireguardConfig: secret('WireGuard file', { required: false, fault: wireguardFault, help: 'The whole .conf of the provider, for the sidecar that runs it' }),
+  sidecar: text('Sidecar', {
+    required: false,
+    validation: `${HOST}:(?:${PORT})`,
+    placeholder: '127.0.0.1:25344',
+    help: 'host:port where a program of the operator, such as wireproxy, offers the tunnel by SOCKS5; EGRESS_SIDECARS must list it when its address is private',
+  }),
+  sidecarUsername: text('User name at the sidecar', { required: false, validation: '.{1,255}', help: 'At most 255 characters' }),
+  sidecarPassword: secret('Password at the sidecar', { required: false, validation: '.{1,255}', help: 'At most 255 characters' }),
+};
+const SIDECAR_NOTE = 'WireGuard runs in a sidecar of the operator (wireproxy), which this service reaches by SOCKS5.';
+
+function sidecarOf({ sidecar, sidecarUsername: username, sidecarPassword: password }: Readonly<Record<string, string>>): Proxy | undefined {
+  if (sidecar === undefined) return undefined;
+  const at = sidecar.lastIndexOf(':');
+  return { protocol: 'socks5', host: sidecar.slice(0, at), port: Number(sidecar.slice(at + 1)), ...(username !== undefined && { username, password }) };
+}
+
+/** Declares a VPN; the types of its own fields end here. */
+export function vpn<const F extends Fields>({ api = '', proxy, tunnel, places, account, oneOf = [], setupNotes, ...manifest }: VpnSpec<F>): VpnAdapter {
+  const drivable = proxy !== undefined || tunnel === true;
+  const credentials = { ...manifest.credentials, ...(tunnel && TUNNEL) };
+  const groups = [...oneOf, ...(tunnel ? [['sidecar']] : [])];
+  const notes = [setupNotes, tunnel && SIDECAR_NOTE].filter(Boolean).join(' ');
+  const adapter = {
+    ...manifest,
+    api,
+    credentials,
+    ...(notes && { setupNotes: notes }),
+    domain: 'vpn' as const,
+    capabilities: [...(drivable ? ['proxy'] : []), ...(places ? ['places'] : []), ...(account ? ['account'] : [])],
+    ...(drivable && { setup: { fields: credentials, owners: ['instance', 'org'], ...(groups.length > 0 && { oneOf: groups }) } }),
+    connect(line: Line<F>): Vpn {
+      let known: Promise<Proxy> | undefined; // each call goes over it: a provider that has to be asked for its login is not asked each time
+      async function find(): Promise<Proxy> {
+        if (!drivable) throw refused('unsupported', setupNotes ?? manifest.description);
+        const found = (await proxy?.(line)) ?? (tunnel && sidecarOf(line.values));
+        if (!found) throw refused('rejected', `${manifest.title}: the settings lead to no proxy`);
+        return found;
+      }
+      return {
+        proxy: () =>
+          (known ??= find().catch((error: unknown) => {
+            known = undefined;
+            throw error;
+          })),
+        ...(places && { places: () => places(line) }),
+        ...(account && { account: () => account(line) }),
+      };
+    },
+  };
+  return adapter as unknown as VpnAdapter; // values are checked against the fields before they come here
+}

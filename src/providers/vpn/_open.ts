@@ -1,0 +1,81 @@
+import { AppError, ProviderError, type ProviderFailure } from '../../kernel/index.ts';
+import { type Outbound, OutboundError, parseAddress, type ProxyFault, type Way } from '../../outbound/index.ts';
+import type { Use } from '../kit/line.ts';
+import { type Lines, secretsOf } from '../kit/open-line.ts';
+import type { Values } from '../kit/fields.ts';
+import type { Vpn, VpnAdapter } from './_contract.ts';
+
+interface Options {
+  outbound: Pick<Outbound, 'fetch' | 'through'>;
+  /** Answers the address of whoever asks: as text, or in JSON as `ip`. */
+  echoUrl: string;
+}
+
+/** VPNs and proxies as ways out. */
+export interface Routes {
+  /** What the settings lead to; each operation guarded and counted. */
+  vpn(adapter: VpnAdapter, use: Use): Vpn;
+  /** The way over the proxy that the settings lead to; `label` is what people call it. Throws `ProviderError`. */
+  way(adapter: VpnAdapter, use: Use, label: string): Promise<Way>;
+  /** Where a way comes out, which must be elsewhere than the open one does. Throws `ProviderError` with the words of what is wrong. */
+  exitOf(way: Way): Promise<string>;
+  /** Asks for the account where the provider can be asked, and where the route comes out. */
+  check(adapter: VpnAdapter, values: Values): Promise<string>;
+}
+
+const ECHO_MS = 15_000;
+
+/** What a fault of the proxy is to people: its login, its terms or its address are theirs to mend, all else may pass. */
+const FAILURES: Record<ProxyFault, ProviderFailure> = {
+  login: 'reauthorize',
+  forbidden: 'rejected',
+  certificate: 'rejected',
+  blocked: 'rejected',
+  down: 'unavailable',
+  target: 'unavailable',
+};
+
+export function openRoutes(lines: Lines, { outbound, echoUrl }: Options): Routes {
+  async function addressBy(way: Pick<Way, 'fetch'>): Promise<string> {
+    const { status, text } = await ask(way);
+    const said = text.trim();
+    const address = /^\{.*"ip"\s*:\s*"([^"]*)"/s.exec(said)?.[1] ?? said;
+    if (status !== 200 || !parseAddress(address)) throw new ProviderError('unavailable', 'The service that tells addresses answered something else');
+    return address;
+  }
+  async function ask(way: Pick<Way, 'fetch'>): Promise<{ status: number; text: string }> {
+    try {
+      const answer = await way.fetch(echoUrl, { timeoutMs: ECHO_MS, maxBytes: 10_000, redirects: 'none' });
+      return { status: answer.status, text: answer.text() };
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      const failure = error.proxy === undefined ? 'unavailable' : FAILURES[error.proxy];
+      throw new ProviderError(failure, sentence(error.message.replace('No connection: ', '')), { cause: error });
+    }
+  }
+
+  const routes: Routes = {
+    vpn: (adapter, use) => lines.opened(adapter, use, (line) => adapter.connect(line)),
+    way: async (adapter, use, label) => outbound.through({ ...(await routes.vpn(adapter, use).proxy()), label }),
+    async exitOf(way) {
+      const exit = await addressBy(way);
+      // One that cannot say how it comes out itself is asked no more of: the route did answer, over the proxy.
+      const open = await addressBy(outbound).catch((error: unknown) => {
+        if (error instanceof AppError) return undefined;
+        throw error;
+      });
+      if (exit === open) throw new ProviderError('rejected', `The route comes out at ${exit}, as calls without it do: it hides nothing`);
+      return exit;
+    },
+    check: (adapter, values) =>
+      lines.call(adapter, { secrets: secretsOf(adapter, values) }, async () => {
+        const use = { orgId: null, values };
+        const account = await adapter.connect(lines.open(adapter, values)).account?.();
+        const exit = await routes.exitOf(await routes.way(adapter, use, adapter.title));
+        return [account, `The route comes out at ${exit}`].filter(Boolean).join('. ');
+      }),
+  };
+  return routes;
+}
+
+const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

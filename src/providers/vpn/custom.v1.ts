@@ -1,0 +1,39 @@
+import { secret, text } from '../kit/fields.ts';
+import { host, PORT, vpn } from './_contract.ts';
+
+/** Any proxy of one's own. The provider sees where it comes from; the proxy sees addresses, and what goes there without encryption. */
+export default vpn({
+  id: 'custom',
+  version: 'v1',
+  title: 'Custom proxy or WireGuard',
+  description: 'Any SOCKS5, HTTP or HTTPS proxy, or a WireGuard file run by wireproxy.',
+  authType: 'basic',
+  setupNotes: 'SOCKS5 and HTTP proxies are told user name and password without encryption, HTTPS proxies with it.',
+  credentials: {
+    protocol: text('Protocol', {
+      default: 'socks5',
+      options: [
+        { value: 'socks5', label: 'SOCKS5' },
+        { value: 'http', label: 'HTTP' },
+        { value: 'https', label: 'HTTPS' },
+        { value: 'wireguard', label: 'WireGuard (sidecar)' },
+      ],
+    }),
+    host: host('Host'),
+    port: text('Port', { required: false, validation: PORT, help: 'Often 1080 for SOCKS5, 3128, 8080 or 443 for the others' }),
+    username: text('User name', { required: false, validation: '.{1,255}', help: 'At most 255 characters' }),
+    password: secret('Password', { required: false, validation: '.{1,255}', help: 'At most 255 characters' }),
+    country: text('Country', { required: false, validation: '.{1,100}', help: 'For people; at most 100 characters' }),
+  },
+  tunnel: true,
+  oneOf: [['host', 'port']],
+  proxy({ values: { protocol, host: name, port, username, password } }) {
+    if (protocol === 'wireguard' || !name || !port) return undefined;
+    return {
+      protocol: protocol === 'http' || protocol === 'https' ? protocol : 'socks5',
+      host: name,
+      port: Number(port),
+      ...(username && { username, password }),
+    };
+  },
+});

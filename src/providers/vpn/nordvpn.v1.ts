@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { secret } from '../kit/fields.ts';
+import { vpn } from './_contract.ts';
+import { at, type Hosts, location, placesOf, user } from './_proxies.ts';
+
+const HOSTS: Hosts = {
+  nl: ['Netherlands', 'nl.socks.nordhold.net'],
+  se: ['Sweden', 'se.socks.nordhold.net'],
+  us: ['United States', 'us.socks.nordhold.net'],
+  ie: ['Ireland', 'ie.socks.nordhold.net'],
+  'nl-amsterdam': ['Amsterdam', 'amsterdam.nl.socks.nordhold.net'],
+  'se-stockholm': ['Stockholm', 'stockholm.se.socks.nordhold.net'],
+  'ie-dublin': ['Dublin', 'dublin.ie.socks.nordhold.net'],
+  'us-atlanta': ['Atlanta', 'atlanta.us.socks.nordhold.net'],
+  'us-chicago': ['Chicago', 'chicago.us.socks.nordhold.net'],
+  'us-dallas': ['Dallas', 'dallas.us.socks.nordhold.net'],
+  'us-los-angeles': ['Los Angeles', 'los-angeles.us.socks.nordhold.net'],
+  'us-new-york': ['New York', 'new-york.us.socks.nordhold.net'],
+  'us-phoenix': ['Phoenix', 'phoenix.us.socks.nordhold.net'],
+  'us-san-francisco': ['San Francisco', 'san-francisco.us.socks.nordhold.net'],
+};
+const Login = z.object({ username: z.string().min(1), password: z.string().min(1) });
+
+/** Its proxies take the service credentials only, which the provider can be asked for with an access token. */
+export default vpn({
+  id: 'nordvpn',
+  version: 'v1',
+  title: 'NordVPN',
+  description: 'A large network with SOCKS5 servers in four countries.',
+  website: 'https://nordvpn.com',
+  authType: 'basic',
+  setupNotes: 'Nord Account, NordVPN, Manual setup: give the access token, or the service credentials; the login of the site does not work.',
+  credentials: {
+    accessToken: secret('Access token', { required: false }),
+    serviceUsername: user('Service user name'),
+    servicePassword: user('Service password'),
+    location: location(HOSTS),
+  },
+  tunnel: true,
+  oneOf: [['accessToken'], ['serviceUsername', 'servicePassword']],
+  api: 'https://api.nordvpn.com',
+  places: placesOf(HOSTS),
+  async proxy({ http, values: { accessToken, serviceUsername, servicePassword, location: place } }) {
+    const own = at(HOSTS, place, serviceUsername, servicePassword);
+    if (own || !accessToken) return own;
+    const { username, password } = await http.get('/v1/users/services/credentials', Login, { headers: basic(accessToken) });
+    return at(HOSTS, place, username, password);
+  },
+  async account({ http, values: { accessToken } }) {
+    if (!accessToken) return undefined;
+    await http.get('/v1/users/services/credentials', Login, { headers: basic(accessToken) });
+    return 'The access token is good';
+  },
+});
+
+const basic = (accessToken: string) => ({ authorization: `Basic ${btoa(`token:${accessToken}`)}` });
