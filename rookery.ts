@@ -6,11 +6,13 @@ import { startSandbox } from './sandbox/index.ts';
 import { endOnSignal } from './src/cli/signals.ts';
 import { prepare, StartError } from './src/cli/start.ts';
 import { describeIssues, environment, readConfig } from './src/config/index.ts';
-import { openContext } from './src/context.ts';
+import { openContext, siteOf } from './src/context.ts';
 import { migrate, openDatabase } from './src/db/index.ts';
-import { systemClock } from './src/kernel/index.ts';
+import { openVault, systemClock } from './src/kernel/index.ts';
 import { openLogs, startMetricsListener } from './src/telemetry/index.ts';
 
+/** Whoever reads what is printed may be gone: those lines are lost then, and the work goes on. */
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const complain = (line: string) => void process.stderr.write(`${styleText('red', line)}\n`);
 
@@ -86,6 +88,24 @@ const commands: Record<string, { about: string; run(args: readonly string[]): Pr
       say(applied.length === 0 ? 'Nothing to migrate.' : `Applied: ${applied.join(', ')}`);
     },
   },
+  reencrypt: {
+    about: 'seals every stored secret by ENCRYPTION_KEY, while the service runs',
+    async run() {
+      const { database, secrets } = configure();
+      if (database.url === undefined) throw new StartError('DATABASE_URL is missing: set it to the database whose secrets are to be sealed anew.');
+      const { reencrypt } = await import('./src/cli/reencrypt.ts');
+      const sql = openDatabase({ url: database.url, connections: 2, applicationName: 'rookery-reencrypt' });
+      process.exitCode = await reencrypt({ sql, vault: openVault(secrets.encryptionKey, secrets.formerKeys), clock: systemClock, say });
+      await sql.end();
+    },
+  },
+  emails: {
+    about: 'writes every mail with sample data, to look at: emails <folder>',
+    async run([folder = 'mails']) {
+      const { previewEmails } = await import('./src/cli/emails.ts');
+      await previewEmails(folder, siteOf(configure()), say);
+    },
+  },
   gen: {
     about: 'writes the generated files; --check only compares them',
     async run(args) {
@@ -98,7 +118,7 @@ const commands: Record<string, { about: string; run(args: readonly string[]): Pr
 const [name = 'help', ...args] = process.argv.slice(2);
 const command = commands[name];
 if (!command) {
-  say(['Usage: node rookery.ts <command>', '', ...Object.entries(commands).map(([key, { about }]) => `  ${key.padEnd(8)} ${about}`)].join('\n'));
+  say(['Usage: node rookery.ts <command>', '', ...Object.entries(commands).map(([key, { about }]) => `  ${key.padEnd(9)} ${about}`)].join('\n'));
   process.exitCode = name === 'help' ? 0 : 2;
 } else {
   await command.run(args).catch((error: unknown) => {

@@ -1,17 +1,31 @@
 import { randomUUID } from 'node:crypto';
+import { permissionsOf, SYSTEM_ROLES } from './access/index.ts';
 import { actorsOf, type Actors, type Bus, type Engine } from './actor-runtime/index.ts';
-import { type Auth, openAuth } from './auth/index.ts';
+import { type Admin, type ErrorLog, openAdmin, openErrorLog } from './admin/index.ts';
+import { type Auth, openAuth, openTokens } from './auth/index.ts';
+import { addonsOf, type Billing, openBilling, openPayments, openStripe, type Payments, paymentsOff } from './billing/index.ts';
 import { type Cache, openCache } from './cache/index.ts';
-import { type Channels, openChannels } from './channels/index.ts';
+import { type Channels, disableForPlan as disableChannels, openChannels, pauseQueue, resumeQueue, stopAll as stopChannels } from './channels/index.ts';
 import type { Config } from './config/config.ts';
-import { type Database, listRuns, openDatabase } from './db/index.ts';
+import { type Database, openDatabase } from './db/index.ts';
+import { type Egress, openEgress } from './egress/index.ts';
+import { type EmailRoom, openEmail, openOverride, type Outlet } from './email/index.ts';
 import { type Identity, openIdentity } from './identity/index.ts';
-import { type Clock, openVault, systemClock, tenantKey, type Vault } from './kernel/index.ts';
-import { type Media, openMedia } from './media/index.ts';
+import { type Clock, hmacHex, openVault, systemClock, tenantKey, type Vault } from './kernel/index.ts';
+import { environmentLogins, type Login, openLogins, ssoOf } from './login/index.ts';
+import { type Media, openMedia, urlOfKey } from './media/index.ts';
+import { disableForPlan as disableMembers, type Members, openMembers } from './members/index.ts';
+import { type OAuth, openOAuth } from './oauth/index.ts';
+import { type Health, measureRooms, openHealth } from './operate/index.ts';
+import { openOrganizations, type Organizations } from './organizations/index.ts';
 import { openOutbound, type Outbound } from './outbound/index.ts';
 import { type Nudges, openPosts, type Posts } from './posts/index.ts';
-import { openProviders, type Providers } from './providers/index.ts';
-import { type Events, type Health, type Logs, type Metrics, openEvents, openMetrics } from './telemetry/index.ts';
+import { openCallCounts, openProviderCatalog, type ProviderCatalog } from './provider-catalog/index.ts';
+import { openChanges, openProviderSettings, type ProviderSettings } from './provider-settings/index.ts';
+import { type EmailAdapter, openProviders, type Providers } from './providers/index.ts';
+import { openShortlinks, type Shortlinks } from './shortlinks/index.ts';
+import { type Events, type Logs, type Metrics, openEvents, openMetrics } from './telemetry/index.ts';
+import { openStock, type Stock } from './stock/index.ts';
 import { openWebhooks, type Webhooks } from './webhooks/index.ts';
 
 /** Every room of one process, built once. */
@@ -23,15 +37,29 @@ export interface Context {
   readonly engine: Engine;
   readonly bus: Bus;
   readonly actors: Actors;
+  readonly admin: Admin;
   readonly auth: Auth;
+  readonly billing: Billing;
   readonly cache: Cache;
   readonly channels: Channels;
+  readonly egress: Egress;
+  readonly email: EmailRoom;
   readonly identity: Identity;
+  readonly login: Login;
   readonly media: Media;
+  readonly members: Members;
+  readonly oauth: OAuth;
+  readonly organizations: Organizations;
   readonly outbound: Outbound;
+  readonly payments: Payments;
   readonly posts: Posts;
   readonly providers: Providers;
+  readonly providerCatalog: ProviderCatalog;
+  readonly providerSettings: ProviderSettings;
+  readonly shortlinks: Shortlinks;
+  readonly stock: Stock;
   readonly webhooks: Webhooks;
+  readonly errors: Pick<ErrorLog, 'list' | 'dropOld'>;
   readonly events: Events;
   readonly health: Health;
   readonly logs: Logs;
@@ -49,22 +77,27 @@ interface Options {
   /** Address of the sandbox network, where it is there. */
   sandboxUrl: string | undefined;
   clock?: Clock;
+  /** A payment processor in the place of the real one; for tests. */
+  paymentsServer?: string;
+  /** Base addresses of providers in the place of their own, by `domain/id`; for tests. */
+  servers?: Readonly<Record<string, string>>;
   /** Certificates of authorities beside the system's, for outgoing calls; for tests. */
   authorities?: readonly string[];
 }
 
 const HOUR_MS = 3_600_000;
-const SUMMARY_MS = 5_000;
 
 /** Builds every room, each with its part of the configuration; disposing of it closes them in reverse. Only here is it known which engine, cache and bus were chosen. */
 export async function openContext(
   config: Config,
-  { logs, actorTypes, channelType, sandboxUrl, clock = systemClock, authorities }: Options,
+  { logs: given, actorTypes, channelType, sandboxUrl, clock = systemClock, paymentsServer, servers = {}, authorities }: Options,
 ): Promise<Context & AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
   const incarnation = randomUUID();
   const sql = openDatabase({ url: config.database.url!, connections: config.database.connections, connectTimeoutSeconds: config.database.poolTimeoutSeconds });
   opened.defer(() => sql.end({ timeout: 5 }));
+  const errors = opened.use(openErrorLog({ sql, logs: given, incarnation, retentionDays: config.retention.errors }));
+  const { logs } = errors;
   const metrics = openMetrics();
   const events = openEvents(logs.of('events'), metrics);
   const cache = opened.use(
@@ -73,58 +106,139 @@ export async function openContext(
       onHandlerError: (channel, error) => logs.of('cache').error({ channel, err: error }, 'a message was not understood'),
     }),
   );
-  const vault = openVault(config.secrets.encryptionKey);
+  const vault = openVault(config.secrets.encryptionKey, config.secrets.formerKeys);
 
   const { engine, bus } = opened.use(await openEngine(config, { sql, clock, log: logs.of('actors'), incarnation, actorTypes }));
   const outbound = opened.use(openOutbound({ ...config.outbound, ...(authorities && { authorities }) }));
+  const calls = opened.use(
+    openCallCounts({ sql, clock, failed: (error) => logs.of('providers').warn({ err: error }, 'the health of providers was not written') }),
+  );
   const providers = openProviders({
     outbound,
     clock,
     sandboxEnabled: config.social.sandboxEnabled,
     apps: config.social.apps,
-    ...(sandboxUrl !== undefined && { servers: { sandbox: sandboxUrl } }),
+    onCall: calls.note,
+    sso: ssoOf(config.login),
+    echoUrl: config.outbound.echoUrl,
+    folder: config.uploads.folder,
+    servers: { ...servers, ...(sandboxUrl !== undefined && { 'social/sandbox': sandboxUrl }) },
+    ...(authorities && { authorities }),
   });
-  const identity = openIdentity({ sql, registrationDisabled: config.registration.disabled });
+  const providerCatalog = openProviderCatalog({ sql, providers, calls });
+  await providerCatalog.featured.seed();
+  const outlet = openOutlet(config, providers);
+  opened.defer(() => outlet?.mailer.close());
+  const override = opened.use(
+    openOverride({
+      read: () => mailSettingsOf(config, providerSettings),
+      open: ({ adapter, values }) => outletOf(providers, adapter, providers.fields(adapter, values)),
+    }),
+  );
+  const email = openEmail({
+    sql,
+    clock,
+    vault,
+    outlet,
+    override: override.current,
+    site: siteOf(config),
+    log: logs.of('email'),
+    events,
+    retentionDays: config.retention.emailLog,
+  });
+  const billing = openBilling({
+    sql,
+    enabled: config.payments.publishableKey !== undefined,
+    addons: addonsOf(config.addons),
+    stop: { channels: disableChannels, members: disableMembers },
+  });
+  await billing.begin();
+  const payments = opened.use(await openPaymentsOf(config, { sql, clock, vault, email, billing, events, log: logs.of('billing'), server: paymentsServer }));
+  const identity = openIdentity({ sql, registrationDisabled: config.registration.disabled, urlOfPicture: (key) => urlOfKey(config.http.backendUrl, key) });
   const auth = opened.use(
     openAuth({
       sql,
       clock,
       identity,
+      billing,
+      email,
       jwtSecret: config.secrets.jwt,
+      frontendUrl: config.http.frontendUrl,
       disallowPlus: config.registration.disallowPlus,
+      tracesDays: config.retention.ip,
+      failed: (error) => logs.of('auth').warn({ err: error }, 'what is written behind an answer was not written'),
+    }),
+  );
+  const oauth = opened.use(
+    openOAuth({
+      sql,
+      clock,
+      auth,
+      issuer: config.http.backendUrl,
       failed: (error) => logs.of('auth').warn({ err: error }, 'a note of last use was not written'),
     }),
   );
+  const changes = opened.use(await openChanges({ cache, providers }));
+  const providerSettings = openProviderSettings({ sql, clock, vault, providers, outbound, changes });
   const media = await openMedia({
+    ...config.uploads,
     sql,
     clock,
     outbound,
-    folder: config.uploads.folder,
+    billing,
+    providers,
+    settings: providerSettings,
     backendUrl: config.http.backendUrl,
-    maxBytes: config.uploads.maxBytes,
-    restrictDomains: config.uploads.restrictDomains,
+    retention: { deletedDays: config.retention.softDeleted, uploadDays: config.retention.multipartUploads },
+    signingKey: hmacHex(config.secrets.jwt, 'parts of uploads'),
   });
+  const login = openLogins({
+    sql,
+    vault,
+    providers,
+    settings: providerSettings,
+    identity,
+    sessions: auth.sessions,
+    addresses: config.http,
+    fallbacks: environmentLogins(config),
+  });
+  const egress = openEgress({ sql, clock, providers, settings: providerSettings, events });
   const channels = openChannels({
+    egress,
     sql,
     clock,
     vault,
     providers,
     outbound,
+    billing,
     frontendUrl: config.http.frontendUrl,
     returnUrlAllowlist: config.social.returnUrlAllowlist,
     events,
+  });
+  const members = openMembers({ sql, billing, email, frontendUrl: config.http.frontendUrl });
+  const organizations = openOrganizations({ sql, billing, stopChannels, providers, endSubscription: payments.endAll });
+  const admin = openAdmin({
+    sql,
+    billing,
+    plans: payments,
+    tokens: auth.tokens,
+    queues: { pause: (transaction, orgId, message) => pauseQueue(transaction, orgId, message, 'instance'), resume: resumeQueue },
+    lateSeconds: config.posts.lateSeconds,
   });
   const webhooks = openWebhooks({
     sql,
     clock,
     vault,
     outbound,
+    billing,
     incarnation,
     signingKey: config.secrets.webhookSigning,
     timeoutMs: config.outbound.webhookTimeoutMs,
     log: logs.of('webhooks'),
     events,
   });
+  const shortlinks = openShortlinks({ sql, clock, providers, organizations, settings: providerSettings, log: logs.of('shortlinks') });
+  const stock = openStock({ cache, clock, keys: config.stockMedia, media, providers, settings: providerSettings });
   const nudges: Nudges = {
     within: (transaction, due) =>
       engine.remindWithin(
@@ -139,11 +253,17 @@ export async function openContext(
       nudges,
       channels,
       media,
+      links: shortlinks,
       incarnation,
       beat: engine,
       log: logs.of('posts'),
       events,
-      options: { horizonMs: config.actors.reminderHorizonHours * HOUR_MS, inFlight: config.actors.inFlight, lateMs: config.posts.lateSeconds * 1_000 },
+      options: {
+        horizonMs: config.actors.reminderHorizonHours * HOUR_MS,
+        inFlight: config.actors.inFlight,
+        lateMs: config.posts.lateSeconds * 1_000,
+        deletedDays: config.retention.softDeleted,
+      },
     }),
   );
   const health = openHealth({ sql, clock, engine, posts, webhooks, wired: actorTypes });
@@ -157,15 +277,29 @@ export async function openContext(
     sql,
     engine,
     bus,
+    admin,
     auth,
+    billing,
     cache,
     channels,
+    egress,
+    email,
     identity,
+    login,
     media,
+    members,
+    oauth,
+    organizations,
     outbound,
+    payments,
     posts,
     providers,
+    providerCatalog,
+    providerSettings,
+    shortlinks,
+    stock,
     webhooks,
+    errors,
     events,
     health,
     logs,
@@ -176,64 +310,46 @@ export async function openContext(
   };
 }
 
-interface HealthNeeds {
-  sql: Database;
-  clock: Clock;
-  engine: Engine;
-  posts: Posts;
-  webhooks: Webhooks;
-  wired: readonly string[];
+/** The provider of mail that the settings choose, if it can send. */
+function openOutlet({ email: { provider } }: Config, providers: Providers): Outlet | undefined {
+  const adapter = providers.resolve('email', provider?.id ?? 'empty');
+  return outletOf(providers, adapter, provider ? providers.fields(adapter, provider.values) : {});
+}
+export function outletOf(providers: Providers, adapter: EmailAdapter, values: Readonly<Record<string, string>>): Outlet | undefined {
+  const mailer = providers.mailer(adapter, values);
+  return mailer && { providerId: adapter.id, providerVersion: adapter.version, mailer, reports: providers.mailReports(adapter, values) };
+}
+/** What operators keep in the database for that provider; what proves its events may stay in the environment. */
+async function mailSettingsOf({ email: { provider } }: Config, settings: ProviderSettings) {
+  const kept = provider && (await settings.configured(null, 'email')).get(provider.id);
+  const key = kept?.adapter.events?.key;
+  const proof = key === undefined ? undefined : provider?.values[key];
+  return kept && { adapter: kept.adapter, values: { ...(proof !== undefined && { [key!]: proof }), ...kept.values } };
+}
+/** What mails say of this service. */
+export const siteOf = ({ email: { provider }, http }: Config) => ({ name: provider?.values['fromName'] || 'Rookery', url: http.frontendUrl });
+
+interface PaymentsNeeds extends Pick<Context, 'sql' | 'clock' | 'vault' | 'email' | 'billing' | 'events'> {
+  log: ReturnType<Logs['of']>;
+  server?: string | undefined;
 }
 
-/** What the health routes and operators ask of this process. The summary is made at most once in five seconds: nobody has to log in to ask for it. */
-function openHealth({ sql, clock, engine, posts, webhooks, wired }: HealthNeeds): Health {
-  let made: { at: number; report: ReturnType<Health['report']> } | undefined;
-
-  async function reminders(): ReturnType<Health['reminders']> {
-    const counted = await engine.reminderCounts();
-    if (counted) return { ...counted, from: 'engine' };
-    const [ofPosts, ofWebhooks] = await Promise.all([posts.work(), webhooks.work()]);
-    return { pending: ofPosts.pending + ofWebhooks.pending, overdue: ofPosts.overdue + ofWebhooks.overdue, from: 'rows' };
-  }
-  async function report(): ReturnType<Health['report']> {
-    const [{ pending }, { p50Ms, p99Ms }, crons] = await Promise.all([reminders(), posts.lateness(), listRuns(sql)]);
-    return {
-      jobs: { engine: engine.name, wired, pending },
-      crons: crons.map(({ name, lastRunAt, lastStatus, lastDurationMs }) => ({ name, lastRunAt, lastStatus, lastDurationMs })),
-      lateness: { p50Ms, p99Ms },
-    };
-  }
-  return {
-    draining: false,
-    reminders,
-    report() {
-      if (made && clock.monotonic() - made.at < SUMMARY_MS) return made.report;
-      const mine = { at: clock.monotonic(), report: report() };
-      mine.report.catch(() => void (made === mine && (made = undefined))); // a database that was away is asked again
-      made = mine;
-      return mine.report;
-    },
-  };
-}
-
-/** Numbers that stand in the rooms. The outbox is counted to a bound: beyond it the exact number says nothing more. */
-function measureRooms(metrics: Metrics, { sql, posts, cache }: Pick<Context, 'sql' | 'posts' | 'cache'>): void {
-  metrics.gauge('provider_calls', 'Provider calls of this process.', () => ({ under_way: posts.gauges.inFlight, waiting: posts.gauges.waiting }), 'state');
-  metrics.gauge('cache_away', '1 while a cache that was configured cannot be reached.', () => (cache.health().awaySince ? 1 : 0));
-  metrics.gauge('outbox_waiting', 'Rows that the relay has not dealt out, up to 10,000.', async () => {
-    const [row] = await sql<{ n: number }[]>`select count(*)::int as n from (select from outbox /* all orgs */ where refused is null limit 10000) waiting`;
-    return row!.n;
+/** What orgs pay, by the processor of the configuration; without its keys nothing is paid. */
+export async function openPaymentsOf(config: Config, { server, ...needs }: PaymentsNeeds): Promise<Payments> {
+  const { publishableKey, secretKey, signingKey, ...settings } = config.payments;
+  const addons = addonsOf(config.addons);
+  if (publishableKey === undefined) return paymentsOff({ addons });
+  const tokens = openTokens({ secret: config.secrets.jwt, clock: needs.clock });
+  return openPayments({
+    ...needs,
+    addons,
+    settings,
+    processor: await openStripe({ secretKey, signingKey, serviceName: settings.serviceName, server }),
+    codes: { sign: tokens.signLifetime, read: tokens.verifyLifetime },
+    frontendUrl: config.http.frontendUrl,
+    payingRoles: SYSTEM_ROLES.filter((role) => permissionsOf(role, false).has('billing:manage')),
+    queue: { pauseQueue, resumeQueue },
   });
-  metrics.gauge(
-    'database_connections',
-    'Connections of all processes of this service, by what they do.',
-    async () => {
-      const rows = await sql<{ state: string; n: number }[]>`
-      select coalesce(state, 'unknown') as state, count(*)::int as n from pg_stat_activity where datname = current_database() and application_name = 'rookery' group by 1`;
-      return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
-    },
-    'state',
-  );
 }
 
 interface EngineNeeds {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { gate } from '../../test/support/eventually.ts';
+import { settles } from '../../test/support/settles.ts';
 import { AppError, busy, systemClock } from '../kernel/index.ts';
 import {
   actorContract,
@@ -152,11 +154,12 @@ describe('createHost', () => {
 
   test('nudges that wait are dealt round robin over owners, each actor once', async () => {
     const order: string[] = [];
+    const { passed, open } = gate();
     const { host } = hosting(
       {
         poke: async (turn, data) => {
           order.push(`${turn.id} ${String(data)}`);
-          await sleep(1);
+          await passed;
         },
       },
       { nudgesAtWork: 1 },
@@ -166,27 +169,32 @@ describe('createHost', () => {
     for (const id of ['f1', 'f2', 'f3']) await poke(id, 'flood', 'old');
     await poke('s1', 'small', '');
     await poke('f2', 'flood', 'new'); // waits already: no second turn, the newer data
-    await sleep(60);
+    open();
+    await settles(() => expect(order).toHaveLength(5));
     expect(order).toEqual(['begins ', 'f1 old', 's1 ', 'f2 new', 'f3 old']);
     expect(host.counters.nudges).toBe(6);
   });
 
   test('nudges beyond the bound are refused with `busy`; a drain hands back those without a turn', async () => {
-    const { host } = hosting({ poke: () => sleep(20) }, { nudgesAtWork: 1, nudgesWaiting: 2 });
+    const { passed, open } = gate();
+    const { host } = hosting({ poke: () => passed }, { nudgesAtWork: 1, nudgesWaiting: 2 });
     for (const id of ['a', 'b', 'c']) await host.fire(at(id), 'poke', id, 'o');
     await expect(host.fire(at('d'), 'poke', undefined)).rejects.toMatchObject({ code: 'busy' });
     expect(host.refuse()).toEqual([
       { to: at('b'), name: 'poke', data: 'b', owner: 'o' },
       { to: at('c'), name: 'poke', data: 'c', owner: 'o' },
     ]);
+    open();
     expect(await host.settle()).toEqual({ turns: 0, background: 0 });
   });
 
   test('a nudge that waits for a running turn of its actor is handed back too', async () => {
-    const { host, call } = hosting({ long: () => sleep(20), poke: () => {} });
+    const { passed, open } = gate();
+    const { host, call } = hosting({ long: () => passed, poke: () => {} });
     const long = call('long');
     await host.fire(at('a'), 'poke', 1);
     expect(host.refuse()).toEqual([{ to: at('a'), name: 'poke', data: 1, owner: undefined }]);
+    open();
     await long;
   });
 
@@ -205,8 +213,12 @@ describe('createHost', () => {
   });
 
   test('a turn that lasts too long is told of, once while it runs and once at its end', async () => {
-    const { call, logged } = hosting({ slow: () => sleep(120) }, { turnMs: 30 });
-    await call('slow');
+    const { passed, open } = gate();
+    const { call, logged } = hosting({ slow: () => passed }, { turnMs: 30 });
+    const slow = call('slow');
+    await settles(() => expect(logged).toEqual(['A turn lasts too long']));
+    open();
+    await slow;
     expect(logged).toEqual(['A turn lasts too long', 'A slow turn ended']);
   });
 
@@ -248,7 +260,6 @@ describe('createHost', () => {
     let late = false;
     const { call } = hosting({ loose: (turn) => void setTimeout(() => turn.beside(async () => void (late = true)), 10) });
     await call('loose');
-    await sleep(40);
-    expect(late).toBe(true);
+    await settles(() => expect(late).toBe(true));
   });
 });

@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/index.ts';
 import { openMemoryCache } from './memory.ts';
 import type { Cache, CacheOptions } from './port.ts';
 
+export { briefLookups, type Lookups } from './lookups.ts';
 export { openMemoryCache } from './memory.ts';
 export type { Cache, CacheOptions, Hit } from './port.ts';
 

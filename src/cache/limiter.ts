@@ -19,7 +19,7 @@ export function windowLimiter(clock: Clock): (bucket: string, limit: number, win
   }
 
   return (bucket, limit, windowMs) => {
-    const now = clock.now().getTime();
+    const now = clock.monotonic(); // the wall clock may be set back: a window would then last for as long
     if (now >= sweepAt || windows.size > MAX_BUCKETS + 1_000) sweep(now);
     let window = windows.get(bucket);
     if (!window || window.endsAt <= now) {
@@ -27,6 +27,6 @@ export function windowLimiter(clock: Clock): (bucket: string, limit: number, win
       windows.set(bucket, (window = { count: 0, endsAt: now + windowMs }));
     }
     window.count++;
-    return { allowed: window.count <= limit, remaining: Math.max(limit - window.count, 0), resetAt: new Date(window.endsAt) };
+    return { allowed: window.count <= limit, remaining: Math.max(limit - window.count, 0), resetAt: clock.in(window.endsAt - now) };
   };
 }

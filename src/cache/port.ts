@@ -25,7 +25,7 @@ export interface Cache extends AsyncDisposable {
    * Never rejects: while the store is away each process counts for itself, and `health` says so.
    */
   hit(bucket: string, limit: number, windowMs: number): Promise<Hit>;
-  /** One round trip; rejects when the store does not answer. */
+  /** One round trip; rejects when the store does not answer, or would not count. */
   ping(): Promise<void>;
   /** `limitsShared` is false while the rate limits count in this process alone although a store was configured. */
   health(): { limitsShared: boolean; awaySince: Date | undefined };

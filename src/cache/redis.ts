@@ -3,21 +3,37 @@ import { AppError, type Clock } from '../kernel/index.ts';
 import { windowLimiter } from './limiter.ts';
 import type { Cache, CacheOptions, Hit } from './port.ts';
 
-/** One exchange per request: counts, and starts the window with the first one. Answers the count and what is left of the window. */
-const HIT = `
-local count = redis.call('incr', KEYS[1])
-local left = redis.call('pttl', KEYS[1])
-if left < 0 then
-  redis.call('pexpire', KEYS[1], ARGV[1])
-  left = tonumber(ARGV[1])
+/** Counts once for each key, and starts a window with its first hit. Answers for each the count and what is left of the window. */
+const HITS = `
+local answer = {}
+for n, key in ipairs(KEYS) do
+  local count = redis.call('incr', key)
+  local left = count > 1 and redis.call('pttl', key) or -1
+  if left < 0 then
+    left = tonumber(ARGV[n])
+    redis.call('pexpire', key, left)
+  end
+  answer[2 * n - 1] = count
+  answer[2 * n] = left
 end
-return { count, left }`;
+return answer`;
+/** Keys of one script at most: it holds up everybody else who asks Redis. */
+const HITS_AT_ONCE = 500;
+const EXCHANGES_AT_ONCE = 4;
 const ANSWER_MS = 1_000;
 /** After a lost answer nobody waits for the next one for so long. */
 const REST_MS = 1_000;
 const CONNECT_MS = 2_000;
 
-type WithHit = Redis & { hitWindow(key: string, windowMs: number): Promise<[count: number, leftMs: number]> };
+const unavailable = (cause: unknown) => new AppError('unavailable', 'The cache cannot be reached, try again shortly', {}, { cause });
+
+type WithHits = Redis & { hitWindows(count: number, keys: string[], windowsMs: number[]): Promise<number[]> };
+interface Waiting {
+  bucket: string;
+  limit: number;
+  windowMs: number;
+  resolve: (hit: Hit) => void;
+}
 
 /**
  * The cache of many processes. Starts whether or not Redis can be reached, and connects again by itself;
@@ -41,14 +57,16 @@ export async function openRedisCache(
     maxRetriesPerRequest: 0,
     commandTimeout: ANSWER_MS,
     enableAutoPipelining: true,
-  }) as WithHit;
+    autoPipeliningIgnoredCommands: ['hitWindows'], // gathered here
+  }) as WithHits;
   const subscriber = new Redis(url, { ...options, maxRetriesPerRequest: null });
-  redis.defineCommand('hitWindow', { numberOfKeys: 1, lua: HIT });
+  redis.defineCommand('hitWindows', { lua: HITS });
 
   const local = windowLimiter(clock);
   const handlers = new Map<string, Set<(message: string) => void>>();
   let awaySince: Date | undefined;
   let restUntil = 0;
+  let refusing = false; // it answers and does not count: full, read-only, or this user may not write
   let closing = false;
   let lastError = 'not connected yet';
 
@@ -60,7 +78,7 @@ export async function openRedisCache(
   }
   function back(): void {
     restUntil = 0;
-    if (!awaySince) return;
+    if (!awaySince || refusing) return;
     awaySince = undefined;
     onChange('back');
   }
@@ -79,8 +97,7 @@ export async function openRedisCache(
 
   /** Rejects at once while Redis is known to be away, and remembers when it turns out to be. */
   async function ask<T>(question: () => Promise<T>): Promise<T> {
-    if (redis.status !== 'ready' || clock.monotonic() < restUntil)
-      throw new AppError('unavailable', 'The cache cannot be reached, try again shortly', {}, { cause: lastError });
+    if (redis.status !== 'ready' || clock.monotonic() < restUntil) throw unavailable(lastError);
     try {
       const answer = await question();
       back();
@@ -89,8 +106,56 @@ export async function openRedisCache(
       if (cause instanceof Error && cause.name === 'ReplyError') throw cause; // Redis did answer: the question was wrong
       lastError = cause instanceof Error ? cause.message : String(cause);
       away(lastError);
-      throw new AppError('unavailable', 'The cache cannot be reached, try again shortly', {}, { cause });
+      throw unavailable(cause);
     }
+  }
+
+  /** The question of the limits. A Redis that refuses it is away for them, whatever else it answers. */
+  async function count(hits: readonly Pick<Waiting, 'bucket' | 'windowMs'>[]): Promise<number[]> {
+    const keys = hits.map(({ bucket }) => `${prefix}limit:${bucket}`);
+    const windows = hits.map(({ windowMs }) => windowMs);
+    try {
+      const counted = await ask(() => redis.hitWindows(keys.length, keys, windows));
+      refusing = false;
+      back();
+      return counted;
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      refusing = true;
+      lastError = String(error);
+      away(lastError);
+      throw unavailable(error);
+    }
+  }
+
+  let gathered: Waiting[] = [];
+  let underWay = 0;
+  let planned = false;
+  /** What is asked in one turn of the event loop travels together, and while enough is under way with the next: an exchange of its own costs more than the rest of a small request. */
+  function plan(): void {
+    if (planned || underWay >= EXCHANGES_AT_ONCE || gathered.length === 0) return;
+    planned = true;
+    setImmediate(() => {
+      planned = false;
+      void countGathered();
+    });
+  }
+  async function countGathered(): Promise<void> {
+    const hits = gathered.slice(0, HITS_AT_ONCE);
+    gathered = gathered.slice(HITS_AT_ONCE);
+    underWay += 1;
+    plan();
+    try {
+      const counted = await count(hits);
+      for (const [n, { limit, resolve }] of hits.entries()) {
+        const done = counted[2 * n]!;
+        resolve({ allowed: done <= limit, remaining: Math.max(limit - done, 0), resetAt: clock.in(counted[2 * n + 1]!) });
+      }
+    } catch {
+      for (const { bucket, limit, windowMs, resolve } of hits) resolve(local(bucket, limit, windowMs));
+    }
+    underWay -= 1;
+    plan();
   }
 
   /** Waits for something that never rejects, but not for ever. */
@@ -135,19 +200,16 @@ export async function openRedisCache(
       };
     },
 
-    async hit(bucket, limit, windowMs): Promise<Hit> {
-      try {
-        const [count, leftMs] = await ask(() => redis.hitWindow(`${prefix}limit:${bucket}`, windowMs));
-        return { allowed: count <= limit, remaining: Math.max(limit - count, 0), resetAt: clock.in(leftMs) };
-      } catch {
-        return local(bucket, limit, windowMs);
-      }
-    },
+    hit: (bucket, limit, windowMs) =>
+      new Promise((resolve) => {
+        gathered.push({ bucket, limit, windowMs, resolve });
+        plan();
+      }),
 
-    // Asks even while resting: this is how a store that hung is found again.
+    // Asks even while resting: this is how a store that hung is found again. Asks to count: one that only reads keeps no limits.
     async ping() {
       restUntil = 0;
-      await ask(() => redis.ping());
+      await count([{ bucket: 'ping', windowMs: 1_000 }]);
     },
     health: () => ({ limitsShared: awaySince === undefined, awaySince }),
     async [Symbol.asyncDispose]() {

@@ -1,5 +1,7 @@
 import type { Database } from '../db/index.ts';
 import { AppError, type Clock, newId, ProviderError, type Vault } from '../kernel/index.ts';
+import type { Egress } from '../egress/index.ts';
+import type { Way } from '../outbound/index.ts';
 import type { Limits, Providers, Social, SocialAdapter, Tokens } from '../providers/index.ts';
 import { type Credentials, openCredentials, sealCredentials } from './credentials.ts';
 import { isExpired, isExpiring, loginExpiry } from './rules.ts';
@@ -15,13 +17,15 @@ export interface Snapshot {
   providerVersion: string;
   credentials: string;
   settings: Readonly<Record<string, unknown>>;
+  /** The route that its calls take; null: the open way. */
+  routeId: string | null;
 }
 
 /** A connected channel with a fresh token. */
 export interface Connected {
   social: Social;
   once: SocialAdapter['once'];
-  /** Provider and origin, such as `mastodon https://a.example`: what hangs there holds only the calls of this lane. */
+  /** Provider, origin and route, such as `mastodon https://a.example`: what hangs there holds only the calls of this lane. */
   lane: string;
   timeoutMs?: number | undefined;
   settlesWithinMs?: number | undefined;
@@ -40,7 +44,15 @@ interface Deps {
   clock: Clock;
   vault: Vault;
   providers: Providers;
+  egress: Pick<Egress, 'open'>;
   needsLogin: NeedsLogin;
+}
+/** A channel that is being opened. Whatever is asked of its network goes this way; undefined: the open one. */
+interface Target {
+  orgId: string;
+  channelId: string;
+  adapter: SocialAdapter;
+  way: Way | undefined;
 }
 interface Opened {
   sealed: string;
@@ -55,25 +67,25 @@ const canRenew = (adapter: SocialAdapter, { tokens }: Credentials) =>
   adapter.login.kind === 'credentials' ? signsIn(adapter) : tokens?.refreshToken !== undefined;
 
 /** Opens channels for use: tokens are renewed before they expire and when they are refused, one renewal at a time. */
-export function openConnections({ sql, clock, vault, providers, needsLogin }: Deps) {
+export function openConnections({ sql, clock, vault, providers, egress, needsLogin }: Deps) {
   /** Renewals under way in this process, by the sealed text that they replace. */
   const underWay = new Map<string, Promise<Opened>>();
   const opened = (sealed: string): Opened => ({ sealed, credentials: openCredentials(vault, sealed) });
 
-  async function freshTokens(adapter: SocialAdapter, { values, tokens, app }: Credentials): Promise<Tokens> {
+  async function freshTokens({ adapter, way }: Target, { values, tokens, app }: Credentials): Promise<Tokens> {
     try {
-      const renewed = tokens && (await providers.refresh(adapter, { values, tokens, app }));
+      const renewed = tokens && (await providers.refresh(adapter, { values, tokens, app, way }));
       if (renewed) return tokens.values && !renewed.values ? { ...renewed, values: tokens.values } : renewed;
     } catch (error) {
       if (!isRefusal(error) || adapter.login.kind !== 'credentials' || !adapter.login.signIn) throw error; // else the fields themselves may still be good
     }
-    const signed = await providers.signIn(adapter, values);
+    const signed = await providers.signIn(adapter, values, way);
     if (!signed) throw needsPerson(`${adapter.title}: the login has ended`);
     return signed;
   }
 
   /** The login as another process or a person left it; undefined: it is still the one in `seen`. */
-  async function replacement(orgId: string, channelId: string, seen: Opened): Promise<Opened | undefined> {
+  async function replacement({ orgId, channelId }: Target, seen: Opened): Promise<Opened | undefined> {
     const row = await store.sealedOf(sql, orgId, channelId);
     if (!row) throw new ProviderError('rejected', 'The channel was deleted');
     if (row.refreshNeeded) throw needsPerson();
@@ -81,10 +93,10 @@ export function openConnections({ sql, clock, vault, providers, needsLogin }: De
   }
 
   /** Claims the renewal, or answers what the one who holds the claim makes of it. */
-  async function claimOr(orgId: string, channelId: string, seen: Opened, claim: string): Promise<Opened | undefined> {
+  async function claimOr(target: Target, seen: Opened, claim: string): Promise<Opened | undefined> {
     const end = clock.monotonic() + PATIENCE_MS;
-    while (!(await store.claimRenewal(sql, orgId, channelId, seen.sealed, claim, CLAIM_MS))) {
-      const other = await replacement(orgId, channelId, seen);
+    while (!(await store.claimRenewal(sql, target.orgId, target.channelId, seen.sealed, claim, CLAIM_MS))) {
+      const other = await replacement(target, seen);
       if (other) return other;
       if (clock.monotonic() >= end) throw new ProviderError('unavailable', 'The login of this channel is being renewed');
       await clock.sleep(LOOK_MS);
@@ -92,22 +104,23 @@ export function openConnections({ sql, clock, vault, providers, needsLogin }: De
     return undefined;
   }
 
-  async function renewOnce(adapter: SocialAdapter, orgId: string, channelId: string, seen: Opened): Promise<Opened> {
+  async function renewOnce(target: Target, seen: Opened): Promise<Opened> {
+    const { orgId, channelId } = target;
     const claim = newId();
-    const other = await claimOr(orgId, channelId, seen, claim);
+    const other = await claimOr(target, seen, claim);
     if (other) return other;
     try {
-      const credentials = { ...seen.credentials, tokens: await freshTokens(adapter, seen.credentials), grantedAt: clock.now() };
+      const credentials = { ...seen.credentials, tokens: await freshTokens(target, seen.credentials), grantedAt: clock.now() };
       const fresh = { sealed: sealCredentials(vault, credentials), credentials };
       const saved = await store.saveRenewal(sql, orgId, channelId, seen.sealed, {
         credentials: fresh.sealed,
-        tokenExpiresAt: loginExpiry(credentials, signsIn(adapter)),
+        tokenExpiresAt: loginExpiry(credentials, signsIn(target.adapter)),
       });
-      return saved ? fresh : ((await replacement(orgId, channelId, seen)) ?? fresh);
+      return saved ? fresh : ((await replacement(target, seen)) ?? fresh);
     } catch (error) {
       if (isRefusal(error)) {
         if (await needsLogin(orgId, channelId, error instanceof Error ? error.message : '', seen.sealed)) throw error;
-        const newer = await replacement(orgId, channelId, seen);
+        const newer = await replacement(target, seen);
         if (newer) return newer;
       } else await store.releaseRenewal(sql, orgId, channelId, claim);
       throw error;
@@ -115,20 +128,21 @@ export function openConnections({ sql, clock, vault, providers, needsLogin }: De
   }
 
   /** New tokens in place of those in `seen`, once for all who ask. */
-  function renew(adapter: SocialAdapter, orgId: string, channelId: string, seen: Opened): Promise<Opened> {
+  function renew(target: Target, seen: Opened): Promise<Opened> {
     const running = underWay.get(seen.sealed);
     if (running) return running;
-    const renewal = renewOnce(adapter, orgId, channelId, seen).finally(() => underWay.delete(seen.sealed));
+    const renewal = renewOnce(target, seen).finally(() => underWay.delete(seen.sealed));
     underWay.set(seen.sealed, renewal);
     return renewal;
   }
 
   /** The login with a token that lasts. A fault of the line does not matter while the old one is still good. */
-  async function usable(adapter: SocialAdapter, orgId: string, channelId: string, given: Opened): Promise<Opened> {
+  async function usable(target: Target, given: Opened): Promise<Opened> {
+    const { adapter, orgId, channelId } = target;
     if (!isExpiring(given.credentials, clock.now())) return given;
     if (canRenew(adapter, given.credentials)) {
       try {
-        return await renew(adapter, orgId, channelId, given);
+        return await renew(target, given);
       } catch (error) {
         if (isRefusal(error) || isExpired(given.credentials, clock.now())) throw error;
         return given;
@@ -158,16 +172,18 @@ export function openConnections({ sql, clock, vault, providers, needsLogin }: De
     async connect(orgId: string, channelId: string, snapshot?: Snapshot): Promise<Connected> {
       const channel = snapshot ?? (await snapshotOf(orgId, channelId));
       const adapter = adapterOf(channel);
-      let current = await usable(adapter, orgId, channelId, opened(channel.credentials));
+      const way = channel.routeId === null ? undefined : await egress.open(orgId, channel.routeId);
+      const target = { orgId, channelId, adapter, way };
+      let current = await usable(target, opened(channel.credentials));
       const { values, account, tokens } = current.credentials;
       let forced = false;
       const renewNow = async () => {
         forced = true;
-        current = await renew(adapter, orgId, channelId, current);
+        current = await renew(target, current);
         if (!current.credentials.tokens) throw needsPerson();
         return current.credentials.tokens;
       };
-      const social = providers.connect(adapter, { values, account, tokens, renew: canRenew(adapter, current.credentials) ? renewNow : undefined });
+      const social = providers.connect(adapter, { values, account, tokens, way, renew: canRenew(adapter, current.credentials) ? renewNow : undefined });
       const withSettings: Social = {
         ...social,
         publish: (post, settings, handle) => social.publish(post, { ...channel.settings, ...(typeof settings === 'object' ? settings : {}) }, handle),
@@ -179,7 +195,7 @@ export function openConnections({ sql, clock, vault, providers, needsLogin }: De
           (reason) => needsLogin(orgId, channelId, reason, current.sealed),
         ),
         once: adapter.once,
-        lane: [adapter.id, originOf({ ...values, ...tokens?.values })].join(' ').trim(),
+        lane: [adapter.id, originOf({ ...values, ...tokens?.values }), channel.routeId ?? ''].join(' ').trim(),
         timeoutMs: adapter.timeoutMs,
         settlesWithinMs: adapter.settlesWithinMs,
       };

@@ -1,6 +1,9 @@
+import type { Doer } from '../audit/index.ts';
+import type { Billing } from '../billing/index.ts';
 import type { Database } from '../db/index.ts';
+import type { Egress } from '../egress/index.ts';
 import { AppError, type Clock, invalidField, isId, newId, notFound, ProviderError, randomBase64url, sha256, type Vault } from '../kernel/index.ts';
-import type { Outbound } from '../outbound/index.ts';
+import type { Outbound, Way } from '../outbound/index.ts';
 import type { App, Profile, Providers, SocialAdapter, Tokens } from '../providers/index.ts';
 import { openLogin, sealCredentials, sealLogin } from './credentials.ts';
 import { insertState, registeredApp, saveApp, takeState } from './logins.ts';
@@ -16,6 +19,8 @@ const APP_MS = 12 * 3_600_000;
 export interface Person {
   orgId: string;
   userId: string;
+  /** For the audit log. */
+  by?: Doer | undefined;
 }
 export interface Begin {
   refresh?: string | undefined;
@@ -42,6 +47,8 @@ interface Deps {
   vault: Vault;
   providers: Providers;
   outbound: Pick<Outbound, 'judge'>;
+  billing: Pick<Billing, 'hold' | 'admit'>;
+  egress: Pick<Egress, 'wayOf'>;
   frontendUrl: string;
   returnUrlAllowlist: readonly string[];
   /** Whether the service renews the login without a person, refresh token or not. */
@@ -62,24 +69,29 @@ function asLoginError(adapter: SocialAdapter, error: unknown, extra: Record<stri
 }
 
 /** Connecting channels: by consent at the network, or by fields typed in here. */
-export function openLogins({ sql, clock, vault, providers, outbound, frontendUrl, returnUrlAllowlist, signsIn }: Deps) {
+export function openLogins({ sql, clock, vault, providers, outbound, billing, egress, frontendUrl, returnUrlAllowlist, signsIn }: Deps) {
   const redirectOf = (providerId: string) => `${frontendUrl}/integrations/social/${providerId}`;
 
   /** The channel that is to get a new login; of another network or organization, it is unknown. */
-  async function channelToRefresh(orgId: string, providerId: string, id: string): Promise<{ internalId: string } | undefined> {
+  async function channelToRefresh(orgId: string, providerId: string, id: string): Promise<store.ChannelAccount | undefined> {
     const account = isId(id) ? await store.accountOf(sql, orgId, id) : undefined;
     return account?.providerId === providerId ? account : undefined;
   }
+  /** A channel that gets a new login keeps its version while that works (VE18); whatever is connected anew gets the newest. */
+  function versionFor(providerId: string, channel: store.ChannelAccount | undefined, allowPreview: boolean | undefined): SocialAdapter {
+    const kept = channel && providers.list('social').find(({ id, version }) => id === providerId && version === channel.providerVersion);
+    return kept && providers.status(kept) !== 'retired' ? kept : providers.resolve('social', providerId, { allowPreview });
+  }
 
   /** The app to log in with: the operator's, else one that is registered at the server and kept for a while. */
-  async function appFor(adapter: SocialAdapter, values: Readonly<Record<string, string>>): Promise<App> {
+  async function appFor(adapter: SocialAdapter, values: Readonly<Record<string, string>>, way: Way | undefined): Promise<App> {
     const own = providers.ownApp(adapter, values);
     if (own) return own;
     const redirectUri = redirectOf(adapter.id);
     const key = { providerId: adapter.id, server: Object.values(values)[0] ?? '', redirectUri };
     const known = await registeredApp(sql, key, APP_MS);
     if (known) return { clientId: known.clientId, clientSecret: vault.open(known.clientSecret) };
-    const app = await providers.registerApp(adapter, values, redirectUri);
+    const app = await providers.registerApp(adapter, values, redirectUri, way);
     if (!app)
       throw new AppError('invalid_request', `${adapter.title} cannot be connected here: the operator has not set its app credentials`, {
         provider: adapter.id,
@@ -113,16 +125,17 @@ export function openLogins({ sql, clock, vault, providers, outbound, frontendUrl
     adapter: SocialAdapter,
     account: Account,
     refresh: { internalId: string } | undefined,
+    way: Way | undefined,
   ): Promise<{ id: string; created: boolean }> {
     let profile: Profile;
     try {
-      profile = await providers.connect(adapter, { values: account.values, account: '', tokens: account.tokens }).profile();
+      profile = await providers.connect(adapter, { values: account.values, account: '', tokens: account.tokens, way }).profile();
     } catch (error) {
       throw asLoginError(adapter, error);
     }
     if (refresh && refresh.internalId !== profile.id) throw otherAccount();
     const credentials = { ...account, account: profile.id, grantedAt: clock.now() };
-    return saveLogin(sql, person.orgId, {
+    const login = {
       newId: newId(),
       providerId: adapter.id,
       providerVersion: adapter.version,
@@ -132,20 +145,25 @@ export function openLogins({ sql, clock, vault, providers, outbound, frontendUrl
       picture: profile.picture ?? null,
       credentials: sealCredentials(vault, credentials),
       tokenExpiresAt: loginExpiry(credentials, signsIn(adapter)),
-    });
+    };
+    const saved = await saveLogin(sql, billing, person.orgId, login, person.by);
+    if (saved.full) throw new AppError('limit_exceeded', `${saved.full.message}. The login was kept, and the channel is disabled`, saved.full.extra);
+    return saved;
   }
 
-  async function byFields(person: Person, adapter: SocialAdapter, call: Complete): Promise<Completed> {
-    const refresh = call.refresh === undefined ? undefined : await channelToRefresh(person.orgId, adapter.id, call.refresh);
+  async function byFields(person: Person, providerId: string, call: Complete): Promise<Completed> {
+    const refresh = call.refresh === undefined ? undefined : await channelToRefresh(person.orgId, providerId, call.refresh);
+    const adapter = versionFor(providerId, refresh, call.allowPreview);
     if (call.refresh !== undefined && !refresh) throw invalidField('refresh', 'refresh: there is no such channel', 'unknown_id');
     const values = providers.fields(adapter, typedFields(call), 'fields.');
+    const way = await egress.wayOf(person.orgId, call.refresh);
     let tokens: Tokens | undefined;
     try {
-      tokens = await providers.signIn(adapter, values);
+      tokens = await providers.signIn(adapter, values, way);
     } catch (error) {
       throw asLoginError(adapter, error);
     }
-    return { ...(await save(person, adapter, { values, tokens }, refresh)), returnUrl: null };
+    return { ...(await save(person, adapter, { values, tokens }, refresh, way)), returnUrl: null };
   }
 
   async function byConsent(person: Person, providerId: string, { code, state, refresh }: Complete): Promise<Completed> {
@@ -162,26 +180,28 @@ export function openLogins({ sql, clock, vault, providers, outbound, frontendUrl
     const channel = channelId === undefined ? undefined : await channelToRefresh(person.orgId, providerId, channelId);
     if (channelId !== undefined && !channel) throw invalidField('refresh', 'refresh: there is no such channel', 'unknown_id');
     const { values, app, verifier } = openLogin(vault, begun.sealed);
+    const way = await egress.wayOf(person.orgId, channelId);
     let tokens: Tokens;
     try {
-      tokens = await providers.exchange(adapter, { app, values, redirectUri: redirectOf(providerId), code, verifier });
+      tokens = await providers.exchange(adapter, { app, values, redirectUri: redirectOf(providerId), code, verifier, way });
     } catch (error) {
       throw asLoginError(adapter, error);
     }
-    return { ...(await save(person, adapter, { values, app, tokens }, channel)), returnUrl: begun.returnUrl };
+    return { ...(await save(person, adapter, { values, app, tokens }, channel, way)), returnUrl: begun.returnUrl };
   }
 
   return {
     /** The address of the consent page, with a state that is good for an hour and once (S130). */
     async begin(person: Person, providerId: string, { refresh, externalUrl, returnUrl, allowPreview }: Begin): Promise<{ url: string }> {
-      const adapter = providers.resolve('social', providerId, { allowPreview });
+      const channel = refresh === undefined ? undefined : await channelToRefresh(person.orgId, providerId, refresh);
+      const adapter = versionFor(providerId, channel, allowPreview);
       if (adapter.login.kind !== 'oauth2')
         throw new AppError('invalid_request', `${adapter.title} is connected by its fields, not by consent`, { provider: adapter.id });
       if (returnUrl !== undefined) checkReturnUrl(returnUrlAllowlist, returnUrl);
-      if (refresh !== undefined && !(await channelToRefresh(person.orgId, providerId, refresh))) throw notFound('Integration not found');
+      if (refresh !== undefined && !channel) throw notFound('Integration not found');
       const values = serverFields(adapter, externalUrl);
       try {
-        const app = await appFor(adapter, values);
+        const app = await appFor(adapter, values, await egress.wayOf(person.orgId, refresh));
         const state = randomBase64url(32);
         const { url, verifier } = providers.authorize(adapter, { app, values, redirectUri: redirectOf(providerId), state });
         await insertState(
@@ -208,7 +228,7 @@ export function openLogins({ sql, clock, vault, providers, outbound, frontendUrl
     async complete(person: Person, providerId: string, call: Complete): Promise<Completed> {
       const consent = providers.list('social').some((adapter) => adapter.id === providerId && adapter.login.kind === 'oauth2');
       if (consent) return byConsent(person, providerId, call);
-      return byFields(person, providers.resolve('social', providerId, { allowPreview: call.allowPreview }), call);
+      return byFields(person, providerId, call);
     },
   };
 }

@@ -1,4 +1,7 @@
+import type { Doer } from '../audit/index.ts';
+import type { Billing } from '../billing/index.ts';
 import type { Database } from '../db/index.ts';
+import type { Egress } from '../egress/index.ts';
 import { AppError, type Clock, invalidField, isId, newId, notFound, type Vault } from '../kernel/index.ts';
 import type { Outbound } from '../outbound/index.ts';
 import { checkSettings, type Providers, type SocialAdapter } from '../providers/index.ts';
@@ -18,6 +21,9 @@ export interface ChannelsOptions {
   vault: Vault;
   providers: Providers;
   outbound: Pick<Outbound, 'judge'>;
+  billing: Pick<Billing, 'hold' | 'admit'>;
+  /** The ways that calls to networks take. */
+  egress: Pick<Egress, 'open' | 'wayOf'>;
   frontendUrl: string;
   /** INTEGRATION_RETURN_URL_ALLOWLIST */
   returnUrlAllowlist: readonly string[];
@@ -48,10 +54,10 @@ export interface Channels {
   /** A channel in use: its token is fresh, and renewed when the network refuses it. Throws `ProviderError`. */
   connect(orgId: string, channelId: string, snapshot?: Snapshot): Promise<Connected>;
 
-  // Moves of the Channel actor: each one conditional statement over the channel and the posts that wait in it; true when it held.
-  enable(orgId: string, id: string): Promise<boolean>;
-  disable(orgId: string, id: string): Promise<boolean>;
-  remove(orgId: string, id: string): Promise<boolean>;
+  // Moves of the Channel actor: each one conditional statement over the channel and the posts that wait in it; true when it held, and then noted as `by`.
+  enable(orgId: string, id: string, by?: Doer): Promise<boolean>;
+  disable(orgId: string, id: string, by?: Doer): Promise<boolean>;
+  remove(orgId: string, id: string, by?: Doer): Promise<boolean>;
   /** `seen`: the sealed login that was refused; a newer one is left alone. */
   needsLogin(orgId: string, id: string, reason: string, seen?: string): Promise<boolean>;
 
@@ -144,9 +150,9 @@ export function openChannels(options: ChannelsOptions): Channels {
     canBeginAlone: (providerId) => newest().some(({ id, login }) => id === providerId && login.kind === 'oauth2' && !login.registerApp),
     connect: (orgId, channelId, snapshot) => connections.connect(orgId, channelId, snapshot),
 
-    enable: (orgId, id) => moves.enable(sql, orgId, id),
-    disable: (orgId, id) => moves.disable(sql, orgId, id),
-    remove: (orgId, id) => moves.remove(sql, orgId, id),
+    enable: (orgId, id, by) => moves.enable(sql, options.billing, orgId, id, by),
+    disable: (orgId, id, by) => moves.disable(sql, orgId, id, by),
+    remove: (orgId, id, by) => moves.remove(sql, orgId, id, by),
     needsLogin,
 
     dropOldLogins: (limit) => dropOldStates(sql, limit),

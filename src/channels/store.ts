@@ -42,14 +42,17 @@ export interface SealedRow {
   providerVersion: string;
   credentials: string;
   settings: Record<string, unknown>;
+  /** The route that its calls take; null: the open way. */
+  routeId: string | null;
   refreshNeeded: boolean;
 }
 
 /** The sealed credentials of a channel, for the one place that opens them. */
 export async function sealedOf(sql: Sql, orgId: string, id: string): Promise<SealedRow | undefined> {
   const [row] = await sql<SealedRow[]>`
-    select provider_id as "providerId", provider_version as "providerVersion", credentials, settings, refresh_needed as "refreshNeeded"
-    from channels where org_id = ${orgId} and id = ${id} and deleted_at is null`;
+    select provider_id as "providerId", provider_version as "providerVersion", credentials, settings, refresh_needed as "refreshNeeded",
+      case c.egress when 'route' then c.egress_setting_id when 'org' then (select o.egress_setting_id from organizations o where o.id = c.org_id) end as "routeId"
+    from channels c where org_id = ${orgId} and id = ${id} and deleted_at is null`;
   return row;
 }
 
@@ -79,10 +82,16 @@ export async function saveRenewal(
 export const releaseRenewal = (sql: Sql, orgId: string, id: string, claim: string): Promise<unknown> =>
   sql`update channels set refresh_claim = null, refresh_until = null where org_id = ${orgId} and id = ${id} and refresh_claim = ${claim}`;
 
-/** The account that a channel is connected to; undefined: there is no such channel. */
-export async function accountOf(sql: Sql, orgId: string, id: string): Promise<{ providerId: string; internalId: string } | undefined> {
-  const [row] = await sql<{ providerId: string; internalId: string }[]>`
-    select provider_id as "providerId", internal_id as "internalId" from channels where org_id = ${orgId} and id = ${id} and deleted_at is null`;
+/** The account that a channel is connected to, and by which version of the provider. */
+export interface ChannelAccount {
+  providerId: string;
+  providerVersion: string;
+  internalId: string;
+}
+/** Undefined: there is no such channel. */
+export async function accountOf(sql: Sql, orgId: string, id: string): Promise<ChannelAccount | undefined> {
+  const [row] = await sql<ChannelAccount[]>`
+    select provider_id as "providerId", provider_version as "providerVersion", internal_id as "internalId" from channels where org_id = ${orgId} and id = ${id} and deleted_at is null`;
   return row;
 }
 

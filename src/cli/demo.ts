@@ -59,7 +59,7 @@ export async function demo(args: readonly string[], say: (line: string) => void)
 
 /** The main job against a running service, through its API only. Throws with the reason when a step does not hold. */
 async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecret, clock, say }: DemoOptions): Promise<void> {
-  const root = base.replace(/\/+$/, '');
+  const root = base.replace(/(?<!\/)\/+$/, '');
   const started = clock.monotonic();
   const step = (what: string, detail = '') =>
     say(`  ${((clock.monotonic() - started) / 1_000).toFixed(1).padStart(5)} s  ${what.padEnd(22)} ${detail}`.trimEnd());
@@ -159,7 +159,7 @@ async function signIn(root: string, file: string): Promise<{ email: string; toke
     if (answer.status === 200 && tokens.success) return { email: known.email, token: tokens.data.accessToken, made: false };
     if (answer.status !== 400) throw new StartError(`The login answered ${answer.status}: ${reason(answer)}`);
   }
-  const account = { email: `demo-${randomBytes(4).toString('hex')}@example.com`, password: randomBytes(12).toString('base64url') };
+  const account = { email: `demo-${randomBytes(4).toString('hex')}@example.com`, password: randomBytes(16).toString('base64url') };
   const answer = await call('POST', `${root}/auth/register`, { body: { provider: 'LOCAL', ...account, company: 'Rookery demo', returnToken: true } });
   const tokens = Tokens.safeParse(answer.body);
   if (answer.status >= 300 || !tokens.success) throw new StartError(`The sign-up answered ${answer.status}: ${reason(answer)}`);

@@ -56,6 +56,8 @@ async function embeddedDatabase({ production, database: { dataFolder } }: Config
   try {
     return await startEmbeddedPostgres({
       folder: join(dataFolder, 'postgres'),
+      revive: true,
+      warn: (line) => log.warn({}, line),
       log: (line) => {
         log.debug({}, line);
         if (/^(Making|Ending)/.test(line)) say(`${line} …`);

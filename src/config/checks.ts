@@ -1,8 +1,10 @@
+import { checkEmail } from './email.ts';
 import { given, type ConfigIssue, type Env, type Environment } from './env.ts';
 import type { SettingName } from './settings.ts';
 
 const JWT_SECRET_MIN = 32;
-const EMAIL_PROVIDERS = ['resend', 'sendgrid', 'mailgun', 'postmark', 'ses', 'smtp'];
+/** Fewer different characters than any random text of this length has. */
+const isMonotonous = (text: string) => new Set(text).size < 8;
 const isLocal = (address: string) => /^https?:\/\/(localhost|127\.|\[::1\])/.test(address);
 
 /** What several settings say together: everything that a deployment must have, and what contradicts itself. */
@@ -42,6 +44,16 @@ export function checkTogether(
       `has ${env.JWT_SECRET.length} characters`,
       `Set it to at least ${JWT_SECRET_MIN} random characters, for example by: openssl rand -hex 32`,
     );
+  else if (production && env.JWT_SECRET && isMonotonous(env.JWT_SECRET))
+    warn('JWT_SECRET', 'repeats a few characters: it can be guessed', 'Set it to random characters, for example by: openssl rand -hex 32');
+  if (production && env.ENCRYPTION_KEY && (env.ENCRYPTION_KEY.length < JWT_SECRET_MIN || isMonotonous(env.ENCRYPTION_KEY)))
+    warn(
+      'ENCRYPTION_KEY',
+      'is short or repeats a few characters: it can be guessed',
+      'Make a new one, for example by: openssl rand -base64 32. The old one goes into ENCRYPTION_KEY_PREVIOUS; then run: node rookery.ts reencrypt',
+    );
+  if (env.ENCRYPTION_KEY_PREVIOUS !== undefined && env.ENCRYPTION_KEY_PREVIOUS === env.ENCRYPTION_KEY)
+    warn('ENCRYPTION_KEY_PREVIOUS', 'is the same as ENCRYPTION_KEY', 'Set it to the key of before, or remove it.');
 
   if (production && env.NOT_SECURED)
     warn(
@@ -80,28 +92,17 @@ export function checkTogether(
     );
 
   if (isSet('PAYMENTS_PUBLISHABLE_KEY'))
-    fatal(
-      'PAYMENTS_PUBLISHABLE_KEY',
-      'turns billing on, and this version has no billing yet: nobody would be charged and no plan would hold',
-      'Remove it; without it every organization has all features.',
-    );
+    for (const name of ['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY'] as const)
+      if (!isSet(name))
+        fatal(
+          name,
+          'is missing although PAYMENTS_PUBLISHABLE_KEY turns billing on: nobody could pay, and no payment would be heard of',
+          'Set it to the one of the same account at the payment processor, or remove PAYMENTS_PUBLISHABLE_KEY; without it every organization has all features.',
+        );
   for (const name of ['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY', 'PAYMENTS_DISCOUNT_ID'] as const)
     if (isSet(name) && !isSet('PAYMENTS_PUBLISHABLE_KEY'))
       warn(name, 'is set without PAYMENTS_PUBLISHABLE_KEY: billing is off', 'Remove it, or see the reference of settings about billing.');
-  if (env.EMAIL_PROVIDER !== undefined) {
-    if (EMAIL_PROVIDERS.includes(env.EMAIL_PROVIDER.toLowerCase()))
-      fatal(
-        'EMAIL_PROVIDER',
-        'asks for mail, and this version cannot send any yet: nobody would get an activation mail',
-        'Remove it; users are then activated at once.',
-      );
-    else
-      warn(
-        'EMAIL_PROVIDER',
-        `names no provider of mail (${EMAIL_PROVIDERS.join(', ')}): mail is off, and users are activated at once`,
-        'Correct or remove it.',
-      );
-  }
+  issues.push(...checkEmail(env));
   if (!env.COLLAB_SINGLE_INSTANCE && !isSet('COLLAB_REDIS_ADAPTER'))
     warn(
       'COLLAB_SINGLE_INSTANCE',
@@ -125,5 +126,12 @@ export function checkTogether(
       'SERVICE_OAUTH_CLIENT_SECRET',
     ] as const)
       if (!isSet(name)) warn(name, 'is missing although SERVICE_GENERIC_OAUTH is on: that login is not offered', 'Set it, or turn SERVICE_GENERIC_OAUTH off.');
+  for (const [name, id] of [
+    ['FACEBOOK_SSO_ENABLED', 'FACEBOOK_APP_ID'],
+    ['X_SSO_ENABLED', 'X_CLIENT_ID'],
+    ['LINKEDIN_SSO_ENABLED', 'LINKEDIN_CLIENT_ID'],
+  ] as const)
+    if (env[name] && !isSet(id))
+      warn(name, `is on although ${id} is not set: that login is not offered`, `Set the app credentials of the network, or turn ${name} off.`);
   return issues;
 }

@@ -98,6 +98,15 @@ describe('production', () => {
     expect(readConfig({ ...production, JWT_SECRET: 'x'.repeat(32) }).exits).toBe(false);
   });
 
+  test('a secret that can be guessed is a warning: length alone does not make one', () => {
+    expect(found({ ...production, JWT_SECRET: 'x'.repeat(32) })).toEqual(['JWT_SECRET']);
+    expect(found({ ...production, JWT_SECRET: '1234567'.repeat(8) }, 'fatal')).toEqual([]);
+    expect(found({ ...production, ENCRYPTION_KEY: 'short' })).toEqual(['ENCRYPTION_KEY']);
+    expect(found({ ...production, ENCRYPTION_KEY: 'a'.repeat(64) })).toEqual(['ENCRYPTION_KEY']);
+    expect(found({ ...production, ENCRYPTION_KEY: createHash('sha256').update('x').digest('base64') })).toEqual([]);
+    expect(found({ ...production, ENCRYPTION_KEY: JWT, ENCRYPTION_KEY_PREVIOUS: JWT })).toEqual(['ENCRYPTION_KEY_PREVIOUS']);
+  });
+
   test('refuses to run without the keys of the job runner, unless its dev mode is set [BO11, DE26]', () => {
     expect(found({ ...production, USE_INNGEST: 'true' }, 'fatal')).toEqual(['INNGEST_EVENT_KEY', 'INNGEST_SIGNING_KEY']);
     expect(found({ ...production, USE_INNGEST: 'true', INNGEST_EVENT_KEY: 'e' }, 'fatal')).toEqual(['INNGEST_SIGNING_KEY']);
@@ -175,19 +184,134 @@ describe('how strictly', () => {
   });
 });
 
-describe('what is not built yet is said, not pretended', () => {
-  test('a publishable key of the payment processor is fatal, and billing stays off', () => {
-    expect(readConfig({ ...production, PAYMENTS_PUBLISHABLE_KEY: 'pk_1' })).toMatchObject({ exits: true, issues: [{ setting: 'PAYMENTS_PUBLISHABLE_KEY' }] });
-    expect(read({ PAYMENTS_PUBLISHABLE_KEY: 'pk_1' }).config.payments.publishableKey).toBeUndefined();
+describe('mail by SMTP', () => {
+  const smtp = { ...production, EMAIL_PROVIDER: 'smtp', EMAIL_SMTP_HOST: 'mail.example.com', EMAIL_FROM_ADDRESS: 'no-reply@example.com' };
+
+  test('a whole configuration chooses it; the port is 587 unless given, encrypted as the port is meant to be [DE8, EM10]', () => {
+    const { issues, config } = readConfig(smtp);
+    expect(issues).toEqual([]);
+    expect(config.email.provider).toMatchObject({ id: 'smtp', values: { host: 'mail.example.com', port: '587', secure: 'starttls', fromName: 'Rookery' } });
+    expect(readConfig({ ...smtp, EMAIL_PROVIDER: 'SMTP', EMAIL_SMTP_PORT: '465' }).config.email.provider?.values).toMatchObject({ port: '465', secure: 'tls' });
   });
 
-  test('a provider of mail is fatal; an unknown one is a warning, mail is off and users activate at once [DE9]', () => {
-    for (const name of ['resend', 'sendgrid', 'mailgun', 'postmark', 'ses', 'smtp'])
-      expect(found({ ...production, EMAIL_PROVIDER: name }, 'fatal')).toEqual(['EMAIL_PROVIDER']);
+  test('unset, there is no mail [DE9]', () => expect(read().config.email.provider).toBeUndefined());
+
+  test.each([
+    ['EMAIL_SMTP_HOST', { EMAIL_SMTP_HOST: '' }],
+    ['EMAIL_FROM_ADDRESS', { EMAIL_FROM_ADDRESS: '' }],
+    ['EMAIL_FROM_ADDRESS', { EMAIL_FROM_ADDRESS: 'Rookery <no-reply@example.com>' }],
+    ['EMAIL_FROM_ADDRESS', { EMAIL_FROM_ADDRESS: 'a@example.com\r\nBcc: b@example.com' }],
+    ['EMAIL_SMTP_USER', { EMAIL_SMTP_PASSWORD: 'secret' }],
+    ['EMAIL_SMTP_USER', { EMAIL_SMTP_USER: 'ann' }],
+  ])('%s is fatal with %j', (setting, given) => expect(found({ ...smtp, ...given }, 'fatal')).toEqual([setting]));
+
+  test('a password over a connection that is not encrypted is a warning, but on this machine', () => {
+    const plain = { ...smtp, EMAIL_SMTP_SECURE: 'none', EMAIL_SMTP_USER: 'ann', EMAIL_SMTP_PASSWORD: 'secret' };
+    expect(found(plain)).toEqual(['EMAIL_SMTP_SECURE']);
+    expect(found({ ...plain, EMAIL_SMTP_HOST: '127.0.0.1' })).toEqual([]);
+  });
+});
+
+describe('mail by a provider', () => {
+  const WHOLE: Record<string, Record<string, string>> = {
+    resend: { EMAIL_API_KEY: 're_1', EMAIL_WEBHOOK_SECRET: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz' },
+    sendgrid: { EMAIL_API_KEY: 'SG.1', EMAIL_REGION: 'eu', EMAIL_WEBHOOK_SECRET: `MFkw${'A'.repeat(119)}=` },
+    mailgun: { EMAIL_API_KEY: 'key-1', EMAIL_DOMAIN: 'mg.example.com', EMAIL_REGION: 'eu', EMAIL_WEBHOOK_SECRET: 'signing-0123456789' },
+    postmark: { EMAIL_API_KEY: 'token-1', EMAIL_STREAM: 'outbound', EMAIL_WEBHOOK_SECRET: 'a-long-random-password' },
+    ses: {
+      EMAIL_ACCESS_KEY_ID: 'AKIA1234',
+      EMAIL_API_KEY: 'secret-1',
+      EMAIL_REGION: 'eu-west-1',
+      EMAIL_STREAM: 'events',
+      EMAIL_WEBHOOK_SECRET: 'arn:aws:sns:eu-west-1:123456789012:mail',
+    },
+  };
+  const NEEDED: Record<string, string[]> = {
+    resend: ['EMAIL_API_KEY'],
+    sendgrid: ['EMAIL_API_KEY'],
+    mailgun: ['EMAIL_API_KEY', 'EMAIL_DOMAIN'],
+    postmark: ['EMAIL_API_KEY'],
+    ses: ['EMAIL_ACCESS_KEY_ID', 'EMAIL_API_KEY', 'EMAIL_REGION'],
+  };
+  const by = (name: string, more: Record<string, string> = {}) => ({
+    ...production,
+    EMAIL_PROVIDER: name,
+    EMAIL_FROM_ADDRESS: 'no-reply@example.com',
+    ...WHOLE[name],
+    ...more,
+  });
+
+  test.each(Object.keys(WHOLE))('%s is chosen by its settings, and each of them reaches the adapter [DE8]', (name) => {
+    const { issues, config } = readConfig(by(name));
+    expect(issues).toEqual([]);
+    const { id, values } = config.email.provider!;
+    expect([id, Object.values(values).toSorted()]).toEqual([name, [...Object.values(WHOLE[name]!), 'no-reply@example.com', 'Rookery'].toSorted()]);
+  });
+
+  test.each(Object.entries(NEEDED))('%s does not start without what it needs, and sends nothing then', (name, needed) => {
+    for (const setting of needed) expect(found(by(name, { [setting]: '' }), 'fatal')).toEqual([setting]);
+    expect(found({ ...by(name), EMAIL_FROM_ADDRESS: '' }, 'fatal')).toEqual(['EMAIL_FROM_ADDRESS']);
+    expect(read(by(name, { [needed[0]!]: '' })).config.email.provider).toBeUndefined();
+    expect(found(by(name, { EMAIL_WEBHOOK_SECRET: '' }))).toEqual([]);
+  });
+
+  test.each([
+    ['sendgrid', 'EMAIL_REGION', 'us'],
+    ['mailgun', 'EMAIL_REGION', 'eu-west-1'],
+    ['mailgun', 'EMAIL_DOMAIN', 'mg.example.com/../v4'],
+    ['postmark', 'EMAIL_STREAM', 'a b'],
+    ['ses', 'EMAIL_REGION', 'eu-west-1.evil.example/'],
+    ['ses', 'EMAIL_ACCESS_KEY_ID', 'a/b'],
+  ])('%s does not start with a %s that it has no use for: %j', (name, setting, value) => {
+    expect(found(by(name, { [setting]: value }), 'fatal')).toEqual([setting]);
+  });
+
+  test.each([
+    ['resend', 'a-password'],
+    ['sendgrid', 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz'],
+    ['postmark', 'short'],
+    ['ses', 'mail'],
+  ])('what cannot prove the events of %s is a warning, and mail goes on: %j', (name, secret) => {
+    const { issues, config } = readConfig(by(name, { EMAIL_WEBHOOK_SECRET: secret }));
+    expect(issues.map(({ setting, level }) => [setting, level])).toEqual([['EMAIL_WEBHOOK_SECRET', 'warning']]);
+    expect(JSON.stringify(issues)).not.toContain(secret.length > 8 ? secret : '"short"');
+    expect(config.email.provider?.id).toBe(name);
+  });
+
+  test('names that every object has name no provider', () => {
+    for (const name of ['constructor', '__proto__', 'toString']) expect(found({ ...production, EMAIL_PROVIDER: name })).toEqual(['EMAIL_PROVIDER']);
+  });
+});
+
+describe('the payment processor', () => {
+  const keys = { PAYMENTS_PUBLISHABLE_KEY: 'pk_1', PAYMENTS_SECRET_KEY: 'sk_1', PAYMENTS_SIGNING_KEY: 'whsec_1' };
+
+  test('the three keys together turn billing on; the discount is unset unless given [DE6]', () => {
+    const { issues, config } = readConfig({ ...production, ...keys });
+    expect(issues).toEqual([]);
+    expect(config.payments).toMatchObject({ publishableKey: 'pk_1', secretKey: 'sk_1', signingKey: 'whsec_1', discountId: undefined, serviceName: 'service' });
+  });
+
+  test.each(['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY'] as const)('without %s beside the publishable key the process does not start', (name) => {
+    expect(readConfig({ ...production, ...keys, [name]: '' })).toMatchObject({ exits: true, issues: [{ setting: name, level: 'fatal' }] });
+  });
+
+  test.each(['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY', 'PAYMENTS_DISCOUNT_ID'] as const)('%s alone is a warning, and billing is off', (name) => {
+    const { issues, exits, config } = readConfig({ ...production, [name]: 'x' });
+    expect({ issues, exits, key: config.payments.publishableKey }).toMatchObject({
+      issues: [{ setting: name, level: 'warning' }],
+      exits: false,
+      key: undefined,
+    });
+  });
+});
+
+describe('what is not built yet is said, not pretended', () => {
+  test('a provider of mail that nobody knows is a warning, mail is off and users activate at once [DE9]', () => {
     expect(readConfig({ ...production, EMAIL_PROVIDER: 'pigeon' })).toMatchObject({
       exits: false,
       issues: [{ setting: 'EMAIL_PROVIDER', level: 'warning' }],
-      config: { registration: { emailProvider: undefined } },
+      config: { email: { provider: undefined } },
     });
   });
 
@@ -243,7 +367,7 @@ describe('single settings', () => {
       LINKEDIN_SSO_ENABLED: 'true',
     };
     expect(read(login)).toMatchObject({
-      issues: [],
+      issues: ['FACEBOOK_SSO_ENABLED', 'X_SSO_ENABLED', 'LINKEDIN_SSO_ENABLED'].map((setting) => ({ setting, level: 'warning' })), // without the apps of the networks
       config: {
         login: {
           generic: {
@@ -385,6 +509,12 @@ describe('secrets', () => {
   test('without ENCRYPTION_KEY the key is SHA-256 of JWT_SECRET, also where that looks like a key [SC7]', () => {
     expect(key({})).toEqual(createHash('sha256').update(JWT).digest());
     expect(key({ JWT_SECRET: bytes.toString('hex') })).toEqual(createHash('sha256').update(bytes.toString('hex')).digest());
+  });
+
+  test('ENCRYPTION_KEY_PREVIOUS is the former key in each of its forms, JWT_SECRET that stood in for one included', () => {
+    const hex = bytes.toString('hex');
+    expect(read({ ENCRYPTION_KEY_PREVIOUS: hex }).config.secrets.formerKeys).toEqual([bytes, createHash('sha256').update(hex).digest()]);
+    expect(read().config.secrets.formerKeys).toEqual([]);
   });
 
   test('deliveries are signed with WEBHOOK_SIGNING_SECRET, else with JWT_SECRET', () => {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AppCredentials, readApps } from './apps.ts';
 import { checkTogether } from './checks.ts';
+import { emailProvider } from './email.ts';
 import { type ConfigIssue, type Environment, given, readEnv } from './env.ts';
 import { deriveSecrets, keepSecret, type Secrets } from './secrets.ts';
 
@@ -18,6 +19,7 @@ export interface Config {
     port: number;
     frontendUrl: string;
     mainUrl: string;
+    adminUrl: string | undefined;
     /** Public address of this service, without a trailing slash. */
     backendUrl: string;
     /** Address of this service inside the deployment. */
@@ -34,7 +36,7 @@ export interface Config {
   database: { url: string | undefined; connections: number; poolTimeoutSeconds: number | undefined; allowDestructive: boolean; dataFolder: string };
   redis: { url: string | undefined };
   secrets: Secrets;
-  registration: { disabled: boolean; disallowPlus: boolean; emailProvider: string | undefined };
+  registration: { disabled: boolean; disallowPlus: boolean };
   login: {
     generic: {
       enabled: boolean;
@@ -45,6 +47,7 @@ export interface Config {
       clientSecret: string | undefined;
       scope: string;
     };
+    github: { clientId: string; clientSecret: string } | undefined;
     facebook: boolean;
     x: boolean;
     linkedin: boolean;
@@ -64,7 +67,7 @@ export interface Config {
     /** Provider calls under way at a time in this process. */
     inFlight: number;
   };
-  outbound: { timeoutMs: number; webhookTimeoutMs: number; allowedPrivateCidrs: readonly string[] };
+  outbound: { timeoutMs: number; webhookTimeoutMs: number; allowedPrivateCidrs: readonly string[]; sidecars: readonly string[]; echoUrl: string };
   uploads: { folder: string; maxBytes: number; restrictDomains: readonly string[]; localQuotaBytes: number };
   posts: { missedAfterMinutes: number; lateSeconds: number; stripLinksFromX: boolean };
   social: {
@@ -91,7 +94,11 @@ export interface Config {
       { perPack: number; priceCents: number }
     >
   >;
-  email: { smtpPort: number; webhookSecret: string | undefined };
+  email: {
+    /** By which provider mail leaves, with the fields of its adapter. Undefined: none leaves, and users are activated at once. */
+    provider: { id: string; values: Readonly<Record<string, string>> } | undefined;
+    webhookSecret: string | undefined;
+  };
   /** Undefined while one of the three settings is missing: nothing is pushed. */
   push: { projectId: string; clientEmail: string; privateKey: string } | undefined;
   ai: {
@@ -173,6 +180,7 @@ export function readConfig(source: Environment): Reading {
       port: env.PORT,
       frontendUrl,
       mainUrl: env.MAIN_URL ?? frontendUrl,
+      adminUrl: env.ADMIN_URL,
       backendUrl: env.NEXT_PUBLIC_BACKEND_URL ?? own,
       internalUrl: env.BACKEND_INTERNAL_URL ?? own,
       tokenEndpointUrl: env.NEXT_PUBLIC_OVERRIDE_BACKEND_URL,
@@ -190,8 +198,8 @@ export function readConfig(source: Environment): Reading {
       dataFolder,
     },
     redis: { url: env.REDIS_URL },
-    secrets: deriveSecrets(jwt, env.ENCRYPTION_KEY, env.WEBHOOK_SIGNING_SECRET),
-    registration: { disabled: env.DISABLE_REGISTRATION, disallowPlus: env.DISALLOW_PLUS, emailProvider: undefined }, // until mail is there, an address given is an issue
+    secrets: deriveSecrets({ jwt, key: env.ENCRYPTION_KEY, previous: env.ENCRYPTION_KEY_PREVIOUS, webhookSigning: env.WEBHOOK_SIGNING_SECRET }),
+    registration: { disabled: env.DISABLE_REGISTRATION, disallowPlus: env.DISALLOW_PLUS },
     login: {
       generic: {
         enabled: env.SERVICE_GENERIC_OAUTH,
@@ -202,6 +210,7 @@ export function readConfig(source: Environment): Reading {
         clientSecret: env.SERVICE_OAUTH_CLIENT_SECRET,
         scope: env.SERVICE_OAUTH_SCOPE,
       },
+      github: env.GITHUB_CLIENT_ID && env.GITHUB_CLIENT_SECRET ? { clientId: env.GITHUB_CLIENT_ID, clientSecret: env.GITHUB_CLIENT_SECRET } : undefined,
       facebook: env.FACEBOOK_SSO_ENABLED,
       x: env.X_SSO_ENABLED,
       linkedin: env.LINKEDIN_SSO_ENABLED,
@@ -226,6 +235,8 @@ export function readConfig(source: Environment): Reading {
       allowedPrivateCidrs:
         env.SSRF_ALLOWED_PRIVATE_CIDRS ??
         (!production && host !== undefined && isLoopback(host) && given(source, 'SSRF_ALLOWED_PRIVATE_CIDRS') === undefined ? ['127.0.0.1/32'] : []),
+      sidecars: env.EGRESS_SIDECARS ?? [],
+      echoUrl: env.EGRESS_ECHO_URL ?? 'https://api.ipify.org?format=json',
     },
     uploads: {
       folder: env.UPLOAD_FOLDER === undefined ? resolve(dataFolder, 'uploads') : resolve(ROOT, env.UPLOAD_FOLDER),
@@ -242,8 +253,7 @@ export function readConfig(source: Environment): Reading {
       apps,
     },
     payments: {
-      // Billing is not here yet: a key that was given is a fatal issue, and where the process goes on all the same, billing is off.
-      publishableKey: undefined,
+      publishableKey: env.PAYMENTS_PUBLISHABLE_KEY,
       secretKey: env.PAYMENTS_SECRET_KEY,
       signingKey: env.PAYMENTS_SIGNING_KEY,
       discountId: env.PAYMENTS_DISCOUNT_ID,
@@ -260,7 +270,7 @@ export function readConfig(source: Environment): Reading {
       webhooks: { perPack: env.ADDON_WEBHOOKS_PER_PACK, priceCents: env.ADDON_WEBHOOKS_PRICE_CENTS },
       competitors: { perPack: env.ADDON_COMPETITORS_PER_PACK, priceCents: env.ADDON_COMPETITORS_PRICE_CENTS },
     },
-    email: { smtpPort: env.EMAIL_SMTP_PORT, webhookSecret: env.EMAIL_WEBHOOK_SECRET },
+    email: { provider: emailProvider(env), webhookSecret: env.EMAIL_WEBHOOK_SECRET },
     push:
       env.FCM_PROJECT_ID && env.FCM_CLIENT_EMAIL && env.FCM_PRIVATE_KEY
         ? { projectId: env.FCM_PROJECT_ID, clientEmail: env.FCM_CLIENT_EMAIL, privateKey: env.FCM_PRIVATE_KEY }

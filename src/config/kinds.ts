@@ -96,7 +96,7 @@ export const address = (schemes: readonly string[], meaning: string, more: More 
   meaning,
   parse: (value) =>
     URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1))
-      ? value.replace(/\/+$/, '')
+      ? value.replace(/(?<!\/)\/+$/, '')
       : should(`an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`),
 });
 
@@ -116,6 +116,10 @@ export const list = (meaning: string, fits: (entry: string) => boolean, what: st
   },
 });
 
+export const isHostPort = (entry: string): boolean => {
+  const url = URL.parse(`tcp://${entry}`);
+  return url !== null && url.hostname !== '' && url.port !== '' && url.host === entry.toLowerCase();
+};
 export const isCidr = (entry: string): boolean => {
   const [ip = '', bits = '', ...rest] = entry.split('/');
   const version = isIP(ip);

@@ -1,11 +1,13 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encryptionKey } from '../kernel/index.ts';
+import { encryptionKey, sha256 } from '../kernel/index.ts';
 
 export interface Secrets {
   jwt: string;
   encryptionKey: Buffer;
+  /** Open what was sealed before the key was changed; nothing is sealed by them. */
+  formerKeys: readonly Buffer[];
   webhookSigning: string;
 }
 
@@ -40,11 +42,20 @@ export function keepSecret(folder: string): string {
   return kept;
 }
 
-/** The three secrets of the service from what was given; the rules of the interface say what stands in for a missing one. */
-export function deriveSecrets(jwt: string, key: string | undefined, webhookSigning: string | undefined): Secrets {
+interface Given {
+  jwt: string;
+  key: string | undefined;
+  previous: string | undefined;
+  webhookSigning: string | undefined;
+}
+
+/** The secrets of the service from what was given; the rules of the interface say what stands in for a missing one. */
+export function deriveSecrets({ jwt, key, previous, webhookSigning }: Given): Secrets {
   return {
     jwt,
-    encryptionKey: key === undefined ? createHash('sha256').update(jwt).digest() : encryptionKey(key),
+    encryptionKey: key === undefined ? sha256(jwt) : encryptionKey(key),
+    // It was ENCRYPTION_KEY, or JWT_SECRET in its place: that is hashed whatever it looks like.
+    formerKeys: previous === undefined ? [] : [encryptionKey(previous), sha256(previous)],
     webhookSigning: webhookSigning ?? jwt,
   };
 }

@@ -1,4 +1,4 @@
-import { address, decimal, flag, isCidr, isDomain, isOrigin, list, oneOf, secret, text, whole } from './kinds.ts';
+import { address, decimal, flag, isCidr, isDomain, isHostPort, isOrigin, list, oneOf, secret, text, whole } from './kinds.ts';
 
 // Every variable that the service reads, in the order of the reference. What values mean together is in `config.ts` and `checks.ts`.
 
@@ -11,10 +11,15 @@ const service = {
     otherwise: '`MAIN_URL`, else the own address',
   }),
   MAIN_URL: address(['http', 'https'], 'Public address of the application, used when `FRONTEND_URL` is not set.'),
-  NEXT_PUBLIC_BACKEND_URL: address(['http', 'https'], 'Public address of this service. Required in production.', { otherwise: 'the own address' }),
-  NEXT_PUBLIC_OVERRIDE_BACKEND_URL: address(['http', 'https'], 'Replaces the token endpoint in the discovery document of the OAuth server.', {
-    later: 'OAuth server',
+  ADMIN_URL: address(['http', 'https'], 'Public address of the separate administration application: browsers may use the console routes from there.', {
+    otherwise: 'none',
   }),
+  NEXT_PUBLIC_BACKEND_URL: address(['http', 'https'], 'Public address of this service. Required in production.', { otherwise: 'the own address' }),
+  NEXT_PUBLIC_OVERRIDE_BACKEND_URL: address(
+    ['http', 'https'],
+    'Public address of this service for the token endpoint alone, in the discovery document of the OAuth server.',
+    { otherwise: '`NEXT_PUBLIC_BACKEND_URL`' },
+  ),
   BACKEND_INTERNAL_URL: address(['http', 'https'], 'Address of this service inside the deployment. Required in production.', { otherwise: 'the own address' }),
   BACKEND_LISTEN_HOST: text('Address to listen on.', { otherwise: 'every address in production, `127.0.0.1` elsewhere' }),
   PORT: whole(3000, 'Port to listen on; 0 takes a free one.', { max: 65_535 }),
@@ -27,7 +32,7 @@ const service = {
   API_LIMIT: whole(600, 'Requests per hour of one caller on one route that has no limit of its own.', { min: 1 }),
   RATE_LIMIT_SCALE: decimal(1, 'Multiplies every rate limit, those of single routes included.'),
   APPS_CHALLENGE: text('What `/.well-known/apps-challenge` answers; without it 404.'),
-  MOBILE_APP_SCHEME: text('Deep link of the mobile application for its login.', { fallback: 'service://auth/callback', later: 'login by provider' }),
+  MOBILE_APP_SCHEME: text('Deep link of the mobile application for its login.', { fallback: 'service://auth/callback' }),
 };
 
 const storage = {
@@ -44,8 +49,11 @@ const storage = {
 const secrets = {
   JWT_SECRET: secret('Signs sessions. At least 32 characters in production.', { otherwise: 'outside production made once and kept in `DATA_FOLDER`' }),
   ENCRYPTION_KEY: secret(
-    'Seals stored credentials: 44 characters of base64 or 64 hexadecimal ones that decode to 32 bytes; other values are hashed. A change makes what is stored unreadable.',
+    'Seals stored credentials: 44 characters of base64 or 64 hexadecimal ones that decode to 32 bytes; other values are hashed. Once it is changed, what is stored opens only by `ENCRYPTION_KEY_PREVIOUS`.',
     { otherwise: 'SHA-256 of `JWT_SECRET`' },
+  ),
+  ENCRYPTION_KEY_PREVIOUS: secret(
+    'Opens what was sealed before `ENCRYPTION_KEY` was changed: its value until then, or `JWT_SECRET` when there was none. `node rookery.ts reencrypt` seals everything anew; remove this setting afterwards.',
   ),
   WEBHOOK_SIGNING_SECRET: secret('Signs webhook deliveries.', { otherwise: '`JWT_SECRET`' }),
 };
@@ -53,16 +61,18 @@ const secrets = {
 const login = {
   DISABLE_REGISTRATION: flag(false, 'Nobody registers by themselves any more, but for the first user of an empty instance and sign-ins by generic OIDC.'),
   DISALLOW_PLUS: flag(false, 'Refuses local registrations whose address contains a plus sign.'),
-  SERVICE_GENERIC_OAUTH: flag(false, 'Turns login by generic OIDC on.', { later: 'login by provider' }),
-  SERVICE_OAUTH_AUTH_URL: address(['http', 'https'], 'Authorization address of generic OIDC.', { later: 'login by provider' }),
-  SERVICE_OAUTH_TOKEN_URL: address(['http', 'https'], 'Token address of generic OIDC.', { later: 'login by provider' }),
-  SERVICE_OAUTH_USERINFO_URL: address(['http', 'https'], 'Userinfo address of generic OIDC.', { later: 'login by provider' }),
-  SERVICE_OAUTH_CLIENT_ID: text('Client id at generic OIDC.', { later: 'login by provider' }),
-  SERVICE_OAUTH_CLIENT_SECRET: secret('Client secret at generic OIDC.', { later: 'login by provider' }),
-  SERVICE_OAUTH_SCOPE: text('Scope asked of generic OIDC.', { fallback: 'openid profile email', later: 'login by provider' }),
-  FACEBOOK_SSO_ENABLED: flag(false, 'Adds a login button when the app credentials of Facebook are set.', { later: 'login by provider' }),
-  X_SSO_ENABLED: flag(false, 'Adds a login button when the app credentials of X are set.', { later: 'login by provider' }),
-  LINKEDIN_SSO_ENABLED: flag(false, 'Adds a login button when the app credentials of LinkedIn are set.', { later: 'login by provider' }),
+  SERVICE_GENERIC_OAUTH: flag(false, 'Turns login by generic OIDC on.'),
+  SERVICE_OAUTH_AUTH_URL: address(['http', 'https'], 'Authorization address of generic OIDC.'),
+  SERVICE_OAUTH_TOKEN_URL: address(['http', 'https'], 'Token address of generic OIDC.'),
+  SERVICE_OAUTH_USERINFO_URL: address(['http', 'https'], 'Userinfo address of generic OIDC.'),
+  SERVICE_OAUTH_CLIENT_ID: text('Client id at generic OIDC.'),
+  SERVICE_OAUTH_CLIENT_SECRET: secret('Client secret at generic OIDC.'),
+  SERVICE_OAUTH_SCOPE: text('Scope asked of generic OIDC.', { fallback: 'openid profile email' }),
+  GITHUB_CLIENT_ID: text('Client id of the OAuth app at GitHub, for login by GitHub; settings made by a super-admin take precedence, as for every login.'),
+  GITHUB_CLIENT_SECRET: secret('Client secret of that app.'),
+  FACEBOOK_SSO_ENABLED: flag(false, 'Adds a login button when the app credentials of Facebook are set.'),
+  X_SSO_ENABLED: flag(false, 'Adds a login button when the app credentials of X are set.'),
+  LINKEDIN_SSO_ENABLED: flag(false, 'Adds a login button when the app credentials of LinkedIn are set.'),
 };
 
 const actors = {
@@ -88,12 +98,25 @@ const outbound = {
   SSRF_ALLOWED_PRIVATE_CIDRS: list('Private ranges that outbound requests may reach, with plain http too.', isCidr, 'ranges such as 10.0.0.0/8', {
     otherwise: '`127.0.0.1/32` outside production when listening on loopback, else none',
   }),
+  EGRESS_SIDECARS: list(
+    'Proxies of the operator that routes may use although their address is not public, for that and nothing else; each should ask for a login of its own.',
+    isHostPort,
+    'hosts with a port, such as 127.0.0.1:25344',
+    { otherwise: 'none' },
+  ),
+  EGRESS_ECHO_URL: address(
+    ['http', 'https'],
+    'Tells the address that a call comes from, as text or in JSON as `ip`; asked over each route to see whether it works.',
+    {
+      otherwise: '`https://api.ipify.org?format=json`',
+    },
+  ),
 };
 
 const media = {
   UPLOAD_FOLDER: text('Folder of local uploads.', { otherwise: '`uploads` in `DATA_FOLDER`' }),
   MEDIA_UPLOAD_MAX_BYTES: whole(1_073_741_824, 'Greatest size of one upload in bytes.', { min: 1, max: Number.MAX_SAFE_INTEGER }),
-  LOCAL_STORAGE_QUOTA_GB: decimal(5, 'Soft quota of local storage per organization in GB.', { later: 'media library' }),
+  LOCAL_STORAGE_QUOTA_GB: decimal(5, 'Soft quota of local storage per organization in GB.'),
   RESTRICT_UPLOAD_DOMAINS: list('Media addresses must be on one of these domains or below.', isDomain, 'domain names', { otherwise: 'any' }),
 };
 
@@ -113,17 +136,16 @@ const posts = {
 };
 
 const payments = {
-  PAYMENTS_PUBLISHABLE_KEY: text('Publishable key of the payment processor; without it billing is off.', { later: 'billing' }),
-  PAYMENTS_SECRET_KEY: secret('Secret key of the payment processor.', { later: 'billing' }),
-  PAYMENTS_SIGNING_KEY: secret('Verifies the events of the payment processor.', { later: 'billing' }),
-  PAYMENTS_DISCOUNT_ID: text('Coupon for existing monthly customers without a discount.', { later: 'billing' }),
-  PAYMENTS_SERVICE_NAME: text('Own name in the metadata of payment events; events of others are ignored.', { fallback: 'service', later: 'billing' }),
-  BILLING_FEEDBACK_EMAIL: text('Where answers about billing go.', { otherwise: 'the first super-admin', later: 'billing' }),
+  PAYMENTS_PUBLISHABLE_KEY: text('Publishable key of the payment processor; without it billing is off.'),
+  PAYMENTS_SECRET_KEY: secret('Secret key of the payment processor.'),
+  PAYMENTS_SIGNING_KEY: secret('Verifies the events of the payment processor.'),
+  PAYMENTS_DISCOUNT_ID: text('Coupon for existing monthly customers without a discount.'),
+  PAYMENTS_SERVICE_NAME: text('Own name in the metadata of payment events; events of others are ignored.', { fallback: 'service' }),
+  BILLING_FEEDBACK_EMAIL: text('Where answers about billing go.', { otherwise: 'the first super-admin' }),
 };
 
-const pack = (what: string, fallback: number) => whole(fallback, `Size of one add-on pack of ${what}.`, { min: 1, later: 'billing' });
-const price = (what: string, fallback: number) =>
-  whole(fallback, `Price of one add-on pack of ${what} in cents a month, for new purchases.`, { later: 'billing' });
+const pack = (what: string, fallback: number) => whole(fallback, `Size of one add-on pack of ${what}.`, { min: 1 });
+const price = (what: string, fallback: number) => whole(fallback, `Price of one add-on pack of ${what} in cents a month, for new purchases.`);
 const addons = {
   ADDON_STORAGE_GB_PER_PACK: pack('storage in GB', 25),
   ADDON_STORAGE_PRICE_CENTS: price('storage', 1900),
@@ -144,9 +166,33 @@ const addons = {
 };
 
 const notifications = {
-  EMAIL_PROVIDER: text('One of resend, sendgrid, mailgun, postmark, ses, smtp. Unset or unknown: no mail, and users are activated at once.', { later: 'mail' }),
-  EMAIL_SMTP_PORT: whole(587, 'Port of the SMTP server.', { min: 1, max: 65_535, later: 'mail' }),
-  EMAIL_WEBHOOK_SECRET: secret('Verifies delivery events of the mail provider.', { later: 'mail' }),
+  EMAIL_PROVIDER: text(
+    'One of resend, sendgrid, mailgun, postmark, ses, smtp. Unset or unknown: no mail, and users are activated at once. What an administrator sets for it at `/admin/providers/settings` counts before the settings here.',
+  ),
+  EMAIL_FROM_ADDRESS: text('Address that mail comes from. Required with `EMAIL_PROVIDER`.'),
+  EMAIL_FROM_NAME: text('Name beside that address.', { fallback: 'Rookery' }),
+  EMAIL_API_KEY: secret(
+    'What the provider knows us by: API key (resend, sendgrid, mailgun), server token (postmark), secret access key (ses). Required with these.',
+  ),
+  EMAIL_ACCESS_KEY_ID: text('Id of that secret access key. Required with `EMAIL_PROVIDER=ses`.'),
+  EMAIL_DOMAIN: text('Domain that mailgun sends from. Required with it.'),
+  EMAIL_REGION: text('Region of the account: eu (sendgrid, mailgun), or one of AWS. Required with `EMAIL_PROVIDER=ses`.', {
+    otherwise: 'that of accounts outside the European Union',
+  }),
+  EMAIL_STREAM: text('Message stream of postmark, or configuration set of ses, without which it tells of no deliveries.', { otherwise: 'postmark: outbound' }),
+  EMAIL_SMTP_HOST: text('Name or address of the SMTP server. Required with `EMAIL_PROVIDER=smtp`.'),
+  EMAIL_SMTP_PORT: whole(587, 'Port of the SMTP server.', { min: 1, max: 65_535 }),
+  EMAIL_SMTP_SECURE: oneOf(
+    ['starttls', 'tls', 'none'],
+    undefined,
+    'How the connection is encrypted: upgraded before anything is said, from the first byte, or not at all. The certificate is verified.',
+    { otherwise: '`tls` on port 465, else `starttls`' },
+  ),
+  EMAIL_SMTP_USER: text('User name at the SMTP server; none for a relay that asks for no login.'),
+  EMAIL_SMTP_PASSWORD: secret('Password at the SMTP server.'),
+  EMAIL_WEBHOOK_SECRET: secret(
+    'Proves delivery events at `POST /webhooks/email`: signing secret `whsec_…` (resend), verification key `MFkw…` (sendgrid), HTTP webhook signing key (mailgun), password or `X-Webhook-Secret` that the webhook was given (postmark), ARN of the topic (ses). Unset: they are refused. smtp tells of none.',
+  ),
   FCM_PROJECT_ID: text('Project of Firebase for push; nothing is pushed while one of the three is missing.', { later: 'notifications' }),
   FCM_CLIENT_EMAIL: text('Service account of Firebase.', { later: 'notifications' }),
   FCM_PRIVATE_KEY: secret('Private key of that service account.', { later: 'notifications' }),
@@ -183,21 +229,21 @@ const analytics = {
   X_ANALYTICS_MAX_PAGE_DEPTH: whole(10, 'Pages read at most for analytics of X.', { min: 1, later: 'analytics' }),
 };
 
-const days = (fallback: number, what: string, later: string) => whole(fallback, `Days that ${what}.`, { min: 1, max: 36_500, later });
+const days = (fallback: number, what: string, later?: string) => whole(fallback, `Days that ${what}.`, { min: 1, max: 36_500, ...(later && { later }) });
 const retention = {
   ANALYTICS_DAILY_RETENTION_DAYS: days(548, 'daily channel snapshots are kept before they are rolled up to weeks', 'analytics'),
   ANALYTICS_POST_RETENTION_DAYS: days(90, 'snapshots of posts are kept', 'analytics'),
-  EMAIL_LOG_RETENTION_DAYS: days(90, 'the mail log is kept', 'mail'),
-  ERRORS_RETENTION_DAYS: days(90, 'error rows are kept', 'retention'),
+  EMAIL_LOG_RETENTION_DAYS: days(90, 'the mail log is kept'),
+  ERRORS_RETENTION_DAYS: days(90, 'error rows are kept'),
   NOTIFICATIONS_RETENTION_DAYS: days(180, 'notifications are kept', 'notifications'),
-  MULTIPART_UPLOAD_RETENTION_DAYS: days(7, 'abandoned multipart uploads are kept', 'media library'),
+  MULTIPART_UPLOAD_RETENTION_DAYS: days(7, 'abandoned multipart uploads are kept'),
   SOFT_DELETE_RETENTION_DAYS: days(30, 'deleted posts and files are kept', 'retention'),
   IP_RETENTION_DAYS: days(90, 'address and agent of users and sessions are kept', 'retention'),
   SOCIAL_COMMENT_RETENTION_DAYS: days(90, 'comments of the networks are kept', 'comments'),
   CAMPAIGN_PURGE_DAYS: days(30, 'a campaign is kept after its end', 'campaigns'),
   AI_DESIGNER_SESSION_RETENTION_DAYS: days(90, 'chat sessions of the designer are kept', 'AI'),
   MASTRA_TRACE_RETENTION_DAYS: days(30, 'traces of agents are kept', 'AI'),
-  AUDIT_RETENTION_DAYS: days(365, 'the audit log is kept', 'audit log'),
+  AUDIT_RETENTION_DAYS: days(365, 'the audit log is kept'),
 };
 
 const telemetry = {
@@ -231,7 +277,7 @@ const apps = {
   SLACK_SECRET: appSecret('Slack'),
   TIKTOK_CLIENT_ID: app('TikTok', 'Client key'),
   TIKTOK_CLIENT_SECRET: appSecret('TikTok'),
-  YOUTUBE_CLIENT_ID: app('YouTube', 'Client id'),
+  YOUTUBE_CLIENT_ID: text('Client id of the app at YouTube. Login by Google uses it too.', { later: 'the provider YouTube' }),
   YOUTUBE_CLIENT_SECRET: appSecret('YouTube'),
   PINTEREST_CLIENT_ID: app('Pinterest', 'Client id'),
   PINTEREST_CLIENT_SECRET: appSecret('Pinterest'),
@@ -265,13 +311,13 @@ const apps = {
   LINE_CLIENT_SECRET: secret('Read and not used: there is no provider for LINE.'),
 };
 
-const stockKey = (source: string, what = 'API key') => secret(`${what} of ${source} for stock media.`, { later: 'stock media' });
+const stockKey = (source: string, what = 'API key') => secret(`${what} of ${source} for stock media.`);
 const stock = {
   UNSPLASH_ACCESS_KEY: stockKey('Unsplash'),
   PEXELS_API_KEY: stockKey('Pexels'),
   PIXABAY_API_KEY: stockKey('Pixabay'),
   GIPHY_API_KEY: stockKey('Giphy'),
-  OPENVERSE_CLIENT_ID: text('Client id at Openverse, which answers without one too.', { later: 'stock media' }),
+  OPENVERSE_CLIENT_ID: text('Client id at Openverse, which answers without one too.'),
   OPENVERSE_CLIENT_SECRET: stockKey('Openverse', 'Client secret'),
 };
 

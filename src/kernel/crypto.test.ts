@@ -23,7 +23,22 @@ test('anything but an intact v2 value is refused with one and the same error [SC
     copy[at]! ^= 1;
     return `v2:${copy.toString('base64')}`;
   };
-  const bad = ['', 'secret', 'v1:' + sealed.slice(3), sealed.slice(3), 'v2:', 'v2:AAAA', flipped(0), flipped(13), flipped(28)];
+  const text = sealed.slice(3);
+  const forms = [
+    '',
+    'secret',
+    `v1:${text}`,
+    `V2:${text}`,
+    ` ${sealed}`,
+    text,
+    'v2:',
+    'v2:AAAA',
+    `${sealed}\n`,
+    `${sealed}AAAA`,
+    `v2:${text.slice(0, 8)} ${text.slice(8)}`,
+  ];
+  const others = [`v2:${text.replaceAll('+', '-').replaceAll('/', '_')}-`, `v2:${text.replace(/=*$/, '')}x`, openVault(randomBytes(32)).seal('secret')];
+  const bad = [...forms, ...others, ...Array.from(bytes.keys(), flipped)]; // every single byte of IV, tag and text
   const messages = new Set(
     bad.map((value) => {
       try {
@@ -50,6 +65,18 @@ test('the key is taken from base64 or hexadecimal text of 32 bytes, and any othe
 
 test('under another key nothing opens [SC8]', () => {
   expect(() => openVault(randomBytes(32)).open(vault.seal('x'))).toThrow('cannot be opened');
+});
+
+test('a former key opens and never seals; renewing moves a value to the key of today, once [SC8]', () => {
+  const today = randomBytes(32);
+  const both = openVault(today, [randomBytes(32), key]);
+  const old = vault.seal('kept');
+  expect(both.open(old)).toBe('kept');
+  const fresh = both.renew(old)!;
+  expect(openVault(today).open(fresh)).toBe('kept');
+  expect(both.renew(fresh)).toBeUndefined();
+  expect(() => vault.open(both.seal('x'))).toThrow('cannot be opened');
+  expect(() => both.renew(openVault(randomBytes(32)).seal('x'))).toThrow('cannot be opened');
 });
 
 test('secrets of different lengths can be compared', () => {

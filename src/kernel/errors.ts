@@ -85,11 +85,16 @@ export const limitExceeded = (limit: string, max: number) => new AppError('limit
 export const busy = (retryAfterMs: number) => new AppError('busy', 'Too much at once, try again shortly', { retryAfterMs });
 export const draining = () => new AppError('draining', 'This host is going away, try again shortly', { retryAfterMs: 1_000 });
 
+/** Faults that one refusal names: a body can hold very many, and the answer must not be a multiple of it. */
+const MOST_FAULTS = 100;
+
 /** A body or an actor input that breaks its schema. Unknown fields come first and give the code; `message` is that of the first fault (S6, S7). */
 export function validationFailed(errors: readonly FieldError[]): AppError {
   const isUnknown = ({ rule }: FieldError) => rule === 'unknown';
   const ordered = [...errors.filter(isUnknown), ...errors.filter((error) => !isUnknown(error))];
-  return new AppError(ordered[0] && isUnknown(ordered[0]) ? 'unknown_field' : 'validation_failed', ordered[0]?.message ?? 'Invalid input', { errors: ordered });
+  return new AppError(ordered[0] && isUnknown(ordered[0]) ? 'unknown_field' : 'validation_failed', ordered[0]?.message ?? 'Invalid input', {
+    errors: ordered.slice(0, MOST_FAULTS),
+  });
 }
 export const invalidField = (field: string, message: string, rule = 'invalid') => validationFailed([{ field, message, rule }]);
 

@@ -17,4 +17,6 @@ export {
   validationFailed,
 } from './errors.ts';
 export { isId, newId, splitTenantKey, tenantKey } from './ids.ts';
+export { type Page, pageOf } from './page.ts';
 export { fieldErrors, parse } from './validation.ts';
+export { startWorker } from './worker.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PROVIDER_FAILURES } from '../kernel/index.ts';
 import type { Published } from '../providers/index.ts';
+import type { Link } from '../shortlinks/index.ts';
 import type { PostMedia } from './input.ts';
 import type { ChannelSnapshot } from './ports.ts';
 
@@ -17,6 +18,8 @@ export interface Attempt {
 export interface Taken extends Attempt {
   content: string;
   media: readonly PostMedia[];
+  /** Links that were to go out short; undecided until just before the first request leaves. */
+  links: readonly (Link & { decided: boolean })[];
   settings: Readonly<Record<string, unknown>>;
   /** What an earlier attempt saved. */
   saved: unknown;

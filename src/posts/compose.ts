@@ -51,6 +51,10 @@ export const typedSettings = (settings: Readonly<Record<string, unknown>>, provi
   return { __type: providerId, ...own };
 };
 
+/** Whether links go out short: the org decides, or leaves it to whoever writes; undefined where they did not say. */
+export const shortensLinks = ({ shortlink }: Pick<Card, 'shortlink'>, wished: boolean | null | undefined): boolean | undefined =>
+  shortlink === 'ASK' ? (wished ?? undefined) : shortlink === 'YES';
+
 /** 400 for a date that is too long ago to be meant (S104). */
 export function checkDate(date: Date, now: Date, field = 'date'): void {
   if (tooLongAgo(date, now))
@@ -75,6 +79,7 @@ export function compose(body: CreateBody, known: Known): Composed {
 
     const rules = known.rules(card);
     rules.checkSettings(element.settings, `${at}.settings`);
+    const shortLinks = shortensLinks(card, body.shortLink);
     const items = element.value.map(({ content, image }) => ({ content, media: image }));
     const rootId = element.value[0]!.id;
     const root = rootId === undefined ? undefined : known.existing.get(rootId);
@@ -101,6 +106,7 @@ export function compose(body: CreateBody, known: Known): Composed {
             delayMinutes: delay,
           })),
           ...(group !== undefined && { group }),
+          ...(shortLinks !== undefined && { shortLinks }),
           ...(body.tags.length > 0 && { tagIds: known.tagIds }),
           ...(body.type === 'now' ? { publishDate: known.now } : body.date && { publishDate: body.date }),
           ...(body.type === 'draft' ? { status: 'draft' as const } : body.type !== 'update' && { status: 'schedule' as const }),
@@ -125,6 +131,7 @@ export function compose(body: CreateBody, known: Known): Composed {
           publishDate: body.type === 'now' ? null : (body.date ?? known.now),
           ...(body.inter !== undefined && { intervalInDays: body.inter }),
           tagIds: known.tagIds,
+          ...(shortLinks && { shortLinks }),
           creationMethod: body.creationMethod === 'CLI' ? 'CLI' : 'API',
         }),
       );

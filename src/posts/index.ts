@@ -5,4 +5,6 @@ export type { LatenessFigures } from './lateness.ts';
 export type { Beat, ChannelSnapshot, ChannelsPort, Connected, Log, MediaPort, NetworkRules, Nudge, Nudges, Processing } from './ports.ts';
 export { presentPost, presentPostWithThread, presentPublicPost, presentPublicPostWithThread, presentTimeline } from './present.ts';
 export { openPosts, type Posts, type PostsOptions, type Question, type Sweeps } from './service.ts';
+export type { Admitted } from './store/admit.ts';
+export { rootsOf } from './store/quotas.ts';
 export { type PostRow, STATES, type TimelineRow } from './store/read.ts';

@@ -22,6 +22,8 @@ export const NewPost = z.strictObject({
   publishDate: z.coerce.date().nullable(),
   intervalInDays: z.int().optional(),
   tagIds: z.array(z.string()),
+  /** Its links go out short. */
+  shortLinks: z.boolean().optional(),
   creationMethod: z.enum(['UNKNOWN', 'WEB', 'MCP', 'API', 'AUTOPOST', 'CLI']),
 });
 export type NewPost = z.output<typeof NewPost>;
@@ -45,6 +47,8 @@ export const PostChange = z.strictObject({
   /** `schedule` queues it, `draft` takes it out of the queue. */
   status: z.enum(['schedule', 'draft']).optional(),
   tagIds: z.array(z.string()).optional(),
+  /** Whether links of the thread go out short; absent: as it was decided before. */
+  shortLinks: z.boolean().optional(),
   group: z.string().optional(),
   title: z.string().nullable().optional(),
   description: z.string().nullable().optional(),

@@ -1,5 +1,6 @@
 import type { Sql } from '../db/index.ts';
 import type { Handle, Limits, Media, Post, Published, Social, SocialAdapter } from '../providers/index.ts';
+import type { Shortlinks } from '../shortlinks/index.ts';
 import type { Events } from '../telemetry/index.ts';
 import type { PostMedia } from './input.ts';
 
@@ -19,6 +20,8 @@ export interface ChannelSnapshot {
   tokenExpiresAt: Date | null;
   /** The provider's own settings of this channel. */
   settings: Readonly<Record<string, unknown>>;
+  /** The route that its calls take; null: the open way. */
+  routeId: string | null;
 }
 
 /** The network has the post and still works on it: look again after this long. */
@@ -58,6 +61,9 @@ export interface MediaPort {
   /** Judges addresses before they are stored: 400 naming the field below `at`. */
   judge(orgId: string, items: readonly PostMedia[], at: string): Promise<void>;
 }
+
+/** Links of posts: noted with the post, decided before it goes out. */
+export type LinksPort = Pick<Shortlinks, 'plan' | 'isAsked' | 'replan' | 'decide'>;
 
 /** A channel's next due time. */
 export interface Nudge {

@@ -1,9 +1,10 @@
 import type { Database } from '../db/index.ts';
 import { AppError, type Clock, ProviderError } from '../kernel/index.ts';
 import { htmlToText, type Media } from '../providers/index.ts';
+import { type Link, withShortLinks } from '../shortlinks/index.ts';
 import { type Outcome, Release, type Taken } from './attempt.ts';
 import { Closed, openGate } from './gate.ts';
-import type { Beat, ChannelsPort, Connected, Log, MediaPort } from './ports.ts';
+import type { Beat, ChannelsPort, Connected, LinksPort, Log, MediaPort } from './ports.ts';
 import { BEAT_MS, CALL_MS, HOLD_MS, settles, SKEW_MS } from './rules.ts';
 import { markSent, saveHandle } from './store/attempt.ts';
 import { renew } from './store/scan.ts';
@@ -13,6 +14,7 @@ interface Needs {
   clock: Clock;
   channels: ChannelsPort;
   media: MediaPort;
+  links: Pick<LinksPort, 'decide'>;
   beat: Beat;
   log: Log;
   late(ms: number): void;
@@ -20,6 +22,11 @@ interface Needs {
   inFlight: number;
   perLane: number;
   callMs?: number;
+}
+interface Ready {
+  connected: Connected;
+  files: readonly Media[];
+  links: readonly Link[];
 }
 type Stage = 'preparing' | 'calling';
 export interface Work {
@@ -58,7 +65,11 @@ type Failure = Extract<Outcome, { mediaFault?: boolean }>;
 const failure = (error: unknown): Failure | undefined =>
   error instanceof ProviderError ? { kind: error.failure, message: clean(error.message), retryAfterMs: error.retryAfterMs } : undefined;
 
-const postOf = (taken: Taken, files: readonly Media[]) => ({ id: taken.postId, text: htmlToText(taken.content), media: files });
+const postOf = (taken: Taken, links: readonly Link[], files: readonly Media[]) => ({
+  id: taken.postId,
+  text: withShortLinks(htmlToText(taken.content), links),
+  media: files,
+});
 const settingsOf = (taken: Taken) => ({ ...taken.channel.settings, ...taken.settings });
 function released(answer: unknown): Outcome {
   const release = Release.safeParse(answer);
@@ -106,7 +117,7 @@ export function openSender(needs: Needs): Sender {
     throw new ProviderError('lost', `No answer within ${Math.round(callMs / 1000)} s`);
   }
 
-  async function prepare(taken: Taken): Promise<{ connected: Connected; files: readonly Media[] } | Outcome> {
+  async function prepare(taken: Taken): Promise<Ready | Outcome> {
     let connected: Connected;
     try {
       connected = await channels.connect(taken.orgId, taken.channelId, taken.channel);
@@ -114,11 +125,17 @@ export function openSender(needs: Needs): Sender {
       if (error instanceof AppError && !(error instanceof ProviderError) && error.status < 500) return { kind: 'unsupported', message: clean(error.message) }; // the provider's version was retired
       return before(error, 'the channel could not be opened');
     }
+    let files: readonly Media[];
     try {
-      return { connected, files: taken.media.length === 0 ? [] : await media.load(taken.orgId, taken.media) };
+      files = taken.media.length === 0 ? [] : await media.load(taken.orgId, taken.media);
     } catch (error) {
       const outcome = before(error, 'the media could not be loaded');
       return outcome.kind === 'rejected' ? { ...outcome, mediaFault: true } : outcome;
+    }
+    try {
+      return { connected, files, links: taken.links.every(({ decided }) => decided) ? taken.links : await needs.links.decide(taken.orgId, taken.postId) };
+    } catch (error) {
+      return before(error, 'its links could not be decided');
     }
   }
   /** Nothing has left yet, so whatever went wrong may be tried again. */
@@ -129,7 +146,7 @@ export function openSender(needs: Needs): Sender {
     return { kind: 'unavailable', message: 'Something went wrong on our side before the post was sent' };
   }
 
-  async function publish(work: Work, { connected, files }: { connected: Connected; files: readonly Media[] }): Promise<Outcome> {
+  async function publish(work: Work, { connected, files, links }: Ready): Promise<Outcome> {
     const { taken } = work;
     const leave = await gate.enter(taken.orgId, connected.lane);
     let latenessMs = 0;
@@ -143,7 +160,7 @@ export function openSender(needs: Needs): Sender {
       latenessMs = taken.lateMs + (called - work.since);
       needs.late(latenessMs);
       const answer = await inTime(
-        connected.social.publish(postOf(taken, files), settingsOf(taken), {
+        connected.social.publish(postOf(taken, links, files), settingsOf(taken), {
           saved: taken.saved,
           thread: taken.thread,
           async save(handle) {
@@ -203,7 +220,7 @@ export function openSender(needs: Needs): Sender {
         if (once === 'at-most-once' || !social.find)
           return taken.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'handed-back' };
         const files = taken.media.length === 0 ? [] : await media.load(taken.orgId, taken.media);
-        const found = await inTime(social.find(postOf(taken, files), settingsOf(taken), new Date(taken.takenAt.getTime() - SKEW_MS), taken.saved));
+        const found = await inTime(social.find(postOf(taken, taken.links, files), settingsOf(taken), new Date(taken.takenAt.getTime() - SKEW_MS), taken.saved));
         if (found) return released(found);
       } catch (error) {
         return { kind: 'lost', message: failure(error)?.message ?? 'The network could not be asked', retryAfterMs: failure(error)?.retryAfterMs };

@@ -1,17 +1,19 @@
-import { asCallerError, type Database, isUnavailable } from '../db/index.ts';
+import type { PostQuota } from '../billing/index.ts';
+import { asCallerError, type Database, isFinal, isUnavailable, type Sql } from '../db/index.ts';
 import { AppError, type Clock, isId, newId, notFound } from '../kernel/index.ts';
 import type { Next, Outcome, Taken } from './attempt.ts';
 import type { CreateBody, EditBody } from './body.ts';
-import { checkDate, compose, type Composed, judgeContent, namedPosts, typedSettings } from './compose.ts';
+import { checkDate, compose, type Composed, judgeContent, namedPosts, shortensLinks, typedSettings } from './compose.ts';
 import type { Create, PostChange, PostMedia } from './input.ts';
 import { type LatenessFigures, openLateness } from './lateness.ts';
-import type { Beat, ChannelsPort, Log, MediaPort, Nudges, PostEvents } from './ports.ts';
+import type { Beat, ChannelsPort, LinksPort, Log, MediaPort, Nudges, PostEvents } from './ports.ts';
 import { HOLD_MS, questionOf, settle, SILENCE_MS, UNCONFIRMED_HOLD_MS } from './rules.ts';
 import { openSender } from './send.ts';
 import { nextSlot } from './slots.ts';
-import { admitOf } from './store/admit.ts';
+import { type Admitted, admitOf } from './store/admit.ts';
 import { endOf } from './store/attempt.ts';
 import * as changes from './store/change.ts';
+import { dropDeletedPosts } from './store/old.ts';
 import * as read from './store/read.ts';
 import type { CalendarFilter, PageFilter, PostRow, TimelineRow } from './store/read.ts';
 import * as scan from './store/scan.ts';
@@ -25,6 +27,7 @@ export interface PostsOptions {
   nudges: Nudges;
   channels: ChannelsPort;
   media: MediaPort;
+  links: LinksPort;
   /** Of this start of this process; the host in the row. */
   incarnation: string;
   beat: Beat;
@@ -39,6 +42,8 @@ export interface PostsOptions {
     perLane?: number;
     /** A post published later than this is announced as late. */
     lateMs: number;
+    /** How long deleted posts are kept. */
+    deletedDays: number;
     /** How long one publish may take; only tests shorten it. */
     callMs?: number;
     /** How long calls under way may go on when the host goes away. */
@@ -62,8 +67,10 @@ export interface Posts extends AsyncDisposable {
   /** Judges an edit and says what it changes; `merge` keeps settings that are not named. */
   prepareEdit(orgId: string, postId: string, body: EditBody, options: { merge: boolean; version?: number | undefined }): Promise<PostChange>;
 
-  /** Stores creates in one commit with those of other organizations; each whole or not at all. One error or nothing for each. */
-  admit(orgId: string, creates: readonly Create[]): Promise<readonly (undefined | AppError)[]>;
+  /** Stores creates in one commit with those of other organizations; each whole or not at all, and with a `quota` only while that holds. */
+  admit(orgId: string, creates: readonly Create[], quota?: PostQuota): Promise<readonly Admitted[]>;
+  /** Those of the posts that are there, deleted or not. */
+  known(orgId: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Deletes all posts of a group; answers how many. 404 without one, 409 while one is on its way. */
   removeGroup(orgId: string, group: string): Promise<number>;
 
@@ -85,6 +92,8 @@ export interface Posts extends AsyncDisposable {
   /** Answers the channel, whose slot may be free now. */
   setRelease(orgId: string, postId: string, releaseId: string): Promise<string>;
 
+  /** Who made a post; undefined when it is not there. */
+  authorOf(orgId: string, postId: string): Promise<string | null | undefined>;
   /** A post, then the items behind it; 404. */
   get(orgId: string, postId: string): Promise<PostRow[]>;
   group(orgId: string, group: string): Promise<PostRow[]>;
@@ -118,6 +127,8 @@ export interface Sweeps {
   unasked(limit: number): Promise<scan.Unsettled[]>;
   /** Forgets minutes of lateness that no figure needs; answers how many. */
   dropLateness(limit: number): Promise<number>;
+  /** Forgets posts that were deleted `deletedDays` ago, at most `limit`; answers how many. */
+  dropDeleted(limit: number): Promise<number>;
 }
 
 const REFUSALS: Record<Exclude<changes.Verdict, 'done' | 'unjudged'>, () => AppError> = {
@@ -136,6 +147,9 @@ const REFUSALS: Record<Exclude<changes.Verdict, 'done' | 'unjudged'>, () => AppE
 const DOUBTS = 10;
 const DOUBT_MS = 1_500;
 
+/** How often a result is written that the database refuses, or on the way out. */
+const WRITES = 10;
+
 const keyOf = ({ orgId, channelId, postId, attempt }: Taken) => ({ orgId, channelId, postId, attempt });
 
 /** What a change has made, or why it was refused. */
@@ -143,17 +157,18 @@ function done({ verdict, state, publishDate }: changes.Changed): Changed {
   if (verdict === 'done') return { state: state ?? '', publishDate: publishDate ?? new Date(0) };
   throw verdict === 'unjudged' ? new Error('A post was scheduled without being judged') : REFUSALS[verdict]();
 }
-const same = (a: PostMedia, b: PostMedia) => a.path === b.path && a.id === b.id;
+const same = (a: PostMedia, b: PostMedia) => a.path === b.path && a.id === b.id && (a.thumbnail ?? null) === (b.thumbnail ?? null);
 
 /** The room of posts: admission, publishing on time and once, changes, lists. */
-export function openPosts({ sql, clock, nudges, channels, media, incarnation, beat, log, events, options }: PostsOptions): Posts {
-  const { horizonMs, inFlight, perLane = Math.max(8, Math.floor(inFlight / 4)), lateMs, callMs, drainMs = 8_000 } = options;
+export function openPosts({ sql, clock, nudges, channels, media, links, incarnation, beat, log, events, options }: PostsOptions): Posts {
+  const { horizonMs, inFlight, perLane = Math.max(8, Math.floor(inFlight / 4)), lateMs, deletedDays, callMs, drainMs = 8_000 } = options;
   const lateness = openLateness({ sql, clock, incarnation, log });
   const sender = openSender({
     sql,
     clock,
     channels,
     media,
+    links,
     beat,
     log,
     late: (ms) => lateness.record(ms),
@@ -162,7 +177,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
     perLane,
     ...(callMs !== undefined && { callMs }),
   });
-  const admit = admitOf(sql, { nudges, horizonMs });
+  const admit = admitOf(sql, { clock, nudges, links, horizonMs });
   const take = takeNextOf({ incarnation, holdMs: HOLD_MS, horizonMs });
   const settleRow = settleOf({ holdMs: UNCONFIRMED_HOLD_MS, lateMs });
   const writing = new Set<Promise<unknown>>();
@@ -183,7 +198,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
     }
   }
 
-  /** Writes a result, through a database that is away for a while. False: somebody else settled the attempt. */
+  /** Writes a result, however long the database is away: what a network said is not forgotten while this process lives. False: somebody else settled the attempt. */
   async function write(settlement: Settlement): Promise<boolean> {
     for (let tries = 0; ; tries++) {
       try {
@@ -199,7 +214,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
         );
       } catch (error) {
         log.warn({ err: error, postId: settlement.postId, tries }, 'a result could not be written yet');
-        if (tries >= 10) throw error;
+        if (tries >= WRITES && (isFinal(error) || leaving.signal.aborted)) throw error;
         await clock.sleep(Math.min(100 * 2 ** tries, 5_000));
       }
     }
@@ -218,7 +233,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
     return rows;
   }
   async function cardOf(orgId: string, channelId: string): Promise<read.Card> {
-    const [card] = await read.cards(sql, orgId, [channelId]);
+    const [card] = await read.cards(sql, { orgId, ids: [channelId] });
     if (!card) throw new AppError('invalid_request', 'Integration not found');
     return card;
   }
@@ -242,7 +257,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       const ids = [...new Set(body.posts.map(({ integration }) => integration.id).filter(isId))];
       const named = namedPosts(body);
       const [found, posts] = await Promise.all([
-        ids.length === 0 ? [] : read.cards(sql, orgId, ids),
+        ids.length === 0 ? [] : read.cards(sql, { orgId, ids }),
         named.length === 0 ? [] : read.existing(sql, orgId, named),
       ]);
       const known = {
@@ -268,6 +283,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
         });
       const card = await cardOf(orgId, post.channelId);
       const rules = rulesOf(card);
+      const shortLinks = shortensLinks(card, undefined);
       if (body.settings) rules.checkSettings(merge ? { ...post.settings, ...body.settings } : body.settings, 'settings');
       const { image } = body;
       const ids = new Set(rows.map(({ id }) => id));
@@ -294,6 +310,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
         ...(image && { media: image }),
         ...(body.settings && { settings: { values: typedSettings(body.settings, card.providerId), merge } }),
         ...(body.publishDate && { publishDate: body.publishDate }),
+        ...(shortLinks !== undefined && { shortLinks }),
         ...(body.tags && { tagIds: await tagsOf(orgId, body.tags) }),
         ...(body.group !== undefined && { group: body.group }),
         ...(body.title !== undefined && { title: body.title }),
@@ -302,22 +319,23 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       };
     },
 
-    admit: (orgId, creates) =>
+    admit: (orgId, creates, quota) =>
       Promise.all(
         creates.map((create) =>
-          admit(sql, { orgId, create }).then(
-            (refused) => {
-              if (!refused) events?.postsCreated({ orgId, posts: create.posts.length });
-              return refused;
+          admit(sql, { orgId, create, quota }).then(
+            (admitted) => {
+              if (!admitted.refused && !admitted.stale) events?.postsCreated({ orgId, posts: create.posts.length });
+              return admitted;
             },
             (error: unknown) => {
-              const known = asCallerError(error);
-              if (known.code === 'internal') log.error({ err: error, orgId }, 'a create could not be stored');
-              return known;
+              const refused = asCallerError(error);
+              if (refused.code === 'internal') log.error({ err: error, orgId }, 'a create could not be stored');
+              return { refused };
             },
           ),
         ),
       ),
+    known: async (orgId, ids) => new Set(await read.knownPosts(sql, orgId, ids)),
     async removeGroup(orgId, group) {
       const { verdict, deleted } = await changes.removeGroup(sql, orgId, group);
       done({ verdict, state: null, publishDate: null, channelId: null });
@@ -355,9 +373,17 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
     unsettled: (orgId, postId, detail) => scan.unsettled(sql, orgId, postId, detail),
     ask: (taken, about) => sender.ask(taken, about),
 
-    async edit(orgId, postId, { thread, ...change }) {
+    async edit(orgId, postId, { thread, shortLinks, ...change }) {
       const target = { orgId, postId };
-      const run = (judged: boolean) => changing(changes.edit(target, { ...change, judged }), thread && ((tx) => changes.replaceThread(tx, target, thread)));
+      const { content, publishDate, status } = change;
+      const relinks = [thread, content, publishDate, status].some((part) => part !== undefined);
+      const after = async (tx: Sql) => {
+        const asked = relinks && (await links.isAsked(tx, orgId, postId));
+        if (thread) await changes.replaceThread(tx, target, thread);
+        const wanted = shortLinks ?? asked;
+        if (relinks && (asked || wanted)) await links.replan(tx, orgId, postId, wanted);
+      };
+      const run = (judged: boolean) => changing(changes.edit(target, { ...change, judged }), after);
       const found = await run(false);
       if (found.verdict !== 'unjudged') return done(found);
       if (change.content === undefined && thread === undefined) await judgeStored(orgId, postId); // new content was judged before it came here
@@ -376,6 +402,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       return changed.channelId!;
     },
 
+    authorOf: async (orgId, postId) => (isId(postId) ? read.authorOf(sql, orgId, postId) : undefined),
     get,
     async group(orgId, group) {
       const rows = await read.getGroup(sql, orgId, group);
@@ -414,6 +441,7 @@ export function openPosts({ sql, clock, nudges, channels, media, incarnation, be
       enter: (limit) => scan.enter(sql, nudges, { horizonMs, limit }),
       unasked: (limit) => scan.unasked(sql, { graceMs: SILENCE_MS, limit }),
       dropLateness: (limit) => dropOldLateness(sql, limit),
+      dropDeleted: (limit) => dropDeletedPosts(sql, deletedDays, limit),
     },
     lateness: () => lateness.lastHour(),
     work: () => workOfPosts(sql, horizonMs),

@@ -22,12 +22,19 @@ export interface Events {
   apiKeyRevoked(of: OfOrg & { userId: string; keyId: string }): void;
   channelConnected(of: OfChannel & { provider: string; again: boolean }): void;
   channelNeedsLogin(of: OfChannel & { reason: string }): void;
+  /** A route that channels use does not work any more, or works again. */
+  routeDown(of: OfOrg & { settingId: string; reason: string }): void;
+  routeUp(of: OfOrg & { settingId: string }): void;
   postsCreated(of: OfOrg & { posts: number }): void;
   /** A provider was called to publish, this long after the attempt was due. */
   publishCalled(of: { provider: string; latenessMs: number; durationMs: number }): void;
   /** What became of an attempt was written. `asked`: it comes from asking the network, not from sending. */
   attemptSettled(of: OfPost & { outcome: string; asked: boolean; state: string; detail: string | null; reason: string | null }): void;
   webhookAttempted(of: OfOrg & { webhookId: string; event: string; attempt: number; status: number; durationMs: number; error: string | null }): void;
+  mailAttempted(of: { emailId: string; template: string; attempt: number; outcome: 'sent' | 'retried' | 'bounced'; reason: string | null }): void;
+  /** The payment processor told of something; `outcome` as in the history of payment events. */
+  paymentHeard(of: { id: string; type: string; orgId: string | null; outcome: string }): void;
+  mailTold(of: { emailId: string; status: string }): void;
   cacheAway(of: { reason: string | undefined }): void;
   cacheBack(): void;
 }
@@ -49,6 +56,8 @@ export function openEvents(log: Log, metrics: Metrics): Events {
     apiKeyRevoked: (of) => say('api-key.revoked', 'info', of, 'an API key was revoked'),
     channelConnected: (of) => say('channel.connected', 'info', of, 'a channel was connected'),
     channelNeedsLogin: (of) => say('channel.needs-login', 'warn', of, 'a channel needs a new login'),
+    routeDown: (of) => say('route.down', 'warn', of, 'a route does not work: what goes over it waits'),
+    routeUp: (of) => say('route.up', 'info', of, 'a route works again'),
     postsCreated(of) {
       metrics.events.inc({ event: 'post.created' }, of.posts);
       log.debug({ event: 'post.created', ...of }, 'posts were created');
@@ -66,6 +75,13 @@ export function openEvents(log: Log, metrics: Metrics): Events {
       const { event, ...detail } = of;
       metrics.webhookAttempts.inc({ event, outcome: classOf(of.status) });
       log.debug({ event: 'webhook.attempted', topic: event, ...detail }, 'a delivery was attempted');
+    },
+    mailAttempted: (of) =>
+      say(`mail.${of.outcome}`, of.outcome === 'sent' ? 'debug' : 'warn', of, of.outcome === 'sent' ? 'a mail was sent' : 'a mail could not be sent'),
+    paymentHeard: (of) => say('payment.heard', 'info', of, 'the payment processor told of something'),
+    mailTold: (of) => {
+      const back = of.status === 'bounced' || of.status === 'complained';
+      say(`mail.${of.status}`, back ? 'warn' : 'debug', of, back ? 'a mail came back' : 'a mail went on');
     },
     cacheAway: (of) => say('cache.away', 'warn', of, 'the cache cannot be reached: rate limits count per process'),
     cacheBack: () => say('cache.back', 'info', {}, 'the cache is back'),

@@ -1,5 +1,4 @@
 export { type Events, openEvents } from './events.ts';
-export type { Health, HealthReport } from './health.ts';
 export { startMetricsListener } from './listener.ts';
 export { type Log, type Logs, openLogs, type Room } from './logger.ts';
 export { type Metrics, openMetrics } from './metrics.ts';

@@ -16,6 +16,7 @@ const ROOMS = [
   'actors',
   'posts',
   'channels',
+  'shortlinks',
   'webhooks',
   'media',
   'outbox',
@@ -23,6 +24,8 @@ const ROOMS = [
   'auth',
   'cache',
   'database',
+  'email',
+  'billing',
   'sandbox',
   'events',
 ] as const;
@@ -73,15 +76,25 @@ interface Line {
   err?: { message?: string; stack?: string; cause?: { message?: string } };
 }
 
+/** One line of text: what would begin another, move the cursor or turn the direction of writing is shown by its code. */
+const visible = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+/** Several lines, each of them indented: none can be taken for an entry of the log. */
+const indented = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => `\n    ${visible(line)}`)
+    .join('');
+
 /** `12:03:04.123 WARN  posts  slots could not be prolonged  slots=3`, and below it what went wrong. */
 function plainLine(json: string): string {
   const { level, time, room = '', message = '', err, ...detail } = JSON.parse(json) as Line;
-  const values = Object.entries(detail).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const values = Object.entries(detail).map(([name, value]) => `${name}=${visible(typeof value === 'string' ? value : JSON.stringify(value))}`);
   const head = [time.slice(11, 23), level.toUpperCase().padEnd(5), room.padEnd(8), message].join(' ');
   const trouble = err
     ? [
-        `\n    ${level === 'error' || level === 'fatal' ? (err.stack ?? err.message ?? JSON.stringify(err)) : (err.message ?? JSON.stringify(err))}`,
-        err.cause?.message ? `\n    because: ${err.cause.message}` : '',
+        indented(level === 'error' || level === 'fatal' ? (err.stack ?? err.message ?? JSON.stringify(err)) : (err.message ?? JSON.stringify(err))),
+        err.cause?.message ? indented(`because: ${err.cause.message}`) : '',
       ]
     : [];
   return `${[head, ...values].join('  ')}${trouble.join('')}\n`;

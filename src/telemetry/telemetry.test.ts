@@ -109,6 +109,19 @@ describe('lines', () => {
   });
 });
 
+describe('lines cannot be forged', () => {
+  const forged = 'x\n2026-01-01T00:00:00.000Z\r\n12:00:00.000 ERROR start     all is lost\u001b[2K\u202e\u2028';
+  test.each(['json', 'plain'] as const)('in %s: what a stranger sends stays within its own entry', (format) => {
+    const lines: string[] = [];
+    const log = openLogs({ level: 'info', format, write: (line) => lines.push(line) }).of('http');
+    log.info({ userAgent: forged, nested: { name: forged }, err: new Error(forged, { cause: new Error(forged) }) }, 'a request was refused');
+    log.error({ err: new Error(forged) }, 'a request failed');
+    expect(lines).toHaveLength(2);
+    for (const line of lines.join('').split(/[\n\r\u2028]/)) expect(line).not.toMatch(/^(2026|12:00)/);
+    if (format === 'plain') expect(lines.join('').replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Zl}\p{Bidi_Control}]/u);
+  });
+});
+
 describe('numbers', () => {
   test('are told in Prometheus form, with what is read from elsewhere', async () => {
     const metrics = openMetrics({ processMetrics: false });

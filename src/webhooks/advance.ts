@@ -59,6 +59,8 @@ interface Row {
  * The only door to a delivery: one statement for all webhooks of this process that move now. A slot that is free, expired,
  * this host's own, or of a host that has been silent for 5 s may be taken; due retries go before first attempts, first
  * attempts in the order of the events, and nothing while another delivery of the webhook is on its way.
+ * A statement that waited for the row sees the deliveries as they were before the wait: what the row's last owner settled in
+ * the meantime still looks due. So when the row has changed (`stale`), only the slot's own host goes on; another looks again.
  * Repeating a step has one effect: an attempt is counted when it is the row's next one, and what this host had taken is
  * taken again.
  */
@@ -75,17 +77,19 @@ export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
           ${steps.map(({ settled }) => settled?.durationMs ?? null)}::int[], ${steps.map(({ settled }) => settled?.retryInMs ?? null)}::float8[]
         ) with ordinality as t (org_id, webhook_id, take, delivery_id, attempt_id, attempt, ok, status, error, duration_ms, retry_ms, n)
       ), locked as (
-        select i.*, w.id, w.url, w.events, w.secret, w.last_seq, w.slot_delivery_id, coalesce(w.slot_incarnation = ${incarnation}, false) as own,
+        select i.*, w.id, w.url, w.events, w.secret, w.xmin as version, w.slot_delivery_id, coalesce(w.slot_incarnation = ${incarnation}, false) as own,
           case when w.secret_rotated_at > now() - ${rotationHours}::float8 * interval '1 hour' then w.previous_secret end as previous_secret,
           w.slot_incarnation is null or w.slot_incarnation = ${incarnation} or w.slot_until < now()
             or exists (select from actor_hosts h where h.incarnation = w.slot_incarnation and h.last_beat < now() - interval '5 s') as mine
         from input i join webhooks w on w.id = i.webhook_id and w.org_id = i.org_id and w.deleted_at is null
         order by w.id for update of w
+      ), seen as (
+        select l.*, w.xmin <> l.version as stale from locked l join webhooks w on w.id = l.id and w.org_id = l.org_id
       ), settled as (
         update webhook_deliveries d set attempts = l.attempt,
           state = case when l.ok then 'succeeded' when l.retry_ms is null then 'failed' else 'pending' end,
           next_attempt_at = case when not l.ok and l.retry_ms is not null then now() + l.retry_ms * interval '1 ms' end
-        from locked l
+        from seen l
         where d.id = l.delivery_id and d.org_id = l.org_id and d.webhook_id = l.id and d.state = 'pending' and d.attempts = l.attempt - 1
         returning d.id, d.state, d.next_attempt_at, d.org_id, d.webhook_id, l.n, l.attempt_id, l.attempt, l.status, l.error, l.duration_ms
       ), recorded as (
@@ -94,12 +98,11 @@ export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
         on conflict (id) do nothing
       ), next as (
         select l.*, s.state as became, t.id as taken_id, t.attempts + 1 as taken_attempt, t.event, t.seq, t.body,
-          (select w.last_seq from webhooks w where w.id = l.id and w.org_id = l.org_id) <> l.last_seq as stale,
           least(
             (select d.next_attempt_at from webhook_deliveries d where d.webhook_id = l.id and d.org_id = l.org_id and d.state = 'pending' and d.attempts = 0 and d.id is distinct from l.delivery_id order by d.seq limit 1),
             (select d.next_attempt_at from webhook_deliveries d where d.webhook_id = l.id and d.org_id = l.org_id and d.state = 'pending' and d.attempts > 0 and d.id is distinct from l.delivery_id order by d.next_attempt_at limit 1),
             s.next_attempt_at) as at
-        from locked l left join settled s on s.n = l.n left join lateral (
+        from seen l left join settled s on s.n = l.n left join lateral (
           select * from (
             (select 1 as rank, d.id, d.attempts, d.event, d.seq, d.body from webhook_deliveries d
               where d.id = l.slot_delivery_id and l.own and d.org_id = l.org_id and d.webhook_id = l.id and d.state = 'pending' and d.id is distinct from l.delivery_id)
@@ -110,7 +113,7 @@ export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
             (select 3, d.id, d.attempts, d.event, d.seq, d.body from webhook_deliveries d
               where d.webhook_id = l.id and d.org_id = l.org_id and d.state = 'pending' and d.attempts = 0 and d.id is distinct from l.delivery_id order by d.seq limit 1)
           ) candidates order by rank limit 1
-        ) t on l.mine and l.take
+        ) t on l.mine and l.take and (l.own or not l.stale)
       ), moved as (
         update webhooks w set
           slot_incarnation = case when not x.mine then w.slot_incarnation when x.taken_id is not null then ${incarnation} end,
@@ -125,7 +128,7 @@ export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
           last_delivered_at = case when x.became = 'succeeded' then now() else w.last_delivered_at end,
           consecutive_failures = case x.became when 'succeeded' then 0 when 'failed' then w.consecutive_failures + 1 else w.consecutive_failures end
         from next x
-        where w.id = x.id and w.org_id = x.org_id and (x.became is not null or x.taken_id is not null or x.own or w.due_at is distinct from x.at)
+        where w.id = x.id and w.org_id = x.org_id and (x.became is not null or x.taken_id is not null or x.own or x.mine and w.due_at is distinct from x.at)
       )
       select n::int, mine, stale, case when at is not null then greatest(0, ceil(extract(epoch from at - now()) * 1000))::float8 end as "missingMs",
         taken_id as "deliveryId", taken_attempt as attempt, event, seq, body, url, events <> '{}' as "optIn", secret, previous_secret as "previousSecret"
@@ -140,6 +143,6 @@ function nextOf(row: Row | undefined): Next {
   if (!row?.mine) return { kind: 'held' };
   const { deliveryId, attempt, event, seq, body, url, optIn, secret, previousSecret } = row;
   if (deliveryId !== null) return { kind: 'taken', delivery: { deliveryId, attempt, event, seq: Number(seq), body, url, optIn, secret, previousSecret } };
-  if (row.stale) return { kind: 'early', missingMs: 0 }; // numbered while this statement waited for the row: look again
+  if (row.stale) return { kind: 'early', missingMs: 0 };
   return row.missingMs === null ? { kind: 'idle' } : { kind: 'early', missingMs: row.missingMs };
 }

@@ -1,4 +1,4 @@
-import type { Database } from '../db/index.ts';
+import { type Database, isFinal } from '../db/index.ts';
 import { type Clock, newId, splitTenantKey } from '../kernel/index.ts';
 import type { Log } from '../outbox/index.ts';
 import type { Events } from '../telemetry/index.ts';
@@ -11,9 +11,8 @@ const IN_FLIGHT = 1_000;
 const IN_FLIGHT_OF_ONE_ORG = 100;
 /** Beyond the longest attempt: what taking, sending and writing down may cost a slow machine. */
 const HOLD_MARGIN_MS = 15_000;
-/** SQLSTATE 22, 23, 42: the statement is at fault, and will be again. */
-const isFinal = (error: unknown) => /^(2[23]|42)/.test(String((Object(error) as { code?: unknown }).code));
-const DATABASE_WAITS_MS = [100, 250, 500, 1_000, 2_000, 2_000, 2_000, 5_000, 5_000, 5_000, 5_000, 10_000];
+/** Between two tries while the database is away; shorter than the silence after which another host takes over. */
+const LONGEST_WAIT_MS = 2_000;
 
 export interface Courier {
   /** Sends what waits for the webhook of this actor, one after another, and ends when nothing is left for the next seconds. */
@@ -45,19 +44,17 @@ export function openCourier({ sql, clock, send, log, incarnation, timeoutMs, eve
   const giveUp = new AbortController();
   let draining = false;
 
-  /** One step of one webhook, repeated while the database is away: repeating it has one effect. */
+  /** One step of one webhook, repeated for as long as the database is away: repeating it has one effect, and an attempt that was made is not forgotten. */
   async function step(wanted: Step): Promise<Next> {
-    for (const wait of DATABASE_WAITS_MS) {
+    for (let wait = 100; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
       try {
         return await advance(sql, wanted);
       } catch (error) {
-        if (isFinal(error)) throw error;
+        if (isFinal(error) || giveUp.signal.aborted) throw error;
         log.warn({ webhookId: wanted.webhookId, err: error }, 'A delivery could not be written down, trying again');
         await clock.sleep(wait, giveUp.signal).catch(() => undefined);
-        if (giveUp.signal.aborted) break;
       }
     }
-    return advance(sql, wanted);
   }
 
   /** One attempt; undefined when it was handed back. */

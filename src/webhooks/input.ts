@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Doer } from '../audit/index.ts';
 
 const name = z.string().trim().normalize('NFC').min(1).max(100);
 const url = z.string().max(2_000);
@@ -22,6 +23,8 @@ export const NewWebhook = z.strictObject({
   /** Sealed. */
   secret: z.string().optional(),
   createdAt: z.coerce.date(),
+  /** Who makes it, for the audit log. */
+  by: Doer.optional(),
   /** The reply is sealed when it shows the secret. */
   idempotency: z.strictObject({ scope: z.string(), key: z.string(), claim: z.string(), status: z.int(), reply: z.string() }).optional(),
 });
@@ -35,5 +38,6 @@ export const WebhookChange = z.strictObject({
   events: z.array(z.string()).optional(),
   /** Sealed; one that was there before signs beside it for 24 hours. */
   secret: z.string().optional(),
+  by: Doer.optional(),
 });
 export type WebhookChange = z.output<typeof WebhookChange>;

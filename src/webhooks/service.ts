@@ -1,17 +1,7 @@
-import { type Database, settleKey } from '../db/index.ts';
-import {
-  AppError,
-  type Clock,
-  type FieldError,
-  invalidField,
-  isId,
-  limitExceeded,
-  newId,
-  notFound,
-  randomHex,
-  validationFailed,
-  type Vault,
-} from '../kernel/index.ts';
+import { type Doer, noteAudit } from '../audit/index.ts';
+import type { Billing } from '../billing/index.ts';
+import { type Database, settleKey, type Sql } from '../db/index.ts';
+import { AppError, type Clock, type FieldError, invalidField, isId, newId, notFound, randomHex, validationFailed, type Vault } from '../kernel/index.ts';
 import { type Outbound, OutboundError } from '../outbound/index.ts';
 import type { Log } from '../outbox/index.ts';
 import { type Courier, openCourier, type WebhookEvents } from './courier.ts';
@@ -29,10 +19,10 @@ export interface Webhooks extends Courier {
   /** Judges what a client sent and makes what the Organization stores, the row as it will be, and the secret to be shown once. */
   prepare(orgId: string, body: WebhookBody): Promise<{ webhook: NewWebhook; row: store.WebhookRow; secret: string | undefined }>;
   prepareChange(orgId: string, id: string, body: WebhookUpdate): Promise<{ change: WebhookChange; secret: string | undefined }>;
-  /** Stores a webhook while the org has fewer than `max`; else `limit_exceeded`. For the turn of the Organization. */
-  add(orgId: string, webhook: NewWebhook, max: number): Promise<{ webhookId: string }>;
+  /** Stores a webhook while the plan has room for it; else `limit_exceeded`. For the turn of the Organization. */
+  add(orgId: string, webhook: NewWebhook): Promise<{ webhookId: string }>;
   change(orgId: string, change: WebhookChange): Promise<{ webhookId: string }>;
-  remove(orgId: string, id: string): Promise<void>;
+  remove(orgId: string, id: string, by?: Doer): Promise<void>;
   testPing(orgId: string, id: string): Promise<PingResult>;
   /** One signed ping to a URL that is kept nowhere (S169). */
   send(url: string, message: string | undefined): Promise<PingResult>;
@@ -58,6 +48,7 @@ export interface WebhooksOptions {
   clock: Clock;
   vault: Vault;
   outbound: Outbound;
+  billing: Pick<Billing, 'hold' | 'admit'>;
   /** Of this start of this process. */
   incarnation: string;
   /** `WEBHOOK_SIGNING_SECRET`, else `JWT_SECRET`. */
@@ -72,9 +63,17 @@ export interface WebhooksOptions {
 const EVENTS_PER_PAGE = 100;
 const KEPT_MS = 30 * 86_400_000;
 const unknown = () => notFound('Webhook not found');
+async function note(tx: Sql, orgId: string, by: Doer | undefined, done: string, id: string, detail = {}): Promise<void> {
+  if (by) await noteAudit(tx, by, { orgId, action: `webhook.${done}`, resource: 'webhooks', resourceId: id, detail });
+}
+/** For the audit log: the rest of an address may be a key of its receiver. */
+const named = ({ name, url }: { name?: string | undefined; url?: string | undefined }) => ({
+  ...(name !== undefined && { name }),
+  ...(url !== undefined && { host: new URL(url).host }),
+});
 const newSecret = () => `whsec_${Buffer.from(randomHex(32), 'hex').toString('base64')}`;
 
-export function openWebhooks({ sql, clock, vault, outbound, incarnation, signingKey, timeoutMs, log, events }: WebhooksOptions): Webhooks {
+export function openWebhooks({ sql, clock, vault, outbound, billing, incarnation, signingKey, timeoutMs, log, events }: WebhooksOptions): Webhooks {
   const send = openSend({ outbound, clock, vault, signingKey, timeoutMs });
   const courier = openCourier({ sql, clock, send, log, incarnation, timeoutMs, events });
 
@@ -156,25 +155,33 @@ export function openWebhooks({ sql, clock, vault, outbound, incarnation, signing
       return { change, secret };
     },
 
-    add: (orgId, webhook, max) =>
+    add: (orgId, webhook) =>
       sql.begin(async (transaction) => {
-        await store.lockOrg(transaction, orgId);
-        const outcome = await store.insertWebhook(transaction, orgId, webhook, max);
-        if (outcome === 'full') throw limitExceeded('webhooks', max);
+        await billing.hold(transaction, orgId);
+        const repeated = await store.findWebhook(transaction, orgId, webhook.id);
+        if (!repeated) await billing.admit(transaction, orgId, 'webhooks');
+        const inserted = await store.insertWebhook(transaction, orgId, webhook);
+        if (inserted) await note(transaction, orgId, webhook.by, 'created', webhook.id, named(webhook));
         const key = webhook.idempotency;
-        if (outcome === 'inserted' && key && !(await settleKey(transaction, { orgId, ...key }, key.status, key.reply)))
+        if (inserted && key && !(await settleKey(transaction, { orgId, ...key }, key.status, key.reply)))
           throw new AppError('conflict', 'Another request with this Idempotency-Key took over');
         return { webhookId: webhook.id };
       }),
 
-    async change(orgId, change) {
-      if (!(await store.updateWebhook(sql, orgId, change)) && !(await store.findWebhook(sql, orgId, change.id))) throw unknown();
-      return { webhookId: change.id };
+    async change(orgId, { by, ...change }) {
+      const { id, secret } = change;
+      await sql.begin(async (tx) => {
+        if (await store.updateWebhook(tx, orgId, change)) await note(tx, orgId, by, 'updated', id, { ...named(change), secretRotated: secret !== undefined });
+        else if (!(await store.findWebhook(tx, orgId, id))) throw unknown();
+      });
+      return { webhookId: id };
     },
 
-    async remove(orgId, id) {
-      if (!isId(id) || !(await store.deleteWebhook(sql, orgId, id))) throw unknown();
-    },
+    remove: (orgId, id, by) =>
+      sql.begin(async (tx) => {
+        if (!isId(id) || !(await store.deleteWebhook(tx, orgId, id))) throw unknown();
+        await note(tx, orgId, by, 'deleted', id);
+      }),
 
     async testPing(orgId, id) {
       const target = isId(id) ? await store.findTarget(sql, orgId, id, ROTATION_HOURS) : undefined;

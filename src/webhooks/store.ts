@@ -76,22 +76,13 @@ export async function knownChannels(sql: Sql, orgId: string, ids: readonly strin
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Stops other inserts of the org until the transaction ends, so that counting and inserting are one. */
-export const lockOrg = (sql: Sql, orgId: string) => sql`select from organizations where id = ${orgId} for update`;
-
-/** Inserts while the org has fewer than `max`; `repeated` when the id is there already. */
-export async function insertWebhook(sql: Sql, orgId: string, webhook: NewWebhook, max: number): Promise<'inserted' | 'repeated' | 'full'> {
-  const [row] = await sql<{ inserted: boolean; known: boolean }[]>`
-    with known as (
-      select id from webhooks where org_id = ${orgId} and id = ${webhook.id}
-    ), inserted as (
-      insert into webhooks (id, org_id, name, url, channel_ids, events, secret, created_at, updated_at)
-      select ${webhook.id}, ${orgId}, ${webhook.name}, ${webhook.url}, ${webhook.channelIds}::uuid[], ${webhook.events}::text[], ${webhook.secret ?? null}, ${webhook.createdAt}, ${webhook.createdAt}
-      where not exists (select from known) and (select count(*) from webhooks where org_id = ${orgId} and deleted_at is null) < ${max}
-      returning id
-    )
-    select exists (select from inserted) as inserted, exists (select from known) as known`;
-  return row!.inserted ? 'inserted' : row!.known ? 'repeated' : 'full';
+/** False when it is there already. */
+export async function insertWebhook(sql: Sql, orgId: string, { id, name, url, channelIds, events, secret, createdAt }: NewWebhook): Promise<boolean> {
+  const rows = await sql`
+    insert into webhooks (id, org_id, name, url, channel_ids, events, secret, created_at, updated_at)
+    values (${id}, ${orgId}, ${name}, ${url}, ${channelIds}::uuid[], ${events}::text[], ${secret ?? null}, ${createdAt}, ${createdAt})
+    on conflict (id) do nothing returning 1`;
+  return rows.length > 0;
 }
 
 /** False when the org has no such webhook. */

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/index.ts';
-import { type Clock, invalidField } from '../../kernel/index.ts';
+import { type Clock, draining, invalidField } from '../../kernel/index.ts';
 import type { Bus } from '../bus.ts';
 import { checkAddress, checkReminder } from '../address.ts';
 import type { Address, Engine, Reminder, ReminderCounts } from '../engine.ts';
@@ -92,6 +92,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
   const known = new Set(options.types);
   const caller = openCaller({ sidecar, clock, log, repeatMs, patienceMs: options.patienceMs ?? 30_000, isType: (type) => known.has(type) });
   let hosted: Host | undefined;
+  let left = false; // hosted, and drained: what was still under way is handed back
   let beat: Beat | undefined;
   let counted: { at: number; answer: Promise<ReminderCounts | undefined> } | undefined;
 
@@ -100,6 +101,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
       checkReminder(to, name);
       if (Number.isNaN(due.getTime())) throw invalidField('due', 'due must be a date', 'invalid');
     }
+    if (left) throw draining();
     const foreign = list.find(({ type }) => !hosted?.types.includes(type));
     if (foreign)
       throw new Error(`Reminders of ${foreign.type} can only be set by a process that hosts it: call a method of the actor, and let it set the reminder`);
@@ -167,6 +169,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
         await server.close();
         beat = undefined;
         hosted = undefined;
+        left = true;
       };
       try {
         await waitFor(sidecar, '/v1.0/healthz', readyMs, clock);

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { AppError, busy, type Clock, newId, notFound } from '../../kernel/index.ts';
 import type { Address } from '../engine.ts';
 import type { RuntimeLog } from '../host.ts';
@@ -11,22 +12,23 @@ export interface InvokeOptions {
   log: RuntimeLog;
   /** Whether any host may have this type. Daprd cannot tell an unknown type from one whose hosts are all away. */
   isType(type: string): boolean;
-  /** A call whose tries all fail is repeated this long, counted from the first failure: a host that was killed alone needs 3 s. */
+  /** A call whose tries all fail is repeated this long, counted from the first failure: a host that was killed alone needs 3 s. A host that answers `draining` is there and about to be followed: its time does not count. */
   repeatMs: number;
-  /** A caller waits at most this long; the call itself goes on. */
+  /** A caller waits at most this long, and no try begins later; the last one goes on. */
   patienceMs: number;
 }
 
 const FIRST_PAUSE_MS = 40;
 const LONGEST_PAUSE_MS = 500;
 
-type Outcome = { done: unknown } | { failed: AppError } | { again: unknown };
+/** `drains`: a host answered, and another one will take the actor soon. */
+type Outcome = { done: unknown } | { failed: AppError } | { again: unknown; drains?: boolean };
 
 /** Reads an answer by the three cases of the wire: typed error, result, or a failure of the engine's own. */
 function read(answer: Answer): Outcome {
   if (answer.status === 200 && answer.headers[ERROR_HEADER] !== undefined) {
     const error = errorFrom(answer.text);
-    return error.code === 'draining' ? { again: error } : { failed: error };
+    return error.code === 'draining' ? { again: error, drains: true } : { failed: error };
   }
   if (answer.status === 200) return { done: decode(answer.text) };
   const cause = new Error(`daprd answered ${answer.status} ${answer.text.slice(0, 300)}`);
@@ -47,26 +49,42 @@ export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }
     }
   }
 
+  /** A call that reaches a daprd in the middle of its shutdown may never be answered. It is left to itself, not aborted, and the next try finds the actor's new host. */
+  async function answeredSoon(tried: Promise<Outcome>): Promise<Outcome> {
+    const answered = new AbortController();
+    const silence = clock.sleep(repeatMs, answered.signal).then(
+      () => ({ again: new Error('daprd did not answer') }),
+      () => tried,
+    );
+    return Promise.race([tried, silence]).finally(() => answered.abort());
+  }
+
   async function call(to: Address, method: string, input: unknown): Promise<unknown> {
     const commandId = newId();
     const id = wireName(to.id);
     const headers = { [COMMAND_HEADER]: commandId, ...(isDigest(id) && { [ID_HEADER]: encodeURIComponent(to.id) }) };
     const path = `/v1.0/actors/${escapeName(to.type)}/${id}/method/${escapeName(method)}`;
     const body = encode(input);
+    const begun = clock.monotonic();
     let firstFailure: number | undefined;
+    let isRepeat = false;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      const outcome = await attempt(to, path, body, headers);
+      const tried = attempt(to, path, body, headers);
+      const outcome = await (isRepeat ? answeredSoon(tried) : tried);
       if ('done' in outcome) return outcome.done;
       if ('failed' in outcome) {
         if (outcome.failed.cause !== undefined) log.error({ to, method, commandId, cause: outcome.failed.cause }, 'actor call failed');
         throw outcome.failed;
       }
-      firstFailure ??= clock.monotonic();
-      if (clock.monotonic() - firstFailure + pause > repeatMs) {
+      isRepeat = true;
+      const now = clock.monotonic();
+      firstFailure = outcome.drains ? undefined : (firstFailure ?? now);
+      const isGivenUp = firstFailure !== undefined && now - firstFailure + pause > repeatMs;
+      if (isGivenUp || now - begun + pause > patienceMs) {
         log.warn({ to, method, commandId, cause: outcome.again }, 'actor could not be reached');
         throw busy(1_000);
       }
-      await clock.sleep(pause * (0.75 + Math.random() / 2));
+      await clock.sleep(pause * (0.75 + randomInt(1_000) / 2_000));
     }
   }
 

@@ -1,15 +1,27 @@
+import type { PostQuota } from '../../billing/index.ts';
 import { type Database, groupCommit, type Sql } from '../../db/index.ts';
-import { AppError } from '../../kernel/index.ts';
+import { AppError, type Clock } from '../../kernel/index.ts';
 import type { Create } from '../input.ts';
-import type { Nudge, Nudges } from '../ports.ts';
+import type { LinksPort, Nudge, Nudges } from '../ports.ts';
+import { underQuotas } from './quotas.ts';
 
 interface Admission {
   orgId: string;
   create: Create;
+  /** With billing: what the Organization let the create in by. */
+  quota?: PostQuota | undefined;
+}
+/** What became of a create: stored, refused, or `stale`: the rows no longer say what its quota says, and nothing of it was stored. */
+export interface Admitted {
+  refused?: AppError | undefined;
+  stale?: boolean;
+  /** With a quota: the org's posts of the billing month after this commit. */
+  used?: number | undefined;
 }
 interface Answer {
-  refused: { n: number; why: 'channel' | 'claim' }[] | null;
+  refused: { n: number; why: 'channel' | 'claim' | 'stale' }[] | null;
   nearer: { orgId: string; channelId: string; dueAt: string }[] | null;
+  used: { orgId: string; used: number }[] | null;
 }
 
 const REFUSED = {
@@ -19,22 +31,40 @@ const REFUSED = {
 
 /**
  * Stores whole creates of many organizations in one commit: posts, timeline, outbox, idempotency key with its reply, next
- * due times, and the reminders of channels that came nearer. Rows that are there already are not written twice.
+ * due times, and the reminders of channels that came nearer. Rows that are there already are not written twice, nor counted.
  */
-export const admitOf = (database: Database, { nudges, horizonMs }: { nudges: Nudges; horizonMs: number }) =>
-  groupCommit(async (_: Sql, admissions: readonly Admission[]): Promise<(undefined | AppError)[]> => {
-    const { answer, committed } = await database.begin(async (sql) => {
-      const found = await insert(sql, admissions, horizonMs);
-      const nearer = (found.nearer ?? []).map((one): Nudge => ({ ...one, dueAt: new Date(one.dueAt) }));
-      return { answer: found, committed: nearer.length > 0 ? await nudges.within(sql, nearer) : undefined };
-    });
+export const admitOf = (
+  database: Database,
+  { clock, nudges, links, horizonMs }: { clock: Clock; nudges: Nudges; links: Pick<LinksPort, 'plan'>; horizonMs: number },
+) =>
+  groupCommit(async (_: Sql, admissions: readonly Admission[]): Promise<Admitted[]> => {
+    const store = async (sql: Sql) => {
+      const answer = await insert(sql, admissions, horizonMs);
+      const linked = linkedOf(admissions);
+      if (linked.length > 0) await links.plan(sql, linked); // of posts that were refused nothing is kept
+      const nearer = (answer.nearer ?? []).map((one): Nudge => ({ ...one, dueAt: new Date(one.dueAt) }));
+      return { answer, committed: nearer.length > 0 ? await nudges.within(sql, nearer) : undefined };
+    };
+    const horizon = clock.in(horizonMs);
+    const { answer, committed } = await (admissions.every(({ create }) => isOneStatement(create, horizon)) ? store(database) : database.begin(store));
     committed?.();
     const refused = new Map((answer.refused ?? []).map(({ n, why }) => [n, why]));
-    return admissions.map((_row, n) => {
+    const used = new Map((answer.used ?? []).map((one) => [one.orgId, one.used]));
+    return admissions.map(({ orgId }, n): Admitted => {
       const why = refused.get(n);
-      return why && REFUSED[why]();
+      return why === 'stale' ? { stale: true } : { refused: why && REFUSED[why](), used: used.get(orgId) };
     });
   });
+
+/**
+ * Drafts and posts beyond the horizon move no reminder: without links their statement is the whole commit, and the two exchanges around it
+ * are saved. Where the database's clock finds the horizon further away, the reminder follows right after the commit.
+ */
+const isOneStatement = ({ posts }: Create, horizon: Date) =>
+  posts.every(({ state, publishDate, shortLinks }) => (state === 'DRAFT' || (publishDate !== null && publishDate > horizon)) && !shortLinks);
+
+const linkedOf = (admissions: readonly Admission[]) =>
+  admissions.flatMap(({ orgId, create }) => create.posts.flatMap(({ id, content, shortLinks }) => (shortLinks ? [{ orgId, postId: id, content }] : [])));
 
 async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: number): Promise<Answer> {
   let ordinal = 0;
@@ -42,13 +72,14 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
     create.posts.map(({ tagIds, ...post }) => ({ ...post, tagIds, orgId, createdBy: create.createdBy, n, ordinal: ordinal++ })),
   );
   const claims = admissions.flatMap(({ orgId, create: { idempotency } }, n) => (idempotency ? [{ ...idempotency, orgId, n }] : []));
+  const quotas = underQuotas(sql, admissions);
   const [answer] = await sql<Answer[]>`
-    with item as materialized (
+    with ${quotas.judged} item as materialized (
       select * from json_to_recordset(${JSON.stringify(items)}::text::json) as t (
         n int, ordinal int, "orgId" uuid, id uuid, "channelId" uuid, "group" text, "parentId" uuid, "rootId" uuid, state text, content text, media jsonb, settings jsonb,
-        title text, description text, "delayMinutes" int, "publishDate" timestamptz, "intervalInDays" int, "tagIds" uuid[], "creationMethod" text, "createdBy" uuid)
+        title text, description text, "delayMinutes" int, "publishDate" timestamptz, "intervalInDays" int, "tagIds" uuid[], "creationMethod" text, "createdBy" uuid) ${quotas.standing}
     ), claim as materialized (
-      select * from json_to_recordset(${JSON.stringify(claims)}::text::json) as t (n int, "orgId" uuid, scope text, key text, claim uuid, status int, reply text)
+      select * from json_to_recordset(${JSON.stringify(claims)}::text::json) as t (n int, "orgId" uuid, scope text, key text, claim uuid, status int, reply text) ${quotas.standing}
     ), channel as materialized (
       select c.* from (select distinct "orgId", "channelId" from item order by "channelId") i
       cross join lateral (
@@ -63,7 +94,7 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
     ), refused as (
       select n, 'channel' as why from homeless
       union all
-      select q.n, 'claim' from claim q where q.n not in (select n from kept) and q.n not in (select n from homeless)
+      select q.n, 'claim' from claim q where q.n not in (select n from kept) and q.n not in (select n from homeless) ${quotas.refused}
     ), inserted as (
       insert into posts (id, org_id, channel_id, group_id, parent_post_id, root_post_id, state, detail, content, media, settings, title, description, delay_minutes,
         publish_date, due_at, interval_in_days, tag_ids, creation_method, created_by)
@@ -89,8 +120,8 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
     ), moved as (
       update channels c set moves = c.moves + 1, next_due_at = least(c.next_due_at, w.due_at), registered_for = case when w.remind then w.due_at else c.registered_for end
       from nearer w where c.id = w.channel_id and c.org_id = w.org_id
-    )
+    ) ${quotas.counted}
     select (select json_agg(json_build_object('n', n, 'why', why)) from refused) as refused,
-      (select json_agg(json_build_object('orgId', org_id, 'channelId', channel_id, 'dueAt', due_at)) from nearer where remind) as nearer`;
+      (select json_agg(json_build_object('orgId', org_id, 'channelId', channel_id, 'dueAt', due_at)) from nearer where remind) as nearer, ${quotas.used} as used`;
   return answer!;
 }

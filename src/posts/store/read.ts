@@ -1,4 +1,5 @@
-import type { Sql } from '../../db/index.ts';
+import { groupCommit, type Sql } from '../../db/index.ts';
+import { tenantKey } from '../../kernel/index.ts';
 import type { PostMedia } from '../input.ts';
 
 /** A post as the presenters take it: its row, its channel's card and its tags. */
@@ -109,10 +110,21 @@ export interface Card {
   providerVersion: string;
   disabled: boolean;
   refreshNeeded: boolean;
+  /** Whether the org has links shortened (S209). */
+  shortlink: 'ASK' | 'YES' | 'NO';
 }
-export const cards = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Card[]> => sql<Card[]>`
-  select id, name, provider_id as "providerId", provider_version as "providerVersion", disabled, refresh_needed as "refreshNeeded"
-  from channels where org_id = ${orgId} and id = any(${[...ids]}::uuid[]) and deleted_at is null`;
+/** The cards of an org's channels. Questions of creates that meet share a statement. */
+export const cards: (sql: Sql, asked: { orgId: string; ids: readonly string[] }) => Promise<Card[]> = groupCommit(async (sql, asked) => {
+  const wanted = new Map(asked.flatMap(({ orgId, ids }) => ids.map((id) => [tenantKey(orgId, id), { orgId, id }])));
+  const rows = await sql<(Card & { orgId: string })[]>`
+    select c.id, c.org_id as "orgId", c.name, c.provider_id as "providerId", c.provider_version as "providerVersion", c.disabled, c.refresh_needed as "refreshNeeded",
+      coalesce(o.settings->>'shortlink', 'ASK') as shortlink
+    from unnest(${[...wanted.values()].map(({ orgId }) => orgId)}::uuid[], ${[...wanted.values()].map(({ id }) => id)}::uuid[]) as wanted (org_id, id)
+    join channels c on c.id = wanted.id and c.org_id = wanted.org_id join organizations o on o.id = c.org_id
+    where c.deleted_at is null`;
+  const found = new Map(rows.map(({ orgId, ...card }) => [tenantKey(orgId, card.id), card]));
+  return asked.map(({ orgId, ids }) => ids.flatMap((id) => found.get(tenantKey(orgId, id)) ?? []));
+});
 
 /** Posts of the org that a body names. */
 export interface Existing {
@@ -124,6 +136,13 @@ export interface Existing {
 }
 export const existing = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
   select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail from posts where org_id = ${orgId} and id = any(${[...ids]}::uuid[]) and deleted_at is null`;
+
+/** Those of the posts that are there, deleted or not. Each is looked up by its key: the planner would rather read all posts of the org. */
+export async function knownPosts(sql: Sql, orgId: string, ids: readonly string[]): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select wanted.id from unnest(${[...ids]}::uuid[]) as wanted (id) where (select p.org_id from posts p where p.id = wanted.id) = ${orgId}`;
+  return rows.map(({ id }) => id);
+}
 
 /** The tags of these names, made where they are missing. Answers ids in the order of the names. */
 export async function ensureTags(sql: Sql, orgId: string, tags: readonly { id: string; name: string; color?: string | undefined }[]): Promise<string[]> {
@@ -148,6 +167,14 @@ export async function postingTimes(sql: Sql, orgId: string, channelId?: string):
       where c.org_id = o.id and c.deleted_at is null and ${channelId === undefined ? sql`not c.disabled` : sql`c.id = ${channelId}`}
     ) as minutes from organizations o where o.id = ${orgId}`;
   return row?.minutes ? { timezone: row.timezone, minutes: row.minutes } : undefined;
+}
+
+/** Who made a post; undefined when it is not there. */
+export async function authorOf(sql: Sql, orgId: string, postId: string): Promise<string | null | undefined> {
+  const [row] = await sql<
+    { createdBy: string | null }[]
+  >`select created_by as "createdBy" from posts where org_id = ${orgId} and id = ${postId} and deleted_at is null`;
+  return row?.createdBy;
 }
 
 /** Whether the channel is one of the org's. */

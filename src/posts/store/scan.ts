@@ -125,6 +125,7 @@ interface UnsettledRow {
   saved: { value: unknown } | null;
   attemptsFailed: number;
   thread: Published[] | null;
+  links: Taken['links'] | null;
   takenAt: Date;
   sinceTakenMs: number;
   mayHaveSent: boolean;
@@ -136,6 +137,7 @@ interface UnsettledRow {
   credentials: string;
   tokenExpiresAt: Date | null;
   channelSettings: Record<string, unknown>;
+  routeId: string | null;
 }
 
 /** The attempt of a post that is not settled, only while its row waits for this question. */
@@ -153,16 +155,19 @@ async function attemptOf(sql: Sql, orgId: string, postId: string, condition: Ret
         select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released) order by q.seq)
         from posts q where q.org_id = p.org_id and q.state = 'PUBLISHED' and (q.id = p.root_post_id or q.root_post_id = p.root_post_id)
       ) end as thread,
-      c.provider_id as "providerId", c.provider_version as "providerVersion", c.internal_id as "internalId", c.name, c.credentials, c.token_expires_at as "tokenExpiresAt", c.settings as "channelSettings"
+      (select json_agg(json_build_object('url', l.url, 'short', l.short_url, 'decided', l.state in ('made', 'long'))) from short_links l where l.org_id = p.org_id and l.post_id = p.id) as links,
+      c.provider_id as "providerId", c.provider_version as "providerVersion", c.internal_id as "internalId", c.name, c.credentials, c.token_expires_at as "tokenExpiresAt", c.settings as "channelSettings",
+      case c.egress when 'route' then c.egress_setting_id when 'org' then (select o.egress_setting_id from organizations o where o.id = c.org_id) end as "routeId"
     from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id
     where p.org_id = ${orgId} and p.id = ${postId} and ${condition}`;
   if (!row) return undefined;
-  const { providerId, providerVersion, internalId, name, credentials, tokenExpiresAt, channelSettings, saved, thread, ...rest } = row;
+  const { providerId, providerVersion, internalId, name, credentials, tokenExpiresAt, channelSettings, routeId, saved, thread, links, ...rest } = row;
   return {
     ...rest,
     saved: saved?.value,
     thread: thread ?? [],
+    links: links ?? [],
     lateMs: 0,
-    channel: { id: row.channelId, orgId, providerId, providerVersion, internalId, name, credentials, tokenExpiresAt, settings: channelSettings },
+    channel: { id: row.channelId, orgId, providerId, providerVersion, internalId, name, credentials, tokenExpiresAt, settings: channelSettings, routeId },
   };
 }

@@ -1,6 +1,6 @@
 import { groupCommit, type Sql } from '../../db/index.ts';
 import type { Published } from '../../providers/index.ts';
-import type { Next } from '../attempt.ts';
+import type { Next, Taken } from '../attempt.ts';
 import type { PostMedia } from '../input.ts';
 
 // Locks are always taken in this order: channels by id, then their posts. Whoever writes a post holds its channel.
@@ -27,6 +27,7 @@ interface Row {
   takenAt: Date;
   lateMs: number;
   thread: Published[] | null;
+  links: Taken['links'] | null;
   providerId: string;
   providerVersion: string;
   internalId: string;
@@ -34,6 +35,7 @@ interface Row {
   credentials: string;
   tokenExpiresAt: Date | null;
   channelSettings: Record<string, unknown>;
+  routeId: string | null;
 }
 const MOVED = { kind: 'moved' } as const;
 
@@ -66,7 +68,8 @@ export function takeNextOf({ incarnation, holdMs, horizonMs }: Host) {
         update posts p set detail = 'publishing', attempt = p.attempt + 1, incarnation = ${incarnation}, taken_at = now(), request_sent_at = null, look_ups = 0, look_up_at = null
         from picked c where p.id = c.post_id
         returning p.id, p.org_id, p.channel_id, p.root_post_id, p.attempt, p.content, p.media, p.settings, p.saved, p.attempts_failed, p.taken_at, p.due_at,
-          c.provider_id, c.provider_version, c.internal_id, c.name, c.credentials, c.token_expires_at, c.settings as channel_settings
+          c.provider_id, c.provider_version, c.internal_id, c.name, c.credentials, c.token_expires_at, c.settings as channel_settings,
+          case c.egress when 'route' then c.egress_setting_id when 'org' then (select o.egress_setting_id from organizations o where o.id = c.org_id) end as route_id
       ), held as (
         update channels c set slot_incarnation = ${incarnation}, slot_post_id = t.id, slot_until = now() + ${holdMs}::float8 * interval '1 ms'
         from taken t where c.id = t.channel_id and c.org_id = t.org_id
@@ -94,12 +97,13 @@ export function takeNextOf({ incarnation, holdMs, horizonMs }: Host) {
           select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released) order by q.seq)
           from posts q where q.org_id = t.org_id and q.state = 'PUBLISHED' and (q.id = t.root_post_id or q.root_post_id = t.root_post_id)
         ) end as thread,
+        (select json_agg(json_build_object('url', l.url, 'short', l.short_url, 'decided', l.state in ('made', 'long'))) from short_links l where l.org_id = t.org_id and l.post_id = t.id) as links,
         t.provider_id as "providerId", t.provider_version as "providerVersion", t.internal_id as "internalId", t.name, t.credentials,
-        t.token_expires_at as "tokenExpiresAt", t.channel_settings as "channelSettings"
+        t.token_expires_at as "tokenExpiresAt", t.channel_settings as "channelSettings", t.route_id as "routeId"
       from taken t
       union all
       select n.id, n.moved, ceil(extract(epoch from n.due_at - now()) * 1000)::float8, coalesce(n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms', false),
-        null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
+        null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
       from next n`;
 
     const found = new Map(rows.map((row) => [row.channelId, row]));
@@ -129,6 +133,7 @@ const takenOf = (row: Row, orgId: string, postId: string, incarnation: string) =
   incarnation,
   content: row.content,
   media: row.media,
+  links: row.links ?? [],
   settings: row.settings,
   saved: row.saved?.value,
   attemptsFailed: row.attemptsFailed,
@@ -148,5 +153,6 @@ const takenOf = (row: Row, orgId: string, postId: string, incarnation: string) =
     credentials: row.credentials,
     tokenExpiresAt: row.tokenExpiresAt,
     settings: row.channelSettings,
+    routeId: row.routeId,
   },
 });
