@@ -1,13 +1,14 @@
 import type { RequestListener } from 'node:http';
 import type { Context } from '../src/context.ts';
-import type { AppError } from '../src/kernel/index.ts';
+import { AppError } from '../src/kernel/index.ts';
 import { sendJson } from './http/answer.ts';
+import { BODY_MS } from './http/body.ts';
 import { cookieWriter } from './http/cookies.ts';
 import { consoleOrigins, setCorsHeaders } from './http/cors.ts';
-import { openExchange } from './http/exchange.ts';
-import { setSecurityHeaders } from './http/headers.ts';
+import { type Exchange, openExchange } from './http/exchange.ts';
+import { securityHeaders } from './http/headers.ts';
 import { climb, refuse, type Tools } from './http/ladder.ts';
-import { hotTable, mountOnExpress, type Open, type Serve } from './http/mount.ts';
+import { routeTable, mountOnExpress, type Open, type Serve } from './http/mount.ts';
 import type { AnyRoute } from './http/route.ts';
 
 /** What became of one request: for the log line and the counters. `error` is there for anything that was refused. */
@@ -26,24 +27,34 @@ export interface Answered {
 export interface AppOptions {
   onAnswer?: (answered: Answered) => void;
   checkAnswers?: boolean;
+  bodyMs?: number;
 }
 
-/** The whole API as a listener: the hot table, behind it Express, and one ladder for both. */
-export function createApp(context: Context, routes: readonly AnyRoute[], { onAnswer, checkAnswers = false }: AppOptions = {}): RequestListener {
+function noHost({ headers }: Exchange): AppError {
+  headers['connection'] = 'close'; // what follows on it cannot be trusted either
+  return new AppError('invalid_request', 'A request names its host');
+}
+
+/** The whole API as a listener: the table of routes, behind it Express, and one ladder for both. */
+export function createApp(
+  context: Context,
+  routes: readonly AnyRoute[],
+  { onAnswer, checkAnswers = false, bodyMs = BODY_MS }: AppOptions = {},
+): RequestListener {
   const { config, clock } = context;
-  const tools: Tools = { context, writeCookie: cookieWriter(config), checkAnswers };
+  const tools: Tools = { context, writeCookie: cookieWriter(config), checkAnswers, bodyMs };
   const origins = consoleOrigins(config.http);
 
-  const open: Open = (request, response, params) => openExchange(request, response, config.http.trustProxyHops, params);
+  const opening = { hops: config.http.trustProxyHops, headers: securityHeaders(config) };
+  const open: Open = (request, response, params) => openExchange(request, response, opening, params);
 
   const serve: Serve = async (exchange, route, refusal) => {
     const { request, response } = exchange;
     const started = clock.monotonic();
     let error: AppError | undefined;
     try {
-      response.setHeader('X-Request-Id', request.id);
-      setSecurityHeaders(response, config);
-      setCorsHeaders(request.stream, response, request.path, origins);
+      setCorsHeaders(exchange, origins);
+      if (request.headers['host'] === undefined && request.stream.httpVersionMinor > 0) throw noHost(exchange);
       if (request.method === 'OPTIONS') sendJson(exchange, 200, '{}');
       else if (route) await climb(exchange, route, tools);
       else throw refusal;
@@ -64,9 +75,9 @@ export function createApp(context: Context, routes: readonly AnyRoute[], { onAns
   };
 
   const express = mountOnExpress(routes, open, serve);
-  const hot = hotTable(routes);
+  const find = routeTable(routes);
   return (request, response) => {
-    const found = hot(request.method ?? '', request.url ?? '/');
+    const found = find(request.method ?? '', request.url ?? '/');
     if (found) void serve(open(request, response, found.params), found.route);
     else express(request, response);
   };

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Context } from '../src/context.ts';
 import { type AppOptions, createApp } from './app.ts';
+import { answerMalformed } from './http/malformed.ts';
 import { reportTo } from './http/report.ts';
 import type { AnyRoute } from './http/route.ts';
 import { routes as allRoutes } from './routes/index.ts';
@@ -13,6 +14,13 @@ export interface Api extends AsyncDisposable {
 }
 
 const CLOSE_MS = 8_000;
+/** Milliseconds that a peer has for what it sends: slow ones must not hold connections that others need. */
+const PATIENCE = { headersMs: 20_000, requestMs: 600_000, checkMs: 5_000, restMs: 10_000 };
+
+interface ApiOptions extends AppOptions {
+  routes?: readonly AnyRoute[];
+  patience?: Partial<typeof PATIENCE>;
+}
 
 /** Why a server could not listen, in words that name the setting. */
 function explained(error: NodeJS.ErrnoException, host: string, port: number): Error {
@@ -25,17 +33,29 @@ function explained(error: NodeJS.ErrnoException, host: string, port: number): Er
 }
 
 /** Listens on the configured address. */
-export async function startApi(context: Context, { routes = allRoutes, ...options }: AppOptions & { routes?: readonly AnyRoute[] } = {}): Promise<Api> {
+export async function startApi(context: Context, { routes = allRoutes, patience = {}, ...options }: ApiOptions = {}): Promise<Api> {
   const { host, port } = context.config.http;
+  const { headersMs, requestMs, checkMs, restMs } = { ...PATIENCE, ...patience };
   const server = createServer(
-    { keepAliveTimeout: 65_000, requestTimeout: 600_000 },
+    {
+      requireHostHeader: false /* judged in the app, so that the answer has its form */,
+      keepAliveTimeout: 65_000,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: checkMs,
+    },
     createApp(context, routes, { ...options, onAnswer: options.onAnswer ?? reportTo(context) }),
   );
   let closing = false;
-  server.prependListener('request', (_, response) => {
+  server.prependListener('request', (request, response) => {
     if (closing) response.setHeader('Connection', 'close');
-    response.once('close', () => closing && setImmediate(() => server.closeIdleConnections())); // it was under way when the end was asked for
+    response.on('close', () => {
+      if (closing) setImmediate(() => server.closeIdleConnections()); // it was under way when the end was asked for
+      if (!request.complete) setTimeout(() => request.complete || request.socket.destroy(), restMs).unref(); // answered, and the rest of its body is not wanted
+    });
   });
+  server.on('clientError', answerMalformed(context.config));
+  server.on('checkExpectation', (request, response) => void server.emit('request', request, response)); // unknown expectations are not ours to meet
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(explained(error, host ?? 'this machine', port)));
     server.listen(port, host, resolve);

@@ -1,4 +1,4 @@
-import { permissionsOf } from '../../src/access/index.ts';
+import { permissionsOf, scopesOfToken } from '../../src/access/index.ts';
 import { type Holder, unauthenticated } from '../../src/auth/index.ts';
 import type { Context } from '../../src/context.ts';
 import { AppError, randomHex } from '../../src/kernel/index.ts';
@@ -10,27 +10,34 @@ import { failedAuthentication } from './throttle.ts';
 
 const noKey = () => new AppError('unauthenticated', 'No API Key found');
 const bare = (header: string): string => header.replace(/^bearer +/i, '').trim();
-const principal = (kind: Principal['kind'], { userId, orgId, roleKey, isSuperAdmin }: Holder, more: Partial<Principal>): Principal => ({
+const principal = (kind: Principal['kind'], { userId, orgId, roleKey, granted, isSuperAdmin }: Holder, more: Partial<Principal>): Principal => ({
   kind,
   userId,
   orgId,
+  roleKey,
   isSuperAdmin,
-  permissions: permissionsOf(roleKey, isSuperAdmin),
+  permissions: permissionsOf(roleKey, isSuperAdmin, granted),
   ...more,
 });
 
-/** Who asks: an API key in `Authorization`, a session in the header `auth`, a session in the cookie, in this order; a header that fails is never saved by a cookie (S13, S14). */
+/** Who asks: an API key or an access token in `Authorization`, a session in the header `auth`, a session in the cookie, in this order; a header that fails is never saved by a cookie (S13, S14). */
 export async function authenticate(exchange: Exchange, route: AnyRoute, context: Context, writeCookie: CookieWriter): Promise<void> {
   if (route.auth.includes('none')) return;
   try {
     await identify(exchange, route, context, writeCookie);
+    if (exchange.principal?.sessionId !== undefined) await actAs(exchange, route, context, writeCookie);
   } catch (error) {
-    if (error instanceof AppError && error.status === 401) await failedAuthentication(exchange, context);
+    if (error instanceof AppError && error.status === 401 && error.code !== 'no_subscription') await failedAuthentication(exchange, context);
     throw error;
   }
 }
 
-async function identify(exchange: Exchange, { auth }: AnyRoute, { auth: credentials }: Context, writeCookie: CookieWriter): Promise<void> {
+async function identify(
+  exchange: Exchange,
+  { auth }: AnyRoute,
+  { auth: credentials, oauth, billing, clock }: Context,
+  writeCookie: CookieWriter,
+): Promise<void> {
   const { headers, cookies } = exchange.request;
   const programs = auth.includes('api-key') || auth.includes('oauth');
   const people = auth.includes('session') || auth.includes('super-admin');
@@ -39,10 +46,15 @@ async function identify(exchange: Exchange, { auth }: AnyRoute, { auth: credenti
     const credential = bare(headers['authorization']);
     if (!programs) throw unauthenticated();
     if (credential === '') throw noKey();
-    if (credential.startsWith('pos_')) throw new AppError('invalid_token', 'Invalid OAuth token');
+    if (credential.startsWith('pos_')) {
+      if (!auth.includes('oauth')) throw new AppError('invalid_token', 'Invalid OAuth token');
+      const holder = await oauth.access.authenticate(credential);
+      exchange.principal = principal('oauth', holder, { scopes: scopesOfToken(holder.scope), plan: billing.planOf(holder, clock.now()) });
+      return;
+    }
     if (!auth.includes('api-key')) throw unauthenticated();
     const holder = await credentials.apiKeys.authenticate(credential);
-    exchange.principal = principal('api-key', holder, { apiKeyId: holder.apiKeyId });
+    exchange.principal = principal('api-key', holder, { apiKeyId: holder.apiKeyId, plan: billing.planOf(holder, clock.now()) });
     return;
   }
   if (!people) throw noKey();
@@ -62,4 +74,22 @@ async function identify(exchange: Exchange, { auth }: AnyRoute, { auth: credenti
   const csrf = cookies['csrf_token'];
   exchange.cookiesToSet.set('auth', writeCookie('auth', await credentials.sessions.renew(holder)));
   exchange.cookiesToSet.set('csrf_token', writeCookie('csrf_token', isCsrfToken(csrf) ? csrf : randomHex(32), { httpOnly: false }));
+}
+
+/**
+ * A super-admin who brings an impersonation acts as that user on every route but those for super-admins (S212). One that does not hold is
+ * refused, and its cookie taken away: nobody who believes to act as somebody else acts as themselves.
+ */
+async function actAs(exchange: Exchange, route: AnyRoute, { admin }: Context, writeCookie: CookieWriter): Promise<void> {
+  const { request, principal: self } = exchange;
+  const token = request.headers['impersonate'] ?? request.cookies['impersonate'];
+  if (!token || self?.sessionId === undefined || route.auth.includes('super-admin') || route.impersonation === 'ignored') return;
+  const wantedOrg = request.headers['showorg'] ?? request.cookies['showorg'];
+  try {
+    const user = await admin.impersonations.authenticate(token, { userId: self.userId, sessionId: self.sessionId }, wantedOrg);
+    exchange.principal = principal('session', { ...user, isSuperAdmin: false }, { impersonatorId: self.userId });
+  } catch (error) {
+    exchange.cookiesToSet.set('impersonate', writeCookie('impersonate', null));
+    throw error;
+  }
 }

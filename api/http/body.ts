@@ -9,6 +9,8 @@ export interface JsonBody {
 
 const LIMIT = 2_000_000;
 const DEPTH = 64;
+/** For a whole body: one that drips in holds a connection and a request. */
+export const BODY_MS = 60_000;
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 const NOTHING = Buffer.alloc(0);
 
@@ -16,7 +18,7 @@ const tooLarge = (limit: number) => new AppError('too_large', `The body is large
 const unsupported = (message: string) => new AppError('unsupported_media', message);
 
 /** All bytes of a request, `limit` at most; what comes after it is read and thrown away, so that the answer arrives. */
-async function collect(stream: IncomingMessage, limit: number): Promise<Buffer> {
+export async function collect(stream: IncomingMessage, limit: number, withinMs: number = BODY_MS): Promise<Buffer> {
   if (Number(stream.headers['content-length'] ?? 0) > limit) {
     stream.resume();
     throw tooLarge(limit);
@@ -24,7 +26,9 @@ async function collect(stream: IncomingMessage, limit: number): Promise<Buffer> 
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const late = setTimeout(() => stop(new AppError('invalid_request', `The body was not there within ${withinMs / 1000} s`)), withinMs);
     const stop = (error: Error) => {
+      clearTimeout(late);
       stream.off('data', onData).off('end', onEnd).resume();
       reject(error);
     };
@@ -33,7 +37,10 @@ async function collect(stream: IncomingMessage, limit: number): Promise<Buffer> 
       if (size > limit) stop(tooLarge(limit));
       else chunks.push(chunk);
     };
-    const onEnd = () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    const onEnd = () => {
+      clearTimeout(late);
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    };
     stream.on('data', onData).on('end', onEnd);
     stream.once('error', stop);
     stream.once('close', () => stream.complete || stop(new AppError('invalid_request', 'The body was cut off')));
@@ -65,23 +72,36 @@ function oddities(value: unknown): FieldError[] {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The JSON body of a request; an absent one counts as `{}` whatever its type says (S8). */
-export async function readJson(stream: IncomingMessage, limit = LIMIT): Promise<JsonBody> {
-  const { 'content-length': length, 'transfer-encoding': chunked, 'content-encoding': encoding, 'content-type': type } = stream.headers;
-  if (chunked === undefined && (length === undefined || length === '0')) return { value: {}, bytes: NOTHING };
+/** A form as an object of texts; a name that comes twice says nothing certain (RFC 6749 3.1). */
+function readForm(text: string): Record<string, string> {
+  const pairs = [...new URLSearchParams(text)];
+  const twice = pairs.find(([name], n) => pairs.findIndex(([other]) => other === name) < n)?.[0];
+  if (twice !== undefined) throw validationFailed([{ field: twice, message: `${twice}: sent twice`, rule: 'repeated' }]);
+  return Object.fromEntries(pairs);
+}
+
+/** Whether a request comes without a body; an absent one counts as `{}` whatever its type says (S8). */
+export const isBodyless = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
+
+/** The JSON body of a request, or with `form` an HTML form's. */
+export async function readJson(stream: IncomingMessage, limit = LIMIT, withinMs = BODY_MS, form = false): Promise<JsonBody> {
+  if (isBodyless(stream)) return { value: {}, bytes: NOTHING };
+  const { 'content-encoding': encoding, 'content-type': type } = stream.headers;
   if (encoding !== undefined && encoding !== 'identity') throw unsupported('Send the body without a content encoding');
-  const bytes = await collect(stream, limit);
+  const bytes = await collect(stream, limit, withinMs);
   if (bytes.length === 0) return { value: {}, bytes };
   const [media = '', ...parameters] = (type ?? '')
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
-  if (media !== 'application/json') throw unsupported('Send JSON with `Content-Type: application/json`');
+  const isForm = form && media === 'application/x-www-form-urlencoded';
+  if (media !== 'application/json' && !isForm) throw unsupported('Send JSON with `Content-Type: application/json`');
   if (parameters.some((parameter) => parameter.startsWith('charset=') && !/^charset="?utf-?8"?$/.test(parameter))) throw unsupported('Send JSON as UTF-8');
   let value: unknown;
   try {
-    value = JSON.parse(utf8.decode(bytes));
+    value = isForm ? readForm(utf8.decode(bytes)) : JSON.parse(utf8.decode(bytes));
   } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     throw new AppError('invalid_json', 'The body is not valid JSON', {}, { cause });
   }
   const errors = oddities(value);

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { parseAddress } from '../../src/outbound/index.ts';
 
 const plain = (address: string): string => (address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address);
 
@@ -11,4 +12,10 @@ export function clientIp(request: IncomingMessage, hops: number): string {
   const entries = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');
   const entry = entries.at(-hops)?.trim() ?? '';
   return isIP(entry) ? plain(entry) : peer; // fewer entries than proxies: it did not come through them
+}
+
+/** Who a limit by address counts: an IPv4 address, or the /64 network of an IPv6 one, since one subscriber has all of it. */
+export function networkOf(ip: string): string {
+  const address = parseAddress(ip);
+  return address?.family === 6 ? `${(address.value >> 64n).toString(16)}::/64` : ip;
 }

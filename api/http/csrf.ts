@@ -12,7 +12,7 @@ const WithRefreshToken = z.object({ refreshToken: z.string() });
 
 /** A request that changes something by cookie must repeat `csrf_token` in the header `x-csrf-token` (S10). */
 export async function checkCsrf(exchange: Exchange, route: AnyRoute, context: Context, readBody: () => Promise<unknown>): Promise<void> {
-  if (route.method === 'get' || context.config.notSecured) return;
+  if (context.config.notSecured) return;
   const { headers, cookies } = exchange.request;
   const applies = route.csrf === 'refresh-cookie' ? cookies['refresh'] !== undefined : exchange.byCookie;
   if (!applies) return;

@@ -1,5 +1,7 @@
 import { STATUS_CODES } from 'node:http';
-import type { AppError } from '../../src/kernel/index.ts';
+import type { AppError, FieldError } from '../../src/kernel/index.ts';
+import { OAuthError } from '../../src/oauth/index.ts';
+import type { AnyRoute } from './route.ts';
 
 /** The public body of every error: flat, one shape for all statuses (S3). */
 export function errorBody(error: AppError, requestId: string, frontendUrl: string): Record<string, unknown> {
@@ -16,3 +18,30 @@ export function errorBody(error: AppError, requestId: string, frontendUrl: strin
     ...(error.status === 500 && { requestId }),
   };
 }
+
+const OAUTH_CODES: Readonly<Record<number, string>> = {
+  401: 'invalid_client',
+  402: 'access_denied',
+  403: 'access_denied',
+  429: 'slow_down',
+  500: 'server_error',
+  502: 'temporarily_unavailable',
+  503: 'temporarily_unavailable',
+};
+/** What RFC 6749 5.2 lets a description hold. */
+const plain = (text: string): string => text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'");
+
+function oauthBody(error: AppError, errors: AnyRoute['errors']): Record<string, unknown> {
+  if (error instanceof OAuthError) return { error: error.error, error_description: plain(error.message) };
+  const faults = (error.extra['errors'] ?? []) as readonly FieldError[];
+  const ofRedirect = faults.some(({ field }) => field.split('.')[0] === 'redirect_uris');
+  const invalid = errors === 'registration' ? (ofRedirect ? 'invalid_redirect_uri' : 'invalid_client_metadata') : 'invalid_request';
+  return {
+    error: OAUTH_CODES[error.status] ?? invalid,
+    error_description: plain(faults.length > 0 ? faults.map(({ message }) => message).join('; ') : error.message),
+  };
+}
+
+/** The body of a refusal in the words that the route's callers know. */
+export const refusalBody = (error: AppError, route: AnyRoute | undefined, requestId: string, frontendUrl: string): Record<string, unknown> =>
+  route?.errors || error instanceof OAuthError ? oauthBody(error, route?.errors) : errorBody(error, requestId, frontendUrl);

@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { newId } from '../../src/kernel/index.ts';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
 import type { JsonBody } from './body.ts';
 import { clientIp } from './client-ip.ts';
 import { parseCookies } from './cookies.ts';
@@ -15,6 +15,8 @@ export interface Exchange {
   readonly params: Readonly<Record<string, string>>;
   /** Behind the question mark. */
   readonly search: string;
+  /** Of the answer, names in lower case; written together with its status. */
+  readonly headers: Record<string, OutgoingHttpHeader>;
   readonly cookiesToSet: Map<string, string>;
   route: AnyRoute | undefined;
   status: number | undefined;
@@ -31,13 +33,26 @@ export function routePath(pathname: string): string {
   return bare.length > 1 && bare.endsWith('/') ? bare.slice(0, -1) : bare || '/';
 }
 
-export function openExchange(raw: IncomingMessage, response: ServerResponse, hops: number, params: Readonly<Record<string, string>> = {}): Exchange {
-  const url = raw.url ?? '/';
+interface Opening {
+  /** Proxies in front of us. */
+  hops: number;
+  /** Of every answer. */
+  headers: Readonly<Record<string, OutgoingHttpHeader>>;
+}
+
+export function openExchange(
+  raw: IncomingMessage,
+  response: ServerResponse,
+  { hops, headers }: Opening,
+  params: Readonly<Record<string, string>> = {},
+): Exchange {
+  const url = (raw as { originalUrl?: string }).originalUrl ?? raw.url ?? '/'; // a router below a prefix cuts the prefix off `url`
   const at = url.indexOf('?');
   const asked = raw.headers['x-request-id'];
   const request: Request = {
-    id: typeof asked === 'string' && ID.test(asked) ? asked : newId(),
+    id: typeof asked === 'string' && ID.test(asked) ? asked : randomUUID(),
     method: raw.method ?? 'GET',
+    url,
     path: routePath(at < 0 ? url : url.slice(0, at)),
     ip: clientIp(raw, hops),
     userAgent: (raw.headers['user-agent'] ?? '').slice(0, USER_AGENT_LENGTH),
@@ -50,6 +65,7 @@ export function openExchange(raw: IncomingMessage, response: ServerResponse, hop
     response,
     params,
     search: at < 0 ? '' : url.slice(at + 1),
+    headers: { ...headers, 'x-request-id': request.id },
     cookiesToSet: new Map(),
     route: undefined,
     status: undefined,

@@ -3,6 +3,15 @@ import { z } from 'zod';
 /** A name: trimmed and in one Unicode form (S268), then counted. */
 export const nameText = (min: number, max: number) => z.string().trim().normalize('NFC').min(min).max(max);
 
+export const emailText = z.email().max(254);
+
+/** A password that is to be set (S30). */
+export const newPassword = z.string().min(8).max(128);
+
+/** A form that asks for the new password twice. */
+export const repeated = <T extends z.ZodType<{ password: string; repeatPassword: string }>>(form: T) =>
+  form.refine(({ password, repeatPassword }) => password === repeatPassword, { path: ['repeatPassword'], message: 'the two passwords differ' });
+
 export const instant = z.iso.datetime();
 
 /** An ISO 8601 time with `Z` or an offset, as a Date. */

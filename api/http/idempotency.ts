@@ -7,16 +7,17 @@ import type { AnyRoute, IdempotencyClaim } from './route.ts';
 const NAME = 'idempotency-key';
 const KEPT_FAILURES = new Set([400, 404, 409, 410]);
 
-export interface Stored {
-  status: number;
-  reply: string;
+/** The claim of a request that carries a key, or the answer that its key got before. */
+export interface Claimed {
+  claim?: IdempotencyClaim;
+  stored?: { status: number; reply: string };
 }
 
-/** The claim of a request that carries a key, or the stored answer of the request that used the key before (S18). */
-export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }: Context): Promise<{ claim?: IdempotencyClaim; stored?: Stored }> {
+/** What an `Idempotency-Key` means for this request (S18); nothing without one. Throws what the key is refused for. */
+export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }: Context): Promise<Claimed> {
   const { request, principal, params } = exchange;
   const key = request.headers[NAME];
-  if (!route.idempotent || key === undefined || !principal) return {};
+  if (key === undefined || !principal) return {};
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidField(NAME, `${NAME}: 1 to 255 printable characters`, 'invalid_format');
   const bytes = exchange.body ? (await exchange.body).bytes : (request.headers['content-length'] ?? ''); // of an upload only its length is known beforehand
   const scope = `${request.method} ${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))}`;
@@ -30,8 +31,15 @@ export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }:
   return { stored: { status, reply: reply.startsWith('v2:') ? vault.open(reply) : reply } }; // a reply that shows a secret is kept sealed
 }
 
+interface Settlement {
+  status: number;
+  reply: string;
+  /** It asks to be tried again: its repeat must not get it for ever. */
+  passing?: boolean;
+}
+
 /** Keeps the answer for whoever repeats the request; an answer that says nothing about the request itself gives the key back. A handler that wrote its answer with its effect has settled it already. */
-export async function settle(mine: IdempotencyClaim, status: number, reply: string, { sql }: Context): Promise<void> {
-  if ((status >= 200 && status < 300) || KEPT_FAILURES.has(status)) await settleKey(sql, mine, status, reply);
-  else await releaseKey(sql, mine);
+export async function settle(mine: IdempotencyClaim, { status, reply, passing = false }: Settlement, { sql }: Context): Promise<void> {
+  const kept = (status >= 200 && status < 300) || (KEPT_FAILURES.has(status) && !passing);
+  await (kept ? settleKey(sql, mine, status, reply) : releaseKey(sql, mine));
 }

@@ -1,15 +1,18 @@
-import type { Readable } from 'node:stream';
+import { validateHeaderValue } from 'node:http';
+import { Readable } from 'node:stream';
 import type { Context } from '../../src/context.ts';
 import { asCallerError } from '../../src/db/index.ts';
 import type { AppError } from '../../src/kernel/index.ts';
+import { prefersHtml } from './accept.ts';
 import { sendJson, sendRaw } from './answer.ts';
 import { authenticate } from './authenticate.ts';
-import { readJson } from './body.ts';
+import { isBodyless, readJson } from './body.ts';
 import type { CookieWriter } from './cookies.ts';
 import { checkCsrf } from './csrf.ts';
-import { errorBody } from './errors.ts';
+import { doer } from './doer.ts';
+import { errorBody, refusalBody } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import { claim, settle } from './idempotency.ts';
+import { claim, type Claimed, settle } from './idempotency.ts';
 import { permit } from './permit.ts';
 import type { AnyRoute, IdempotencyClaim, Reply } from './route.ts';
 import { throttle } from './throttle.ts';
@@ -21,16 +24,21 @@ export interface Tools {
   writeCookie: CookieWriter;
   /** Judge each answer by its schema: for tests, which then see an answer that breaks its declaration as a 500. */
   checkAnswers: boolean;
+  /** Milliseconds for a whole JSON body. */
+  bodyMs: number;
 }
 
 /** The status of a success by S2. */
 export const successStatus = ({ method, path, creates }: AnyRoute): number => (creates || (method === 'post' && path.startsWith('/public/v1/')) ? 201 : 200);
 
 function replyOf(exchange: Exchange, writeCookie: CookieWriter): Reply {
-  const { response, cookiesToSet } = exchange;
+  const { headers, cookiesToSet } = exchange;
   return {
     cookie: (name, value, options) => void cookiesToSet.set(name, writeCookie(name, value, options)),
-    header: (name, value) => void response.setHeader(name, value),
+    header(name, value) {
+      validateHeaderValue(name, value); // here, where the handler's mistake becomes a 500, and not while the answer is written
+      headers[name.toLowerCase()] = value;
+    },
     status: (code) => void (exchange.status = code),
   };
 }
@@ -38,19 +46,22 @@ function replyOf(exchange: Exchange, writeCookie: CookieWriter): Reply {
 /** The ladder, in the order of S15; the request has its id and its headers already, and what is thrown here is answered by `refuse`. */
 export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): Promise<void> {
   const { context, writeCookie } = tools;
-  const readBody = async () => (await (exchange.body ??= readJson(exchange.request.stream, route.bodyLimit))).value;
+  const readBody = async () =>
+    (await (exchange.body ??= readJson(exchange.request.stream, route.bodyLimit, tools.bodyMs, route.input === 'json-or-form'))).value;
   exchange.route = route;
   await authenticate(exchange, route, context, writeCookie);
-  await checkCsrf(exchange, route, context, readBody);
+  if (route.method !== 'get') await checkCsrf(exchange, route, context, readBody);
   await throttle(exchange, route, context);
   permit(route, exchange.principal);
-  const body = route.input === 'stream' ? undefined : await readBody();
+  const body = route.input === 'stream' ? undefined : route.method === 'get' && isBodyless(exchange.request.stream) ? {} : await readBody();
   const input = validate(route, { body, search: exchange.search, params: exchange.params });
-  const { claim: mine, stored } = await claim(exchange, route, context);
+  const { claim: mine, stored }: Claimed = route.idempotent ? await claim(exchange, route, context) : {};
   if (stored) {
-    exchange.response.setHeader('Idempotency-Replayed', 'true');
+    exchange.headers['idempotency-replayed'] = 'true';
     return sendJson(exchange, stored.status, stored.reply);
   }
+  if (exchange.principal?.impersonatorId && route.method !== 'get')
+    await context.admin.impersonations.note(doer(exchange), exchange.principal.orgId, { method: route.method.toUpperCase(), route: route.path });
   try {
     await perform(exchange, route, tools, input, mine);
   } catch (thrown) {
@@ -67,7 +78,7 @@ async function perform(
   mine: IdempotencyClaim | undefined,
 ): Promise<void> {
   const { context } = tools;
-  const result: unknown = await route.handle({
+  const call = {
     ctx: context,
     actors: context.actors,
     principal: exchange.principal!, // absent only on routes for everybody, whose handlers do not ask
@@ -75,32 +86,48 @@ async function perform(
     request: exchange.request,
     reply: replyOf(exchange, tools.writeCookie),
     idempotency: mine,
-  });
+  };
+  if (route.page && prefersHtml(exchange.request.headers['accept'])) {
+    const html = await route.page(call);
+    return sendRaw(exchange, exchange.status ?? 200, html);
+  }
+  if (route.csv && call.query.format === 'csv') {
+    call.reply.header('Content-Type', 'text/csv; charset=utf-8; header=present');
+    call.reply.header('Content-Disposition', 'attachment');
+    return sendRaw(exchange, 200, Readable.from(route.csv(call)));
+  }
+  const result: unknown = await route.handle(call);
   const answer: unknown = route.present(result);
   const status = exchange.status ?? successStatus(route);
   if (route.output === 'text' || route.output === 'bytes') return sendRaw(exchange, status, answer as string | Uint8Array | Readable);
   if (tools.checkAnswers && status !== 304) route.answer.parse(answer);
   const text = JSON.stringify(answer);
-  if (mine) await settle(mine, status, text, context);
+  if (mine) await settle(mine, { status, reply: text }, context);
   sendJson(exchange, status, text);
 }
 
 async function settleRefusal(exchange: Exchange, thrown: unknown, mine: IdempotencyClaim, context: Context): Promise<void> {
   const error = asCallerError(thrown);
-  await settle(mine, error.status, JSON.stringify(errorBody(error, exchange.request.id, context.config.http.frontendUrl)), context);
+  const reply = JSON.stringify(errorBody(error, exchange.request.id, context.config.http.frontendUrl));
+  await settle(mine, { status: error.status, reply, passing: 'retryAfterMs' in error.extra }, context);
 }
 
 /** Answers any thrown value: the body of S3, and `Retry-After` where waiting helps. */
 export function refuse(exchange: Exchange, thrown: unknown, { context }: Tools): AppError {
-  const { response, request } = exchange;
+  const { response, request, headers } = exchange;
   const error = asCallerError(thrown);
   if (response.headersSent) {
     response.destroy(); // a stream broke off: the client must not take it for whole
     return error;
   }
-  const body = errorBody(error, request.id, context.config.http.frontendUrl);
-  if (typeof body['retryAfter'] === 'number') response.setHeader('Retry-After', body['retryAfter']);
-  for (const name of ['Content-Type', 'ETag', 'Cache-Control']) response.removeHeader(name); // they described the answer that did not come about
-  sendJson(exchange, error.status, JSON.stringify(body));
+  const { retryAfterMs } = error.extra;
+  if (typeof retryAfterMs === 'number') headers['retry-after'] = Math.ceil(retryAfterMs / 1000);
+  for (const name of ['content-type', 'etag', 'cache-control']) delete headers[name]; // they described the answer that did not come about
+  if (exchange.route?.errors) {
+    headers['cache-control'] = 'no-store'; // RFC 6749 5.2
+    headers['pragma'] = 'no-cache';
+    if (error.status === 401 && request.headers['authorization'] !== undefined) headers['www-authenticate'] = 'Basic realm="oauth"';
+  }
+  sendJson(exchange, error.status, JSON.stringify(refusalBody(error, exchange.route, request.id, context.config.http.frontendUrl)));
   return error;
 }

@@ -45,8 +45,9 @@ export function mountOnExpress(routes: readonly AnyRoute[], open: Open, serve: S
     router.all(path, (request, response) => {
       const shape = path.replace(/:\w+/g, ':');
       const methods = ordered.filter((route) => route.path.replace(/:\w+/g, ':') === shape).map((route) => route.method.toUpperCase());
-      response.setHeader('Allow', [...new Set(methods)].join(', '));
-      void serve(open(request, response), undefined, new AppError('method_not_allowed', `${request.method} is not possible here`));
+      const exchange = open(request, response);
+      exchange.headers['allow'] = [...new Set(methods)].join(', ');
+      void serve(exchange, undefined, new AppError('method_not_allowed', `${request.method} is not possible here`));
     });
   app.use('/api', router);
   app.use(router);
@@ -65,13 +66,21 @@ interface Branch {
 }
 const branch = (): Branch => ({ fixed: new Map() });
 
-/** The small table in front of Express: the route of a request when that route is hot. All routes are in it, so that a hot parameter never swallows a fixed segment. */
-export function hotTable(routes: readonly AnyRoute[]) {
-  const roots = new Map<string, Branch>();
+/** What a path says: its route, and the texts in the places of its parameters. */
+interface Found {
+  route: AnyRoute;
+  params: Readonly<Record<string, string>>;
+}
+
+/** The table in front of Express: the route of a plain request. What needs judging (HEAD, an escaped parameter, nothing that is declared) it leaves to Express. */
+export function routeTable(routes: readonly AnyRoute[]): (method: string, url: string) => Found | undefined {
+  const roots = new Map<string, { whole: Map<string, Found>; tree: Branch }>();
   for (const route of routes) {
     const method = route.method.toUpperCase();
-    let at = roots.get(method) ?? branch();
-    roots.set(method, at);
+    const root = roots.get(method) ?? { whole: new Map(), tree: branch() };
+    roots.set(method, root);
+    if (!route.path.includes(':')) root.whole.set(route.path, { route, params: {} });
+    let at = root.tree;
     for (const segment of segmentsOf(route.path)) {
       const next = segment.startsWith(':') ? (at.parameter ?? branch()) : (at.fixed.get(segment) ?? branch());
       if (segment.startsWith(':')) at.parameter = next;
@@ -87,13 +96,16 @@ export function hotTable(routes: readonly AnyRoute[]) {
     return (fixed && descend(fixed, segments, n + 1)) ?? (at.parameter && segments[n] !== '' ? descend(at.parameter, segments, n + 1) : undefined);
   };
 
-  return (method: string, url: string): { route: AnyRoute; params: Record<string, string> } | undefined => {
+  return (method, url) => {
     const root = roots.get(method);
-    if (!root) return undefined;
+    if (!root || !url.startsWith('/')) return undefined;
     const end = url.indexOf('?');
-    const segments = segmentsOf(routePath(end < 0 ? url : url.slice(0, end)));
-    const route = descend(root, segments, 0);
-    if (!route?.hot) return undefined;
+    const path = routePath(end < 0 ? url : url.slice(0, end));
+    const whole = root.whole.get(path);
+    if (whole) return whole;
+    const segments = segmentsOf(path);
+    const route = descend(root.tree, segments, 0);
+    if (!route) return undefined;
     const params: Record<string, string> = {};
     for (const [n, name] of segmentsOf(route.path).entries())
       if (name.startsWith(':')) {

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
+import { scopeFor } from '../../src/access/index.ts';
 import { STATUS } from '../../src/kernel/index.ts';
 import { successStatus } from './ladder.ts';
 import type { AnyRoute, AuthKind } from './route.ts';
@@ -62,7 +63,8 @@ function requestBody(route: AnyRoute): Json | undefined {
       content: { 'multipart/form-data': { schema: { type: 'object', properties: { file: { type: 'string', contentEncoding: 'binary' } } } } },
     };
   if (!route.body) return undefined;
-  return { required: true, content: { 'application/json': { schema: schemaOf(route.body, 'input') } } };
+  const content = { schema: schemaOf(route.body, 'input') };
+  return { required: true, content: { 'application/json': content, ...(route.input === 'json-or-form' && { 'application/x-www-form-urlencoded': content }) } };
 }
 
 function operation(route: AnyRoute): Json {
@@ -79,11 +81,18 @@ function operation(route: AnyRoute): Json {
     ...(body && { requestBody: body }),
     responses: {
       [status]: { description: STATUS_CODES[status], content: { [type]: { schema: schemaOf(route.answer, 'output') } } },
-      ...Object.fromEntries(refusals(route).map((code) => [code, { $ref: `#/components/responses/${code}` }])),
+      ...Object.fromEntries(refusals(route).map((code) => [code, { $ref: `#/components/responses/${route.errors ? 'oauth' : code}` }])),
     },
-    security: route.auth.includes('none') ? [] : route.auth.flatMap((kind) => SECURITY[kind as Exclude<AuthKind, 'none'>]).map((scheme) => ({ [scheme]: [] })),
+    security: route.auth.includes('none')
+      ? []
+      : route.auth
+          .flatMap((kind) => SECURITY[kind as Exclude<AuthKind, 'none'>])
+          .map((scheme) => ({ [scheme]: scheme === 'accessToken' ? [scopeFor(route.method)] : [] })),
   };
 }
+
+/** RFC 6749 5.2. */
+const OAuthErrorSchema = { type: 'object', required: ['error'], properties: { error: { type: 'string' }, error_description: { type: 'string' } } };
 
 const ErrorSchema = {
   type: 'object',
@@ -115,6 +124,11 @@ export function openApi(routes: readonly AnyRoute[], { prefix = '/', version = '
   const paths: Record<string, Json> = {};
   const shown = routes.filter((route) => route.path.startsWith(prefix)).toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   for (const route of shown) (paths[route.path.replace(/:(\w+)/g, '{$1}')] ??= {})[route.method] = operation(route);
+  const inOAuth = shown.some(({ errors }) => errors !== undefined);
+  const refusal = (description: string, schema: string) => ({
+    description,
+    content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
+  });
   const codes = [...new Set(shown.flatMap(refusals))].toSorted((a, b) => a - b);
   return {
     openapi: '3.1.0',
@@ -122,10 +136,11 @@ export function openApi(routes: readonly AnyRoute[], { prefix = '/', version = '
     servers: [{ url: '/' }],
     paths,
     components: {
-      schemas: { Error: ErrorSchema },
-      responses: Object.fromEntries(
-        codes.map((code) => [code, { description: STATUS_CODES[code], content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }]),
-      ),
+      schemas: { Error: ErrorSchema, ...(inOAuth && { OAuthError: OAuthErrorSchema }) },
+      responses: {
+        ...Object.fromEntries(codes.map((code) => [code, refusal(STATUS_CODES[code]!, 'Error')])),
+        ...(inOAuth && { oauth: refusal('A refusal in the words of OAuth', 'OAuthError') }),
+      },
       securitySchemes: {
         sessionCookie: {
           type: 'apiKey',

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
-import type { Permission } from '../../src/access/index.ts';
+import type { Permission, Scope } from '../../src/access/index.ts';
 import type { Actors } from '../../src/actor-runtime/index.ts';
+import type { Tier } from '../../src/billing/index.ts';
 import type { Context } from '../../src/context.ts';
 
 /** `session`: cookie or `auth` header. `super-admin`: a session of a super-admin. */
@@ -12,10 +13,17 @@ export interface Principal {
   kind: 'session' | 'api-key' | 'oauth';
   userId: string;
   orgId: string;
+  roleKey: string;
   permissions: ReadonlySet<Permission>;
   isSuperAdmin: boolean;
   sessionId?: string;
   apiKeyId?: string;
+  /** Of an OAuth token: what its program may do at most. */
+  scopes?: ReadonlySet<Scope>;
+  /** Of a program: the plan under which it works. */
+  plan?: Tier;
+  /** The super-admin who acts as this user (S212). */
+  impersonatorId?: string;
 }
 
 /** What the ladder hands to the effect of a creating request, to be written in the same commit (S18). */
@@ -29,6 +37,8 @@ export interface IdempotencyClaim {
 export interface Request {
   id: string;
   method: string;
+  /** As it was sent: with `/api` in front where it was there, and with the query. */
+  url: string;
   path: string;
   ip: string;
   userAgent: string;
@@ -89,12 +99,18 @@ export interface Route<B extends z.ZodType, Q extends z.ZodType, P extends z.Zod
   csrf?: 'params' | 'refresh-cookie';
   /** Default: of a parameter called `id`, or ending in `Id`, a text that cannot be an id reaches the handler as an id that no row has. */
   params?: P;
-  /** `json` is parsed by the ladder; `stream` is left to the handler. */
-  input?: 'json' | 'stream';
+  /** `json` is parsed by the ladder, and where it says so the form that OAuth libraries send; `stream` is left to the handler. */
+  input?: 'json' | 'json-or-form' | 'stream';
   /** What the answer is; `text` and `bytes` (a Uint8Array or a Readable, with its own `content-type` header) skip JSON. */
   output?: 'json' | 'text' | 'bytes';
-  /** Dispatched before Express by the small table (goals B10, B11). */
-  hot?: boolean;
+  /** Refusals as OAuth clients know them, `{error, error_description}`, by RFC 6749 or, when a client registers, RFC 7591. */
+  errors?: 'oauth' | 'registration';
+  /** The page that a browser gets when it navigates here (`Accept` prefers HTML). */
+  page?(call: CallOf<z.output<B>, z.output<Q>, z.output<P>>): Promise<string>;
+  /** The same as a file, for `?format=csv`, which the query declares: text piece by piece. */
+  csv?(call: CallOf<z.output<B>, z.output<Q>, z.output<P>>): AsyncIterable<string>;
+  /** What becomes of a super-admin who acts as a user (S212): `refused` with 403, or `ignored`: they act as themselves, as on every route for super-admins. */
+  impersonation?: 'refused' | 'ignored';
   answer: Answer;
   handle(call: CallOf<z.output<B>, z.output<Q>, z.output<P>>): Promise<Result>;
   present(result: Result): z.input<Answer>;

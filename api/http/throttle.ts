@@ -1,5 +1,6 @@
 import type { Context } from '../../src/context.ts';
 import { AppError } from '../../src/kernel/index.ts';
+import { networkOf } from './client-ip.ts';
 import type { Exchange } from './exchange.ts';
 import type { AnyRoute } from './route.ts';
 
@@ -10,30 +11,40 @@ const scaled = (limit: number, { config }: Context): number => Math.max(1, Math.
 
 /** Takes one from a bucket and writes the rate headers (S16); throws `rate_limited` when it is empty. */
 async function take(exchange: Exchange, context: Context, bucket: string, limit: number, windowMs: number): Promise<void> {
-  const { response } = exchange;
+  const { headers } = exchange;
   const most = scaled(limit, context);
   const { allowed, remaining, resetAt } = await context.cache.hit(bucket, most, windowMs);
-  response.setHeader('X-RateLimit-Limit', most);
-  response.setHeader('X-RateLimit-Remaining', Math.max(0, remaining));
-  response.setHeader('X-RateLimit-Reset', Math.ceil(resetAt.getTime() / 1000));
+  headers['x-ratelimit-limit'] = most;
+  headers['x-ratelimit-remaining'] = Math.max(0, remaining);
+  headers['x-ratelimit-reset'] = Math.ceil(resetAt.getTime() / 1000);
   if (!allowed) throw rateLimited(resetAt, context);
 }
 
 const rateLimited = (resetAt: Date, { clock }: Context) =>
   new AppError('rate_limited', 'Too many requests, try again later', { retryAfterMs: Math.max(1_000, resetAt.getTime() - clock.now().getTime()) });
 
+const limits = new Map<string, { count: number; windowMs: number }>(); // few texts, read for every request
+function limitOf(text: string): { count: number; windowMs: number } {
+  let limit = limits.get(text);
+  if (!limit) {
+    const [count, window] = text.split('/') as [string, keyof typeof WINDOW_MS];
+    limits.set(text, (limit = { count: Number(count), windowMs: WINDOW_MS[window] }));
+  }
+  return limit;
+}
+
 /** One bucket for each (route, caller): the org when it is known, else the address (RL2 to RL5). */
-export async function throttle(exchange: Exchange, route: AnyRoute, context: Context): Promise<void> {
-  if (route.limit === 'none') return;
-  const [count, window] = (route.limit ?? `${context.config.http.apiLimit}/hour`).split('/') as [string, keyof typeof WINDOW_MS];
+export function throttle(exchange: Exchange, route: AnyRoute, context: Context): Promise<void> | undefined {
+  if (route.limit === 'none') return undefined;
+  const { count, windowMs } = limitOf(route.limit ?? `${context.config.http.apiLimit}/hour`);
   const { principal, request } = exchange;
-  const caller = principal && route.limitBy !== 'ip' ? `org:${principal.orgId}` : `ip:${request.ip}`;
-  await take(exchange, context, `${route.method} ${route.path}|${caller}`, Number(count), WINDOW_MS[window]);
+  const caller = principal && route.limitBy !== 'ip' ? `org:${principal.orgId}` : `ip:${networkOf(request.ip)}`;
+  return take(exchange, context, `${route.method} ${route.path}|${caller}`, count, windowMs);
 }
 
 /** Counts a refused credential; after 120 in an hour from one address refusals become 429 (S15, S241). */
 export const failedAuthentication = (exchange: Exchange, context: Context): Promise<void> =>
-  take(exchange, context, `failed|ip:${exchange.request.ip}`, FAILED_PER_HOUR, WINDOW_MS.hour);
+  take(exchange, context, `failed|ip:${networkOf(exchange.request.ip)}`, FAILED_PER_HOUR, WINDOW_MS.hour);
 
 /** For handlers with a second bucket, such as that of one account; throws `rate_limited`. */
 export async function throttleBy(context: Context, bucket: string, limit: number, windowMs: number): Promise<void> {

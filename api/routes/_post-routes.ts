@@ -5,6 +5,7 @@ import type { Actors } from '../../src/actor-runtime/index.ts';
 import type { Context } from '../../src/context.ts';
 import { AppError, invalidField, isId, tenantKey } from '../../src/kernel/index.ts';
 import { CreateBody, EditBody, type PostRow, presentTimeline, readDate } from '../../src/posts/index.ts';
+import { ownOnly } from '../http/own.ts';
 import { type AuthKind, type CallOf, route } from '../http/route.ts';
 
 // The posts of the console and of the public API differ in path, credential and shape; what they do is declared once.
@@ -92,19 +93,21 @@ export function rangeOf({ startDate, endDate, customer, state }: z.output<typeof
 }
 
 const postOf = (actors: Actors, orgId: string, postId: string) => actors(postActor, tenantKey(orgId, postId));
+/** A post to be updated by whoever asks. */
+export async function updatable({ ctx, actors, principal }: Pick<CallOf<unknown, unknown, unknown>, 'ctx' | 'actors' | 'principal'>, postId: string) {
+  await ownOnly(principal, () => ctx.posts.authorOf(principal.orgId, postId));
+  return postOf(actors, principal.orgId, postId);
+}
 type Call<B, Q = undefined> = CallOf<B, Q, Readonly<Record<string, string>>>;
 
 /** Judges the body, makes the changes that it asks of posts it names, and has the rest admitted in one commit. */
-async function createPosts({
-  ctx,
-  actors,
-  principal: { orgId, userId, permissions },
-  body,
-  idempotency,
-}: Call<CreateBody>): Promise<{ postId: string; integration: string }[]> {
+async function createPosts(call: Call<CreateBody>): Promise<{ postId: string; integration: string }[]> {
+  const { ctx, actors, body, idempotency } = call;
+  const { orgId, userId, permissions } = call.principal;
   const { posts, edits, reply } = await ctx.posts.prepare(orgId, body);
   if (edits.length > 0 && !permissions.has('posts:update')) throw new AppError('forbidden', 'Your role lacks the permission posts:update');
-  for (const { postId, change } of edits) await postOf(actors, orgId, postId).edit(change);
+  const named = await Promise.all(edits.map(({ postId }) => updatable(call, postId)));
+  for (const [n, { change }] of edits.entries()) await named[n]!.edit(change);
   if (posts.length > 0)
     await actors(organizationActor, orgId).admit({
       posts,
@@ -124,10 +127,12 @@ function versionOf(header: string | undefined): number | undefined {
   if (version === undefined) throw invalidField('if-match', 'if-match: the version of the post in quotes', 'invalid_format');
   return Number(version);
 }
-async function editPost({ ctx, actors, principal: { orgId }, params, body, request }: Call<EditBody>, merge: boolean): Promise<PostRow[]> {
-  const postId = params['id']!;
+async function editPost(call: Call<EditBody>, merge: boolean): Promise<PostRow[]> {
+  const { ctx, body, request } = call;
+  const [orgId, postId] = [call.principal.orgId, idOf(call)];
+  const post = await updatable(call, postId);
   const change = await ctx.posts.prepareEdit(orgId, postId, body, { merge, version: versionOf(request.headers['if-match']) });
-  await postOf(actors, orgId, postId).edit(change);
+  await post.edit(change);
   return readPost(ctx, orgId, postId);
 }
 /** The post that was asked for, then the items behind it. */
@@ -234,7 +239,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     body: z.strictObject({ status: z.enum(['draft', 'schedule']) }),
     answer: z.strictObject({ id: z.string(), state: State }),
     async handle(call) {
-      const { state } = await postOf(call.actors, call.principal.orgId, idOf(call)).setStatus(call.body);
+      const { state } = await (await updatable(call, idOf(call))).setStatus(call.body);
       return { id: idOf(call), state: State.parse(state) };
     },
     present: (changed) => changed,
@@ -248,13 +253,8 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     body: z.strictObject({ settings: z.record(z.string(), z.unknown()) }),
     answer: z.strictObject({ postId: z.string(), publishDate: Time }),
     async handle(call) {
-      const {
-        ctx,
-        actors,
-        principal: { orgId },
-        body,
-      } = call;
-      const { publishDate } = await postOf(actors, orgId, idOf(call)).edit(await ctx.posts.prepareEdit(orgId, idOf(call), body, { merge: true }));
+      const post = await updatable(call, idOf(call));
+      const { publishDate } = await post.edit(await call.ctx.posts.prepareEdit(call.principal.orgId, idOf(call), call.body, { merge: true }));
       return { postId: idOf(call), publishDate };
     },
     present: ({ postId, publishDate }) => ({ postId, publishDate: publishDate.toISOString() }),
@@ -278,14 +278,8 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     body: z.strictObject({ confirm: z.boolean().optional() }),
     answer: one,
     async handle(call) {
-      const {
-        ctx,
-        actors,
-        principal: { orgId },
-        body,
-      } = call;
-      await postOf(actors, orgId, idOf(call)).retry({ confirm: body.confirm ?? false });
-      return readPost(ctx, orgId, idOf(call));
+      await (await updatable(call, idOf(call))).retry({ confirm: call.body.confirm ?? false });
+      return readPost(call.ctx, call.principal.orgId, idOf(call));
     },
     present,
   }),
@@ -309,7 +303,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     answer: z.strictObject({ id: z.string(), releaseId: z.string() }),
     async handle(call) {
       const { releaseId } = call.body;
-      await postOf(call.actors, call.principal.orgId, idOf(call)).setRelease({ releaseId });
+      await (await updatable(call, idOf(call))).setRelease({ releaseId });
       return { id: idOf(call), releaseId };
     },
     present: (named) => named,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { organizationActor } from '../../actors/organization/contract.ts';
 import { presentAttempt, presentEvent, presentWebhook, WebhookBody, WebhookUpdate, type WebhookView } from '../../src/webhooks/index.ts';
+import { doer } from '../http/doer.ts';
 import { instant } from '../http/fields.ts';
 import { type AuthKind, type CallOf, route } from '../http/route.ts';
 
@@ -42,12 +43,13 @@ const Event = z.strictObject({ seq: z.int(), id: z.string(), event: z.string(), 
 type Update = z.output<typeof WebhookUpdate>;
 /** Judges, lets the Organization store, and answers the webhook as it then is; a new secret is shown this once. */
 export async function changeWebhook(
-  { ctx, actors, principal: { orgId } }: Pick<CallOf<unknown, unknown, unknown>, 'ctx' | 'actors' | 'principal'>,
+  { ctx, actors, principal, request }: Pick<CallOf<unknown, unknown, unknown>, 'ctx' | 'actors' | 'principal' | 'request'>,
   id: string,
   body: Update,
 ): Promise<WebhookView & { secret?: string }> {
+  const { orgId } = principal;
   const { change, secret } = await ctx.webhooks.prepareChange(orgId, id, body);
-  await actors(organizationActor, orgId).changeWebhook(change);
+  await actors(organizationActor, orgId).changeWebhook({ ...change, by: doer({ principal, request }) });
   return { ...presentWebhook(await ctx.webhooks.get(orgId, id)), ...(secret && { secret }) };
 }
 
@@ -78,7 +80,8 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     idempotent: true,
     body: WebhookBody,
     answer: WithSecret,
-    async handle({ ctx, actors, principal: { orgId }, body, idempotency }) {
+    async handle({ ctx, actors, principal, body, idempotency, request }) {
+      const { orgId } = principal;
       const { webhook, row, secret } = await ctx.webhooks.prepare(orgId, body);
       const view = { ...presentWebhook(row), ...(secret && { secret }) };
       const reply = JSON.stringify(view);
@@ -89,7 +92,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
         status: 201,
         reply: secret ? ctx.vault.seal(reply) : reply,
       };
-      await actors(organizationActor, orgId).addWebhook({ ...webhook, ...(key && { idempotency: key }) });
+      await actors(organizationActor, orgId).addWebhook({ ...webhook, by: doer({ principal, request }), ...(key && { idempotency: key }) });
       return view;
     },
     present: (view) => view,
@@ -114,8 +117,8 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     auth,
     permission: 'webhooks:delete',
     answer: z.strictObject({ id: z.string(), success: z.literal(true) }),
-    async handle({ ctx, principal, params }) {
-      await ctx.webhooks.remove(principal.orgId, params['id']!);
+    async handle({ ctx, principal, params, request }) {
+      await ctx.webhooks.remove(principal.orgId, params['id']!, doer({ principal, request }));
       return params['id']!;
     },
     present: (id) => ({ id, success: true as const }),

@@ -1,63 +1,96 @@
 import { z } from 'zod';
 import { isTimezone } from '../../src/identity/index.ts';
 import { AppError } from '../../src/kernel/index.ts';
-import { device, logIn, logOut, ReturnedTokens } from '../http/credentials.ts';
-import { nameText } from '../http/fields.ts';
+import { device, dropCookies, logIn, logOut, ReturnedTokens } from '../http/credentials.ts';
+import { doer } from '../http/doer.ts';
+import { emailText, nameText, newPassword } from '../http/fields.ts';
+import { loginCookie, setLoginCookie } from '../http/login-cookie.ts';
 import { route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';
 
 const ACCOUNT_WINDOW_MS = 15 * 60_000;
+const HOUR_MS = 60 * 60_000;
 const timezone = z.string().refine(isTimezone, 'not an IANA time zone');
 
-const NewUser = z.strictObject({
-  provider: z.string().refine((provider) => provider.toLowerCase() === 'local', 'no such login provider here'),
-  email: z.email().max(254),
-  password: z.string().min(8).max(128),
-  company: nameText(3, 128),
-  providerToken: z.string().optional(),
-  name: nameText(0, 100).optional(),
-  timezone: timezone.optional(),
-  returnToken: z.boolean().optional(),
-});
-const Login = z.strictObject({
-  provider: z.string(),
-  email: z.string(),
-  password: z.string().max(1024),
-  providerToken: z.string().optional(),
-  returnToken: z.boolean().optional(),
-});
+const byProvider = { provider: z.string().max(64), providerToken: z.string().max(16_384).optional() };
+const isLocal = (provider: string) => provider.toLowerCase() === 'local';
+
+type Proven = { provider: string; email?: string | undefined; password?: string | undefined; providerToken?: string | undefined };
+/** Email and password, or for another provider its token in their place (S30, S32). */
+const proven = <T extends z.ZodType<Proven>>(form: T, needsToken: (body: Proven) => boolean) =>
+  form.superRefine((body, { addIssue }) => {
+    for (const name of needsToken(body) ? (['providerToken'] as const) : (['email', 'password'] as const))
+      if (body[name] === undefined) addIssue({ code: 'invalid_type', expected: 'string', input: undefined, path: [name], message: 'is needed' });
+  });
+
+const NewUser = proven(
+  z.strictObject({
+    ...byProvider,
+    email: emailText.optional(),
+    password: newPassword.optional(),
+    company: nameText(3, 128),
+    name: nameText(0, 100).optional(),
+    timezone: timezone.optional(),
+    returnToken: z.boolean().optional(),
+  }),
+  ({ provider }) => !isLocal(provider),
+);
+const Login = proven(
+  z.strictObject({ ...byProvider, email: z.string().optional(), password: z.string().max(1024).optional(), returnToken: z.boolean().optional() }),
+  ({ provider, providerToken }) => !isLocal(provider) && providerToken !== undefined,
+);
 
 export default [
   route({
     method: 'post',
     path: '/auth/register',
-    summary: 'Makes a user with an org of its own and logs in; the first user of an empty instance becomes super-admin.',
+    summary:
+      'Makes a user with an org of its own and logs in, or sends a mail that has to be answered first; the first user of an empty instance becomes super-admin.',
     auth: ['none'],
     limit: '5/minute',
     body: NewUser,
-    answer: z.object({ register: z.literal(true) }).extend(ReturnedTokens.shape),
-    async handle({ ctx, body: { email, password, company, name, timezone: zone, returnToken = false }, request, reply }) {
+    answer: z.union([z.object({ register: z.literal(true) }).extend(ReturnedTokens.shape), z.object({ activate: z.literal(true) })]),
+    async handle({
+      ctx,
+      body: { provider, email = '', password = '', providerToken = '', company, name, timezone: zone, returnToken = false },
+      request,
+      reply,
+    }) {
+      if (!isLocal(provider)) {
+        const person = { company, name, timezone: zone };
+        const credentials = await ctx.login.register(provider, providerToken, person, loginCookie(request) ?? '', device(request));
+        ctx.events.userRegistered({ userId: credentials.userId });
+        setLoginCookie(reply, null);
+        return { register: true as const, ...logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured }) };
+      }
+      await throttleBy(ctx, `register|${ctx.auth.accountBucket(email)}`, 5, HOUR_MS); // each sends a mail
       const credentials = await ctx.auth.register({ email, password, company, name, timezone: zone }, device(request));
+      if (!credentials) return { activate: true as const };
       ctx.events.userRegistered({ userId: credentials.userId });
-      return logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured });
+      return { register: true as const, ...logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured }) };
     },
-    present: (tokens) => ({ register: true as const, ...tokens }),
+    present: (answer) => answer,
   }),
 
   route({
     method: 'post',
     path: '/auth/login',
-    summary: 'Logs in with email and password.',
+    summary: 'Logs in with email and password, or with the token of a login provider.',
     auth: ['none'],
     limit: '10/minute',
     body: Login,
     answer: z.object({ login: z.literal(true) }).extend(ReturnedTokens.shape),
-    async handle({ ctx, body: { returnToken = false, ...account }, request, reply }) {
-      await throttleBy(ctx, `login|${ctx.auth.accountBucket(account.email)}`, 10, ACCOUNT_WINDOW_MS);
-      const credentials = await ctx.auth.login(account, device(request)).catch((error: unknown) => {
+    async handle({ ctx, body: { provider, email = '', password = '', providerToken, returnToken = false }, request, reply }) {
+      const isToken = !isLocal(provider) && providerToken !== undefined;
+      if (!isToken) await throttleBy(ctx, `login|${ctx.auth.accountBucket(email)}`, 10, ACCOUNT_WINDOW_MS);
+      const attempt = isToken
+        ? ctx.login.login(provider, providerToken, loginCookie(request) ?? '', device(request))
+        : ctx.auth.login({ provider, email, password }, device(request));
+      const credentials = await attempt.catch((error: unknown) => {
         if (error instanceof AppError) ctx.events.loginRefused({ ip: request.ip, code: error.code });
         throw error;
       });
+      if (isToken) setLoginCookie(reply, null);
       return logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured });
     },
     present: (tokens) => ({ login: true as const, ...tokens }),
@@ -76,7 +109,7 @@ export default [
         const credentials = await ctx.auth.sessions.refresh(refreshToken ?? request.cookies['refresh'] ?? '', device(request));
         return logIn(reply, credentials, { returnToken: refreshToken !== undefined, notSecured: ctx.config.notSecured });
       } catch (error) {
-        if (error instanceof AppError && error.code === 'session_revoked') logOut(reply);
+        if (error instanceof AppError && error.code === 'session_revoked') dropCookies(reply);
         throw error;
       }
     },
@@ -99,9 +132,10 @@ export default [
       path,
       summary: 'Ends all sessions of the user.',
       auth: ['session'],
+      impersonation: 'ignored',
       answer: z.object({ logout: z.literal(true) }),
-      async handle({ ctx, principal, reply }) {
-        await ctx.auth.sessions.revokeAll(principal.userId);
+      async handle({ ctx, reply, ...call }) {
+        await ctx.auth.sessions.revokeAll(doer(call), 'logged_out');
         logOut(reply);
       },
       present: () => ({ logout: true as const }),

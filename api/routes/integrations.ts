@@ -3,6 +3,7 @@ import { channelActor } from '../../actors/channel/contract.ts';
 import type { Actors } from '../../src/actor-runtime/index.ts';
 import { ChannelShape, NetworkShape } from '../../src/channels/index.ts';
 import { AppError, tenantKey } from '../../src/kernel/index.ts';
+import { doer } from '../http/doer.ts';
 import { route } from '../http/route.ts';
 
 const line = (max: number) =>
@@ -30,9 +31,9 @@ const move = (name: 'enable' | 'disable') =>
     ...(name === 'enable' && { gate: 'channel' as const }),
     body: ById,
     answer: Moved,
-    async handle({ ctx, actors, principal, body: { id } }) {
+    async handle({ ctx, actors, principal, body: { id }, request }) {
       await ctx.channels.get(principal.orgId, id);
-      await channelOf(actors, principal.orgId, id)[name]({});
+      await channelOf(actors, principal.orgId, id)[name]({ by: doer({ principal, request }) });
       return ctx.channels.get(principal.orgId, id);
     },
     present: ({ id, disabled }) => ({ id, disabled }),
@@ -120,8 +121,9 @@ export default [
       allowPreview: z.boolean().optional(),
     }),
     answer: ChannelShape.extend({ returnUrl: z.string().optional() }),
-    async handle({ ctx, actors, principal, params, body: { code, state, fields, refresh, allowPreview } }) {
-      const { id, created, returnUrl } = await ctx.channels.complete(principal, params['provider']!, {
+    async handle({ ctx, actors, principal, params, body: { code, state, fields, refresh, allowPreview }, request }) {
+      const person = { orgId: principal.orgId, userId: principal.userId, by: doer({ principal, request }) };
+      const { id, created, returnUrl } = await ctx.channels.complete(person, params['provider']!, {
         code,
         state,
         fields,
@@ -148,12 +150,12 @@ export default [
       permission: 'channels:delete',
       body: z.strictObject({ id: z.string().min(1).optional() }),
       answer: z.strictObject({ id: z.string() }),
-      async handle({ ctx, actors, principal, params, body }) {
+      async handle({ ctx, actors, principal, params, body, request }) {
         const id = params['id'] ?? body.id;
         if (id === undefined || (body.id !== undefined && body.id !== id))
           throw new AppError('validation_failed', 'id: is needed', { errors: [{ field: 'id', message: 'id: is needed', rule: 'required' }] });
         await ctx.channels.get(principal.orgId, id);
-        await channelOf(actors, principal.orgId, id).remove({});
+        await channelOf(actors, principal.orgId, id).remove({ by: doer({ principal, request }) });
         return { id };
       },
       present: (deleted) => deleted,

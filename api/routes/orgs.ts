@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { isTimezone, presentOrganization } from '../../src/identity/index.ts';
+import { isTimezone } from '../../src/identity/index.ts';
+import { presentOrganization } from '../../src/organizations/index.ts';
+import { doer } from '../http/doer.ts';
 import { instant, nameText } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 
@@ -14,7 +16,7 @@ export default [
     creates: true,
     body: z.strictObject({ name: nameText(3, 128) }),
     answer: Organization,
-    handle: ({ ctx, principal, body }) => ctx.identity.createOrganization(principal.userId, body.name),
+    handle: ({ ctx, principal, body, request }) => ctx.organizations.create(doer({ principal, request }), body.name),
     present: presentOrganization,
   }),
 
@@ -25,7 +27,7 @@ export default [
     auth: ['session'],
     permission: 'settings:read',
     answer: Organization,
-    handle: ({ ctx, principal }) => ctx.identity.organization(principal.orgId),
+    handle: ({ ctx, principal }) => ctx.organizations.get(principal.orgId),
     present: presentOrganization,
   }),
 
@@ -37,7 +39,23 @@ export default [
     permission: 'settings:update',
     body: z.strictObject({ name: nameText(3, 128).optional(), timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional() }),
     answer: Organization,
-    handle: ({ ctx, principal, body }) => ctx.identity.updateOrganization(principal.orgId, body),
+    handle: ({ ctx, principal, body, request }) => ctx.organizations.update(principal.orgId, doer({ principal, request }), body),
     present: presentOrganization,
+  }),
+
+  route({
+    method: 'delete',
+    path: '/orgs/current',
+    summary: 'Takes the org out of use, by an owner who repeats its name. Its subscription ends; its rows are kept for 30 days.',
+    auth: ['session'],
+    impersonation: 'refused',
+    permission: 'settings:manage',
+    body: z.strictObject({ confirm: z.string().max(255) }),
+    answer: z.object({ success: z.literal(true) }),
+    async handle({ ctx, principal, body, request, reply }) {
+      await ctx.organizations.remove(principal.orgId, doer({ principal, request }), body.confirm);
+      reply.cookie('showorg', null);
+    },
+    present: () => ({ success: true as const }),
   }),
 ];

@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { postActor } from '../../actors/post/contract.ts';
-import { tenantKey } from '../../src/kernel/index.ts';
 import { DateText, presentPost, presentPostWithThread, STATES } from '../../src/posts/index.ts';
 import { route } from '../http/route.ts';
-import { Post, postRoutes, presentSlot, Range, rangeOf, Slot } from './_post-routes.ts';
+import { Post, postRoutes, presentSlot, Range, rangeOf, Slot, updatable } from './_post-routes.ts';
 
 const number = (fallback: number, most: number) => z.coerce.number().int().min(0).max(most).default(fallback);
 const slot = (path: '/posts/find-slot' | '/posts/find-slot/:integrationId') =>
@@ -76,8 +74,9 @@ export default [
     permission: 'posts:update',
     body: z.strictObject({ date: DateText, action: z.enum(['schedule', 'update']).default('schedule') }),
     answer: z.strictObject({ id: z.string(), publishDate: z.string(), state: z.string() }),
-    async handle({ actors, principal, params, body }) {
-      return { id: params['id']!, ...(await actors(postActor, tenantKey(principal.orgId, params['id']!)).setDate(body)) };
+    async handle({ params, body, ...call }) {
+      const id = params['id']!;
+      return { id, ...(await (await updatable(call, id)).setDate(body)) };
     },
     present: ({ id, publishDate, state }) => ({ id, publishDate: publishDate.toISOString(), state }),
   }),

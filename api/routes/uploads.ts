@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { notFound } from '../../src/kernel/index.ts';
@@ -14,11 +15,18 @@ function rangeOf(header: string | undefined, size: number): { start: number; end
   return start >= size || (first === '' && Number(last) === 0) ? 'outside' : { start, end };
 }
 
+const bareTag = (tag: string) => tag.trim().replace(/^W\//, '');
+/** Whether the client has the answer already; a tag counts more than a date (RFC 9110 13.2.2). */
+function isKnown({ 'if-none-match': tags, 'if-modified-since': since }: IncomingHttpHeaders, etag: string, modified: Date): boolean {
+  if (tags !== undefined) return tags.split(',').some((tag) => bareTag(tag) === etag || tag.trim() === '*');
+  return since !== undefined && Math.floor(modified.getTime() / 1_000) * 1_000 <= Date.parse(since);
+}
+
 export default [
   route({
     method: 'get',
     path: '/uploads/:folder/:file',
-    summary: 'A file of the local storage, by its unguessable name',
+    summary: 'A stored file by its unguessable name; where another storage holds it, its address there',
     auth: ['none'],
     limit: '6000/minute', // a library shows many at once
     output: 'bytes',
@@ -26,6 +34,12 @@ export default [
     async handle({ ctx, params, request, reply }) {
       const stored = await ctx.media.serve(`${params['folder']}/${params['file']}`);
       if (!stored) throw notFound();
+      if ('url' in stored) {
+        reply.status(302);
+        reply.header('Location', stored.url);
+        reply.header('Cache-Control', 'private, max-age=300'); // the address is signed for longer than that
+        return '';
+      }
       const { size, etag, modified, mime, inline } = stored;
       const headers = {
         'Content-Type': mime,
@@ -44,7 +58,7 @@ export default [
         reply.status(status);
         return '';
       };
-      if (request.headers['if-none-match']?.split(',').some((tag) => tag.trim() === etag || tag.trim() === '*')) return empty(304);
+      if (isKnown(request.headers, etag, modified)) return empty(304);
       const conditional = request.headers['if-range'];
       const range = conditional === undefined || conditional === etag ? rangeOf(request.headers['range'], size) : 'whole';
       if (range === 'outside') {
@@ -61,5 +75,22 @@ export default [
       return stored.read(range);
     },
     present: (body) => body,
+  }),
+  route({
+    method: 'put',
+    path: '/uploads/:folder/:file',
+    summary: 'Takes a part of an upload, at the address that sign-part has given',
+    auth: ['none'],
+    limit: '6000/minute', // a large file has thousands
+    input: 'stream',
+    output: 'text',
+    query: z.object({ expires: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER), signature: z.string().max(255) }),
+    answer: z.string(),
+    async handle({ ctx, params, query, request, reply }) {
+      const part = { uploadId: params['folder']!, number: Number(params['file']), ...query };
+      reply.header('ETag', `"${await ctx.media.uploads.takePart(part, request.stream)}"`);
+      return '';
+    },
+    present: (text) => text,
   }),
 ];

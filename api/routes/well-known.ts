@@ -1,6 +1,34 @@
 import { z } from 'zod';
 import { notFound } from '../../src/kernel/index.ts';
+import { authorizationServer, protectedResource, type Surface, SURFACES } from '../../src/oauth/index.ts';
 import { route } from '../http/route.ts';
+
+const strings = z.array(z.string());
+const AuthorizationServer = z.strictObject({
+  issuer: z.string(),
+  authorization_endpoint: z.string(),
+  token_endpoint: z.string(),
+  registration_endpoint: z.string(),
+  revocation_endpoint: z.string(),
+  response_types_supported: strings,
+  grant_types_supported: strings,
+  code_challenge_methods_supported: strings,
+  token_endpoint_auth_methods_supported: strings,
+  scopes_supported: strings,
+  authorization_response_iss_parameter_supported: z.literal(true),
+});
+const ProtectedResource = z.strictObject({
+  resource: z.string(),
+  authorization_servers: strings,
+  scopes_supported: strings,
+  bearer_methods_supported: strings,
+});
+
+/** The path below which a proxy publishes this service: its own by the settings, and `/api`, which is always there (S1). */
+function isPublicPath(path: string, backendUrl: string): boolean {
+  return path === 'api' || `/${path}` === new URL(backendUrl).pathname;
+}
+const isSurface = (text: string): text is Surface => SURFACES.some((surface) => surface === text);
 
 export default [
   route({
@@ -16,4 +44,38 @@ export default [
     },
     present: (challenge) => challenge,
   }),
+
+  // Clients ask for the document of an issuer with a path by both rules that are about: path in front, and path appended (RFC 8414 3.1).
+  ...(['/.well-known/oauth-authorization-server', '/.well-known/oauth-authorization-server/:path'] as const).map((path) =>
+    route({
+      method: 'get',
+      path,
+      summary: 'Where the endpoints of the OAuth server are and what they can (RFC 8414).',
+      auth: ['none'],
+      answer: AuthorizationServer,
+      async handle({ ctx: { config }, params }) {
+        const { backendUrl, frontendUrl, tokenEndpointUrl } = config.http;
+        if (params['path'] !== undefined && !isPublicPath(params['path'], backendUrl)) throw notFound();
+        return { backendUrl, frontendUrl, tokenBaseUrl: tokenEndpointUrl };
+      },
+      present: authorizationServer,
+    }),
+  ),
+
+  ...(['/.well-known/oauth-protected-resource/:surface', '/.well-known/oauth-protected-resource/:path/:surface'] as const).map((path) =>
+    route({
+      method: 'get',
+      path,
+      summary: 'Who gives out tokens for an MCP surface (RFC 9728).',
+      auth: ['none'],
+      answer: ProtectedResource,
+      async handle({ ctx: { config }, params }) {
+        const { backendUrl } = config.http;
+        const { path: prefix, surface = '' } = params;
+        if (!isSurface(surface) || (prefix !== undefined && !isPublicPath(prefix, backendUrl))) throw notFound();
+        return { backendUrl, surface, inApi: prefix === 'api' };
+      },
+      present: ({ surface, inApi, ...addresses }) => protectedResource(addresses, surface, inApi),
+    }),
+  ),
 ];

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { channelActor } from '../../../actors/channel/contract.ts';
 import { ChannelRules, presentPublicChannel, PublicChannel } from '../../../src/channels/index.ts';
 import { AppError, tenantKey } from '../../../src/kernel/index.ts';
+import { doer } from '../../http/doer.ts';
 import { route } from '../../http/route.ts';
 
 export default [
@@ -48,9 +49,9 @@ export default [
     auth: ['api-key', 'oauth'],
     permission: 'channels:delete',
     answer: z.strictObject({ id: z.string(), name: z.string(), identifier: z.string() }),
-    async handle({ ctx, actors, principal, params }) {
+    async handle({ ctx, actors, principal, params, request }) {
       const channel = await ctx.channels.get(principal.orgId, params['id']!);
-      await actors(channelActor, tenantKey(principal.orgId, channel.id)).remove({});
+      await actors(channelActor, tenantKey(principal.orgId, channel.id)).remove({ by: doer({ principal, request }) });
       return channel;
     },
     present: ({ id, name, identifier }) => ({ id, name, identifier }),

@@ -7,7 +7,6 @@ export default [
     path: '/public/v1/is-connected',
     summary: 'Whether the credential works.',
     auth: ['api-key', 'oauth'],
-    hot: true,
     answer: z.object({ connected: z.literal(true) }),
     handle: async () => {},
     present: () => ({ connected: true as const }),

@@ -1,0 +1,32 @@
+const WORDS = {
+  'mcp:read': 'Read posts, channels and numbers of the organization',
+  'mcp:posts:write': 'Create, change, schedule and delete posts and other content, as far as your role allows',
+};
+const query = new URLSearchParams(location.search);
+
+/** Shows the request to whoever is logged in. */
+async function show() {
+  const { status, body } = await ask('GET', `oauth/authorize${location.search}`);
+  if (status !== 200) return say(reasonOf(body));
+  const self = await whoAmI();
+  const { app, scopes } = body;
+  const { protocol, host } = new URL(app.redirectUrl);
+  element('app').textContent = app.name;
+  element('description').textContent = app.description || 'Nothing.';
+  element('scopes').textContent = scopes.map((scope) => `• ${WORDS[scope] ?? scope}`).join('\n');
+  element('host').textContent = host ? `${protocol}//${host}` : protocol;
+  element('org').textContent = self ? self.orgName : 'Log in to see.';
+  element('request').hidden = false;
+  for (const id of ['deny', 'approve']) element(id).disabled = !self;
+}
+
+for (const action of ['deny', 'approve'])
+  element(action).addEventListener('click', async () => {
+    for (const id of ['deny', 'approve']) element(id).disabled = true;
+    const { status, body } = await ask('POST', 'oauth/authorize', { ...Object.fromEntries(query), action });
+    if (status === 200) return location.assign(body.redirect);
+    say(reasonOf(body));
+    await show();
+  });
+
+await show();

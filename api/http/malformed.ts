@@ -1,0 +1,31 @@
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Config } from '../../src/config/config.ts';
+import { AppError, newId } from '../../src/kernel/index.ts';
+import { errorBody } from './errors.ts';
+import { securityHeaders } from './headers.ts';
+
+const explained = (code: string | undefined): AppError =>
+  code === 'HPE_HEADER_OVERFLOW'
+    ? new AppError('too_large', 'The head of the request is too long')
+    : new AppError('invalid_request', code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'The request was not there in time' : 'This is no HTTP request');
+
+/** Answers what the parser refused (so that no response exists), in the form of every other error, and ends the connection. */
+export const answerMalformed =
+  (config: Config) =>
+  (fault: NodeJS.ErrnoException, socket: Duplex): void => {
+    const underWay = (socket as { _httpMessage?: { headersSent: boolean } | null })._httpMessage; // Node's own handler asks it too
+    if (fault.code === 'ECONNRESET' || !socket.writable || underWay?.headersSent) return void socket.destroy();
+    const error = explained(fault.code);
+    const id = newId();
+    const body = JSON.stringify(errorBody(error, id, config.http.frontendUrl));
+    const headers = {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+      'X-Request-Id': id,
+      Connection: 'close',
+      ...securityHeaders(config),
+    };
+    const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${head.join('')}\r\n${body}`, () => socket.destroy());
+  };

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { doer } from '../../http/doer.ts';
+import { instant } from '../../http/fields.ts';
+import { type CallOf, route } from '../../http/route.ts';
+
+const HOUR_SECONDS = 3_600;
+/** The super-admin, in the session that the impersonation belongs to. */
+const admin = ({ principal }: Pick<CallOf<unknown, unknown, unknown>, 'principal'>) => ({ userId: principal.userId, sessionId: principal.sessionId! });
+
+export default [
+  route({
+    method: 'post',
+    path: '/admin/impersonate',
+    summary: 'Acts as a user for an hour; with `returnToken` the answer holds what a client without cookies sends in the header `impersonate`.',
+    auth: ['super-admin'],
+    body: z.strictObject({ userId: z.uuid(), reason: z.string().trim().min(3).max(500), returnToken: z.boolean().optional() }),
+    answer: z.strictObject({ userId: z.string(), email: z.string(), expiresAt: instant, token: z.string().optional() }),
+    async handle({ ctx, body, reply, ...call }) {
+      const { token, ...begun } = await ctx.admin.impersonations.begin(doer(call), admin(call), body);
+      reply.cookie('impersonate', token, { maxAgeSeconds: HOUR_SECONDS });
+      return { ...begun, ...(body.returnToken && { token }) };
+    },
+    present: ({ expiresAt, ...begun }) => ({ ...begun, expiresAt: expiresAt.toISOString() }),
+  }),
+
+  route({
+    method: 'delete',
+    path: '/admin/impersonate',
+    summary: 'Ends acting as a user.',
+    auth: ['super-admin'],
+    answer: z.strictObject({ success: z.literal(true) }),
+    async handle({ ctx, reply, ...call }) {
+      await ctx.admin.impersonations.end(doer(call), admin(call));
+      reply.cookie('impersonate', null);
+    },
+    present: () => ({ success: true as const }),
+  }),
+];

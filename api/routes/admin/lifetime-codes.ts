@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { doer } from '../../http/doer.ts';
+import { route } from '../../http/route.ts';
+
+export default [
+  route({
+    method: 'post',
+    path: '/admin/lifetime-codes',
+    summary: 'Makes codes for a plan for life; they are shown this once.',
+    auth: ['super-admin'],
+    creates: true,
+    body: z.strictObject({ count: z.int().min(1).max(100) }),
+    answer: z.strictObject({ codes: z.array(z.string()) }),
+    handle: ({ ctx, body, ...call }) => ctx.payments.mintCodes(doer(call), body.count),
+    present: (codes) => ({ codes }),
+  }),
+];

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { presentFeatured, presentHealth } from '../../../src/provider-catalog/index.ts';
+import { doer } from '../../http/doer.ts';
+import { route } from '../../http/route.ts';
+
+const id = z.string().min(1).max(64);
+const order = z.int().min(0).max(1_000_000);
+const Filter = z.object({ domain: z.string().max(64).optional() });
+const Health = z.strictObject({
+  domain: z.string(),
+  providerId: z.string(),
+  version: z.string(),
+  status: z.enum(['preview', 'active', 'deprecated', 'retired']),
+  health: z.strictObject({
+    successCount: z.int(),
+    errorCount: z.int(),
+    consecutiveErrors: z.int(),
+    lastSuccessAt: z.string().nullable(),
+    lastErrorAt: z.string().nullable(),
+  }),
+});
+const Featured = z.strictObject({
+  domain: z.string(),
+  providerId: z.string(),
+  featuredSortOrder: z.int(),
+  displayName: z.string(),
+  seeded: z.boolean(),
+});
+
+export default [
+  route({
+    method: 'get',
+    path: '/admin/providers/health',
+    summary: 'How the calls of each provider version ended; what was never called has zeros.',
+    auth: ['super-admin'],
+    query: Filter,
+    answer: z.array(Health),
+    handle: ({ ctx, query }) => ctx.providerCatalog.health(query.domain),
+    present: (versions) => versions.map(presentHealth),
+  }),
+
+  route({
+    method: 'get',
+    path: '/admin/providers/featured',
+    summary: 'The providers that are shown first, of one domain when given.',
+    auth: ['super-admin'],
+    query: Filter,
+    answer: z.array(Featured),
+    handle: ({ ctx, query }) => ctx.providerCatalog.featured.list(query.domain),
+    present: (rows) => rows.map(presentFeatured),
+  }),
+
+  route({
+    method: 'post',
+    path: '/admin/providers/featured',
+    summary: 'Features a provider, or gives it another place; without an order it comes last.',
+    auth: ['super-admin'],
+    creates: true,
+    body: z.strictObject({ domain: id, providerId: id, featuredSortOrder: order.optional(), sortOrder: order.optional() }),
+    answer: Featured,
+    handle: (call) => {
+      const { domain, providerId, sortOrder, featuredSortOrder = sortOrder } = call.body;
+      return call.ctx.providerCatalog.featured.put({ domain, providerId, sortOrder: featuredSortOrder }, doer(call));
+    },
+    present: presentFeatured,
+  }),
+
+  route({
+    method: 'delete',
+    path: '/admin/providers/featured',
+    summary: 'Features a provider no more; one that is featured from the start returns with the next start.',
+    auth: ['super-admin'],
+    body: z.strictObject({ domain: id, providerId: id }),
+    answer: z.strictObject({ success: z.literal(true) }),
+    handle: (call) => call.ctx.providerCatalog.featured.remove(call.body, doer(call)),
+    present: () => ({ success: true as const }),
+  }),
+
+  route({
+    method: 'put',
+    path: '/admin/providers/featured/reorder',
+    summary: 'Sets the places of featured providers of one domain, all or none.',
+    auth: ['super-admin'],
+    body: z.strictObject({ domain: id, items: z.array(z.strictObject({ providerId: id, featuredSortOrder: order })).max(200) }),
+    answer: z.array(Featured),
+    handle: (call) => {
+      const items = call.body.items.map(({ providerId, featuredSortOrder }) => ({ providerId, sortOrder: featuredSortOrder }));
+      return call.ctx.providerCatalog.featured.reorder(call.body.domain, items, doer(call));
+    },
+    present: (rows) => rows.map(presentFeatured),
+  }),
+];

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { presentDevice } from '../../src/oauth/index.ts';
+import { devicePage } from '../console/pages.ts';
+import { doer } from '../http/doer.ts';
+import { route } from '../http/route.ts';
+import { throttleBy } from '../http/throttle.ts';
+
+const MINUTE_MS = 60_000;
+const GUESSES = 5;
+
+const both = <T>(make: (prefix: '/device' | '/oauth/device') => T) => [make('/device'), make('/oauth/device')];
+
+export default [
+  ...both((prefix) =>
+    route({
+      method: 'post',
+      path: `${prefix}/code`,
+      summary: 'Starts the log-in of a program without a browser: a person types the short code in elsewhere.',
+      auth: ['none'],
+      limit: '10/minute',
+      errors: 'oauth',
+      input: 'json-or-form',
+      body: z.looseObject({}),
+      answer: z.object({ device_code: z.string(), user_code: z.string(), verification_uri: z.string(), expires_in: z.int(), interval: z.int() }),
+      async handle({ ctx, reply }) {
+        reply.header('Cache-Control', 'no-store');
+        return { codes: await ctx.oauth.devices.start(), frontendUrl: ctx.config.http.frontendUrl };
+      },
+      present: ({ codes, frontendUrl }) => presentDevice(codes, frontendUrl),
+    }),
+  ),
+
+  ...both((prefix) =>
+    route({
+      method: 'post',
+      path: `${prefix}/token`,
+      summary: 'The API key of a device whose code was approved, once; until then why not.',
+      auth: ['none'],
+      limit: '60/minute',
+      errors: 'oauth',
+      input: 'json-or-form',
+      body: z.looseObject({ device_code: z.string().min(1) }),
+      answer: z.object({ access_token: z.string(), api_url: z.string(), organization_id: z.string() }),
+      async handle({ ctx, body, request, reply }) {
+        reply.header('Cache-Control', 'no-store');
+        return { ...(await ctx.oauth.devices.redeem(body.device_code, request.ip)), apiUrl: ctx.config.http.backendUrl };
+      },
+      present: ({ apiKey, apiUrl, orgId }) => ({ access_token: apiKey, api_url: apiUrl, organization_id: orgId }),
+    }),
+  ),
+
+  ...both((prefix) =>
+    (['approve', 'deny'] as const).map((act) =>
+      route({
+        method: 'post',
+        path: `${prefix}/${act}`,
+        summary:
+          act === 'approve' ? 'Lets the device that shows this code have an API key of the user in this org.' : 'Refuses the device that shows this code.',
+        auth: ['session'],
+        impersonation: 'refused',
+        body: z.strictObject({ user_code: z.string().min(1).max(100) }),
+        answer: z.object({ success: z.literal(true) }),
+        async handle(call) {
+          const { ctx, principal, body } = call;
+          await throttleBy(ctx, `device|user:${principal.userId}`, GUESSES, MINUTE_MS);
+          await ctx.oauth.devices.decide(principal.orgId, doer(call), body.user_code, act === 'approve' ? 'approved' : 'denied');
+        },
+        present: () => ({ success: true as const }),
+      }),
+    ),
+  ).flat(),
+
+  route({
+    method: 'get',
+    path: '/device',
+    summary: 'The page where a person types in the code of a device.',
+    auth: ['none'],
+    output: 'text',
+    answer: z.string(),
+    handle: async ({ reply }) => devicePage(reply),
+    present: (page) => page,
+  }),
+];

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { AppError } from '../../../src/kernel/index.ts';
+import { route } from '../../http/route.ts';
+
+const MOST = 100;
+
+export default [
+  route({
+    method: 'get',
+    path: '/public/v1/users',
+    summary: 'Users of the instance by a part of their name or address; only for keys of super-admins.',
+    auth: ['api-key'],
+    query: z.object({ name: z.string().trim().min(1).max(254).optional() }),
+    answer: z.array(z.strictObject({ id: z.string(), name: z.string(), email: z.string() })),
+    async handle({ ctx, principal, query }) {
+      if (!principal.isSuperAdmin) throw new AppError('super_admin_required', 'Only a super-admin may do this');
+      return (await ctx.admin.users.list({ search: query.name, limit: MOST })).items;
+    },
+    present: (users) => users.map(({ id, name, lastName, email }) => ({ id, name: `${name} ${lastName}`.trim(), email })),
+  }),
+];
