@@ -8,13 +8,16 @@ import { jsonLine, type Report, tables } from './kit/report.ts';
 
 const ENGINES = ['embedded', 'dapr'] as const;
 type Engine = (typeof ENGINES)[number];
-const NAMES = ['schedule', 'wave', 'lateness', 'call'] as const;
+const NAMES = ['schedule', 'wave', 'lateness', 'hot-org', 'call', 'auth', 'upload'] as const;
 type Name = (typeof NAMES)[number];
 const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>> = {
   schedule: async () => (await import('./schedule.ts')).schedule,
   wave: async () => (await import('./wave.ts')).wave,
   lateness: async () => (await import('./lateness.ts')).lateness,
+  'hot-org': async () => (await import('./hot-org.ts')).hotOrg,
   call: async () => (await import('./call.ts')).call,
+  auth: async () => (await import('./auth.ts')).auth,
+  upload: async () => (await import('./upload.ts')).upload,
 };
 const MOST_MS = 10 * 60_000;
 const QUICK_MS = 60_000;

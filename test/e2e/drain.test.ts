@@ -16,7 +16,7 @@ test('a process that is asked to end is not ready from then on, before it stops 
   let answer = '';
   socket.setEncoding('utf8').on('data', (text: string) => void (answer += text));
   socket.write('GET /health/ready HTTP/1.1\r\nHost: 127.0.0.1\r\n'); // begun, so that the server waits for its end
-  await new Promise((sent) => setTimeout(sent, 200));
+  await new Promise((sent) => setTimeout(sent, 1_000));
   const ended = service.end(0);
   while (!service.lastWords().includes('SIGTERM: ending')) await new Promise((look) => setTimeout(look, 20));
   socket.write('\r\n');

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { call } from '../../src/cli/call.ts';
 import { processStart } from '../../src/db/processes.ts';
-import { freePort } from '../support/services.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/ports.ts';
 
 // `node rookery.ts start` as a person runs it: processes, signals, and what they print.
 
@@ -64,6 +65,14 @@ function run(command: string, args: readonly string[], env: Record<string, strin
 }
 const start = (dataFolder: string, env: Record<string, string> = {}) => run('start', [], { DATA_FOLDER: dataFolder, PORT: '0', ...env });
 const postgresOf = (dataFolder: string) => Number(readFileSync(join(dataFolder, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0]);
+/** Undefined while none has written its number down. */
+function postgresNow(dataFolder: string): number | undefined {
+  try {
+    return postgresOf(dataFolder);
+  } catch {
+    return undefined;
+  }
+}
 const status = (url: string) =>
   call('GET', url, { timeoutMs: 5_000 }).then(
     (answer) => answer.status,
@@ -108,6 +117,30 @@ describe('npm start', () => {
     expect(service.said()).toContain('Set PORT');
     taken.close();
   });
+
+  test('it goes on when nobody reads its log any more', async () => {
+    const service = start(newFolder());
+    const address = await service.ready();
+    service.child.stdout!.destroy();
+    service.child.stderr!.destroy();
+    for (let n = 0; n < 5; n++) expect(await status(`${address}/nothing`)).toBe(404); // each is a line of the log
+    expect(await status(`${address}/health/ready`)).toBe(200);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toEqual({ code: 0, signal: null });
+  });
+
+  test('it is ready again after its own Postgres was killed', async () => {
+    const dataFolder = newFolder();
+    const service = start(dataFolder);
+    const url = await service.ready();
+    expect(await status(`${url}/health/ready`)).toBe(200);
+    const killed = postgresOf(dataFolder);
+    process.kill(killed, 'SIGKILL');
+    await eventually('another Postgres runs', () => ![undefined, killed].includes(postgresNow(dataFolder)));
+    await eventually('the service is ready', async () => (await status(`${url}/health/ready`)) === 200);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toEqual({ code: 0, signal: null });
+  }, 120_000);
 
   test('after kill -9 it starts again, on the same data', async () => {
     const dataFolder = newFolder();
@@ -166,7 +199,7 @@ describe('production', () => {
   test.each([
     ['a JWT_SECRET of 31 characters', { JWT_SECRET: 'x'.repeat(31) }, 'JWT_SECRET'],
     ['missing keys of the job runner', { USE_INNGEST: 'true' }, 'INNGEST_SIGNING_KEY'],
-    ['billing, which is not there yet', { PAYMENTS_PUBLISHABLE_KEY: 'pk_1' }, 'PAYMENTS_PUBLISHABLE_KEY'],
+    ['billing without the secret keys of its processor', { PAYMENTS_PUBLISHABLE_KEY: 'pk_1' }, 'PAYMENTS_PUBLISHABLE_KEY'],
   ])('refuses %s [BO8, BO11]', async (_, more, named) => {
     const service = start(newFolder(), { ...whole, ...more });
     expect((await service.ended).code).toBe(1);

@@ -225,9 +225,10 @@ for (const engine of engines)
         const id = newActor();
         const hold = gate();
         const ran = count(id, 'second');
-        on(id, 'first', () => hold.passed);
+        let begun = false;
+        on(id, 'first', () => ((begun = true), hold.passed));
         const first = actors(probe, id).run({ step: 'first' });
-        await sleep(30);
+        await eventually('the first is at work', () => begun);
         await harness.abandon(running, { type: 'Probe', id }, 'run', { step: 'second' });
         const third = actors(probe, id).run({ step: 'third' });
         await sleep(100);
@@ -383,11 +384,11 @@ for (const engine of engines)
         const [sooner, later] = [newActor(), newActor()];
         const [early, late] = [count(sooner, 'ring'), count(later, 'ring')];
         await remind(sooner, 'ring', soon(60_000), { data: 1 });
-        await remind(later, 'ring', soon(300), { data: 1 });
+        await remind(later, 'ring', soon(2_000), { data: 1 });
         await remind(sooner, 'ring', soon(100), { data: 2 });
         await remind(later, 'ring', soon(60_000), { data: 2 });
         await eventually('the moved one fires', () => early.length > 0);
-        await sleep(500);
+        await sleep(2_300);
         expect([early, late]).toEqual([[2], []]);
         await running.engine.forget({ type: 'Probe', id: later }, 'ring');
       });
@@ -395,10 +396,10 @@ for (const engine of engines)
       test('a forgotten reminder does not fire; forgetting what is not there is no error', async () => {
         const id = newActor();
         const heard = count(id, 'ring');
-        await remind(id, 'ring', soon(300));
+        await remind(id, 'ring', soon(2_000));
         await running.engine.forget({ type: 'Probe', id }, 'ring');
         await running.engine.forget({ type: 'Probe', id }, 'ring');
-        await sleep(700);
+        await sleep(2_300);
         expect(heard).toEqual([]);
       });
 

@@ -141,6 +141,67 @@ describe('a key', () => {
   });
 });
 
+describe('the audit log', () => {
+  test('names each making, rotation and end of a key, in its commit, and never the key [AK6, X19]', async () => {
+    const bob = await app.signUp();
+    const { body: made } = await create(bob.client, { name: 'deploy' });
+    const first = (await list(bob.client))[0]!.id;
+    const { body: rotated } = await bob.client.post(`/user/api-keys/${first}/rotate`);
+    const second = (await list(bob.client))[0]!.id;
+    await bob.client.delete(`/user/api-keys/${second}`);
+    await bob.client.delete(`/user/api-keys/${second}`); // is done already: no second note
+    const notes = await db.sql`
+      select action, user_id, ip, resource, resource_id, detail from audit_log where org_id = ${bob.orgId} and resource = 'api_keys' order by id`;
+    const common = { user_id: bob.userId, ip: '127.0.0.1', resource: 'api_keys' };
+    expect(notes).toEqual([
+      { ...common, action: 'api_key.created', resource_id: first, detail: { name: 'deploy', prefix: made.prefix, expiresAt: null } },
+      { ...common, action: 'api_key.rotated', resource_id: first, detail: { name: 'deploy', prefix: rotated.prefix, newId: second } },
+      { ...common, action: 'api_key.revoked', resource_id: second, detail: { name: 'deploy', prefix: rotated.prefix, userId: bob.userId } },
+    ]);
+    const [row] = await db.sql`
+      select k.xmin::text = a.xmin::text as together from api_keys k join audit_log a on a.resource_id = k.id::text and a.action = 'api_key.revoked' where k.id = ${second}`;
+    expect(row).toEqual({ together: true });
+    const text = JSON.stringify(await db.sql`select to_jsonb(a)::text as row from audit_log a`);
+    for (const key of [made.plaintext, rotated.plaintext]) expect(text).not.toContain(key.slice(12));
+  });
+});
+
+describe('keys of other members', () => {
+  test('are listed with whose they are, and revoked, by who may; the members themselves cannot [S51, AK14]', async () => {
+    const [owner, bob] = [await app.signUp(), await app.signUp()];
+    const own = await owner.withKey();
+    await db.sql`insert into memberships (org_id, user_id, role_key) values (${owner.orgId}, ${bob.userId}, 'editor')`;
+    const { body: made } = await bob.client.post('/user/api-keys', { name: 'of Bob' }, { showorg: owner.orgId });
+    const { status, body, text } = await owner.client.get('/members/api-keys');
+    expect(status).toBe(200);
+    expect(body).toHaveLength(2);
+    expect(body[0]).toEqual({
+      id: expect.any(String),
+      name: 'of Bob',
+      prefix: made.prefix,
+      expiresAt: null,
+      revokedAt: null,
+      lastUsedAt: null,
+      createdAt: expect.stringMatching(/Z$/),
+      user: { id: bob.userId, email: bob.email, name: '' },
+    });
+    expect(text).not.toContain(sha256(made.plaintext).toString('hex'));
+    const [{ id }, mine] = body;
+    for (const answer of [
+      await bob.client.get('/members/api-keys', { showorg: owner.orgId }),
+      await bob.client.delete(`/members/api-keys/${mine.id}`, {}, { showorg: owner.orgId }),
+    ])
+      expect([answer.status, answer.body.code]).toEqual([403, 'forbidden']);
+    expect(await works(made.plaintext)).toBe(true);
+    expect((await owner.client.delete(`/members/api-keys/${id}`)).body).toEqual({ success: true });
+    expect([await works(made.plaintext), await works(own.key)]).toEqual([false, true]);
+    const [note] = await db.sql`select user_id, resource_id, detail from audit_log where org_id = ${owner.orgId} and action = 'api_key.revoked'`;
+    expect(note).toEqual({ user_id: owner.userId, resource_id: id, detail: { name: 'of Bob', prefix: made.prefix, userId: bob.userId } });
+    expect((await owner.client.delete(`/members/api-keys/${id}`)).body).toEqual({ success: true });
+    expect((await eve.client.delete(`/members/api-keys/${id}`)).text).toBe((await eve.client.delete(`/members/api-keys/${newId()}`)).text);
+  });
+});
+
 describe('create', () => {
   test.each([
     ['name', undefined, 'required'],
@@ -181,7 +242,25 @@ describe('create', () => {
     const [one] = await list(bob.client);
     await bob.client.delete(`/user/api-keys/${one!.id}`);
     expect((await create(bob.client)).status).toBe(201);
+    await db.sql`
+      insert into api_keys (id, org_id, user_id, name, prefix, key_hash, expires_at)
+      values (${newId()}, ${bob.orgId}, ${bob.userId}, 'over', 'pm_live_xxxx', ${sha256('over')}, now() - interval '1 day')`;
+    const { id } = (await list(bob.client)).find(({ name }) => name === 'over')!;
+    expect((await bob.client.post(`/user/api-keys/${id}/rotate`)).status).toBe(400); // it was none of the fifty
   }, 60_000);
+  test('none is left behind by somebody who is removed at that moment, to live again with an invitation [S53, X13]', async () => {
+    const bob = await app.signUp();
+    let asked: ReturnType<typeof create> | undefined;
+    await db.sql.begin(async (tx) => {
+      await tx`select 1 from memberships where user_id = ${bob.userId} for update`;
+      asked = create(bob.client); // is let in, and waits for the row
+      const waits = async () => (await tx`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).length > 0;
+      await eventually(waits);
+      await tx`delete from memberships where user_id = ${bob.userId}`;
+    });
+    expect((await asked!).status).toBe(403);
+    expect(await db.sql`select 1 from api_keys where user_id = ${bob.userId}`).toHaveLength(0);
+  });
 });
 
 describe('revoke and rotate', () => {
@@ -303,7 +382,19 @@ describe('rights', () => {
     let statements = 0;
     const sql = openDatabase({ url: db.url, connections: 2, onStatement: () => (statements += 1) });
     const frozen = { ...systemClock, monotonic: () => 0 };
-    const auth = openAuth({ sql, clock: frozen, identity: app.context.identity, jwtSecret: 'x', disallowPlus: false, failed: () => {} });
+    const { identity, email, billing } = app.context;
+    const auth = openAuth({
+      sql,
+      clock: frozen,
+      identity,
+      billing,
+      email,
+      jwtSecret: 'x',
+      frontendUrl: '',
+      disallowPlus: false,
+      tracesDays: 90,
+      failed: () => {},
+    });
     try {
       const { key } = await ann.withKey();
       await auth.apiKeys.authenticate(key);
@@ -320,6 +411,18 @@ describe('rights', () => {
       await auth[Symbol.asyncDispose]();
       await sql.end();
     }
+  });
+  test('has the rights of its owner’s role and no scopes of its own: they are not offered, and `allowedScopes` cuts MCP alone [S59, AK2]', async () => {
+    const owner = await app.signUp();
+    for (const scopes of [{ scope: 'mcp:read' }, { scopes: ['mcp:read'] }])
+      expect((await create(owner.client, { name: 'ci', ...scopes })).body.code).toBe('unknown_field');
+    expect((await owner.client.put('/settings/mcp', { allowedScopes: [] })).status).toBe(200);
+    const key = await owner.withKey();
+    const writes = async () => (await key.post('/public/v1/posts', {})).body.code;
+    expect(await writes()).toBe('validation_failed'); // it came as far as the body
+    await db.sql`update memberships set role_key = 'viewer' where user_id = ${owner.userId}`;
+    await eventually(async () => (await writes()) === 'forbidden');
+    expect(await works(key.key)).toBe(true);
   });
   test('opens no console route, not even its own list [S14, AU8]', async () => {
     const key = await ann.withKey();

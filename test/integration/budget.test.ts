@@ -45,6 +45,19 @@ test('H3: one create is one commit of at most three statements, its channel read
   expect(await reminders()).toBe(before + 1);
 });
 
+test('H3: the channels of creates that meet are read together, and no organization sees those of another', async () => {
+  const orgs = await Promise.all(Array.from({ length: 50 }, () => seedOrg(db.sql)));
+  const { statements } = await counted(sent, async () => {
+    const own = orgs.map(({ orgId, channelId }) => world.posts.prepare(orgId, body(channelId) as never));
+    const foreign = orgs.map(({ orgId }, n) => world.posts.prepare(orgId, body(orgs[(n + 1) % 50]!.channelId) as never));
+    const composed = await Promise.all(own);
+    expect(composed.map(({ posts }) => posts.map(({ channelId }) => channelId))).toEqual(orgs.map(({ channelId }) => [channelId]));
+    for (const refused of await Promise.allSettled(foreign))
+      expect(refused).toMatchObject({ status: 'rejected', reason: { message: 'Integration not found' } });
+  });
+  expect(statements).toBeLessThanOrEqual(2);
+});
+
 test('H4: a hundred creates of one organization at once are two turns and two commits', async () => {
   const { orgId, channelIds } = await seedOrg(db.sql, 10);
   await admit(world, orgId, [newPost(channelIds[0]!, { state: 'DRAFT' })]);

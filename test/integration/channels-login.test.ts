@@ -3,11 +3,14 @@ import auth from '../../api/routes/auth.ts';
 import integrations from '../../api/routes/integrations.ts';
 import publicIntegrations from '../../api/routes/public-v1/integrations.ts';
 import user from '../../api/routes/user.ts';
+import userApiKeys from '../../api/routes/user-api-keys.ts';
 import { startSandbox } from '../../sandbox/index.ts';
 import { type Channels, openChannels } from '../../src/channels/index.ts';
 import { newId, openVault, sha256, splitTenantKey, systemClock, type Vault } from '../../src/kernel/index.ts';
+import { testBilling } from '../support/billing.ts';
 import { type Client, type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
+import { testEgress } from '../support/egress.ts';
 import { localProviders } from '../support/providers.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { type SocialServer, startSocialServer } from '../support/social-server.ts';
@@ -31,6 +34,8 @@ const bound = (more: Partial<Parameters<typeof openChannels>[0]> = {}) =>
     vault,
     providers,
     outbound: providers.outbound,
+    billing: testBilling(db.sql),
+    egress: testEgress(db.sql, vault, providers),
     frontendUrl: FRONTEND,
     returnUrlAllowlist: ['https://partner.example'],
     ...more,
@@ -39,7 +44,7 @@ const bound = (more: Partial<Parameters<typeof openChannels>[0]> = {}) =>
 beforeAll(async () => {
   db = await testDatabase();
   sandbox = await startSandbox({ sql: db.sql });
-  providers = localProviders({ servers: { sandbox: sandbox.url } });
+  providers = localProviders({ servers: { 'social/sandbox': sandbox.url } });
   vault = openVault(sha256('key of this test'));
   channels = bound();
   // The moves as the Channel actor makes them, without an engine around them.
@@ -52,7 +57,11 @@ beforeAll(async () => {
       remove: () => channels.remove(orgId, id),
     };
   }) as never;
-  app = await testApp({ sql: db.sql, routes: [...auth, ...user, ...integrations, ...publicIntegrations], context: () => ({ channels, actors }) });
+  app = await testApp({
+    sql: db.sql,
+    routes: [...auth, ...user, ...userApiKeys, ...integrations, ...publicIntegrations],
+    context: () => ({ channels, actors }),
+  });
   [ann, ben] = [await app.signUp(), await app.signUp()];
   annKey = await ann.withKey();
 });

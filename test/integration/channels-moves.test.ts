@@ -2,7 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { startSandbox } from '../../sandbox/index.ts';
 import { type Channels, openChannels } from '../../src/channels/index.ts';
 import { newId, openVault, sha256, systemClock } from '../../src/kernel/index.ts';
+import { testBilling } from '../support/billing.ts';
 import { testDatabase } from '../support/database.ts';
+import { testEgress } from '../support/egress.ts';
 import { eventually } from '../support/eventually.ts';
 import { localProviders } from '../support/providers.ts';
 
@@ -18,13 +20,15 @@ beforeAll(async () => {
   db = await testDatabase();
   await db.sql`insert into organizations (id, name) values (${orgId}, 'Acme'), (${other}, 'Other')`;
   sandbox = await startSandbox({ sql: db.sql });
-  providers = localProviders({ servers: { sandbox: sandbox.url } });
+  providers = localProviders({ servers: { 'social/sandbox': sandbox.url } });
   channels = openChannels({
     sql: db.sql,
     clock: systemClock,
     vault: openVault(sha256('k')),
     providers,
     outbound: providers.outbound,
+    billing: testBilling(db.sql),
+    egress: testEgress(db.sql, openVault(sha256('k')), providers),
     frontendUrl: 'https://app.example',
     returnUrlAllowlist: [],
   });

@@ -4,7 +4,9 @@ import { type Channels, type ChannelsOptions, openChannels, type Snapshot } from
 import { openDatabase } from '../../src/db/index.ts';
 import { newId, openVault, sha256, systemClock } from '../../src/kernel/index.ts';
 import type { ChannelsPort } from '../../src/posts/index.ts';
+import { testBilling } from '../support/billing.ts';
 import { testDatabase } from '../support/database.ts';
+import { testEgress } from '../support/egress.ts';
 import { gate } from '../support/eventually.ts';
 import { handleOf, localProviders, postOf } from '../support/providers.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -23,6 +25,8 @@ const room = (more: Partial<ChannelsOptions> = {}) =>
     vault,
     providers,
     outbound: providers.outbound,
+    billing: testBilling(db.sql),
+    egress: testEgress(db.sql, vault, providers),
     frontendUrl: 'https://app.example',
     returnUrlAllowlist: [],
     ...more,
@@ -60,7 +64,7 @@ async function connected(expiresIn: number | undefined): Promise<string> {
 const snapshotOf = async (id: string): Promise<Snapshot> => {
   const [row] = await db.sql<
     Snapshot[]
-  >`select provider_id as "providerId", provider_version as "providerVersion", credentials, settings from channels where id = ${id}`;
+  >`select provider_id as "providerId", provider_version as "providerVersion", credentials, settings, egress_setting_id as "routeId" from channels where id = ${id}`;
   return row!;
 };
 const stateOf = async (id: string) =>
@@ -259,7 +263,7 @@ describe('an app password', () => {
 
 test('the settings of a channel stand under those of a post', async () => {
   await using sandbox = await startSandbox({ sql: db.sql });
-  await using local = localProviders({ servers: { sandbox: sandbox.url } });
+  await using local = localProviders({ servers: { 'social/sandbox': sandbox.url } });
   const here = room({ providers: local });
   const { id } = await here.complete(person, 'sandbox', { fields: { name: 'told' }, allowPreview: true });
   await here.setAdditional(person.orgId, id, '[{"name":"outcome","value":"rate_limited"},{"name":"retryAfterSeconds","value":7}]');

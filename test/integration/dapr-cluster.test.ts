@@ -187,7 +187,7 @@ describeDapr('hosts on Dapr as processes', () => {
     const sidecar = dapr.sidecar(ports);
     const first = await hostAt(ports);
     await placed(sidecar);
-    const reminders = pendingReminders('down-', 60, 1_000, 150);
+    const reminders = pendingReminders('down-', 60, 4_000, 100);
     await first.remind(reminders);
     first.signal('SIGKILL');
     await first.exited;

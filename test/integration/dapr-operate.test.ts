@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { freePorts } from '../../dapr/processes.ts';
+import { freePorts } from '../support/ports.ts';
 import { createdId, postBody, signUp, type Client } from '../support/client.ts';
 import { describeDapr } from '../support/describe-dapr.ts';
 import { testDatabase } from '../support/database.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { freePorts } from '../../dapr/processes.ts';
+import { freePorts } from '../support/ports.ts';
 import { checkProbe, type DaprEngine, type DaprEngineOptions, openDaprEngine } from '../../src/actor-runtime/dapr/index.ts';
 import { openSidecar } from '../../src/actor-runtime/dapr/sidecar.ts';
 import { actorContract, actorsOf, createHost, Fenced, type Host, type HostLimits, implementFor, method, nudge } from '../../src/actor-runtime/index.ts';
@@ -8,6 +8,8 @@ import { AppError, newId, notFound, systemClock } from '../../src/kernel/index.t
 import { testLog } from '../support/dapr-engine.ts';
 import { testDatabase } from '../support/database.ts';
 import { type Answerer, askHost, fieldsOf, startFakeSidecar } from '../support/fake-sidecar.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { settles } from '../support/settles.ts';
 
 const TOKEN = { 'dapr-api-token': 'app-secret' };
 const thing = actorContract('Thing', {
@@ -344,6 +346,30 @@ describe('what a process asks of its sidecar', () => {
     expect(fake.asked.length).toBeGreaterThan(2);
   });
 
+  test('a host that drains longer than failures are repeated is waited for', async () => {
+    const replies: ReturnType<Answerer>[] = [...Array.from({ length: 8 }, () => draining), { body: '7' }];
+    const { engine, fake } = await start({ hosting: false, answer: () => replies.shift() });
+    expect(await engine.invoke(call, 'count', {})).toBe(7); // eight pauses are more than 400 ms
+    expect(fake.asked).toHaveLength(9);
+  });
+
+  test('a host that drains and is followed by nobody makes the caller busy, and is asked no more', async () => {
+    const log = quietLog();
+    const { engine } = await start({ hosting: false, answer: () => draining, options: { patienceMs: 300, log } });
+    await expect(engine.invoke(call, 'count', {})).rejects.toMatchObject({ code: 'busy' });
+    await settles(() => expect(log.lines).toMatchObject([{ message: 'actor could not be reached' }]));
+  });
+
+  test('a try that is never answered while its actor moves is left to itself, and the next one goes with the same command id', async () => {
+    const replies: ReturnType<Answerer>[] = [draining, undefined, { body: '7' }];
+    const { engine, fake } = await start({ hosting: false, answer: () => replies.shift() });
+    expect(await engine.invoke(call, 'count', {})).toBe(7);
+    expect(fake.asked.map(({ cut }) => cut)).toEqual([false, false, false]);
+    expect(new Set(fake.asked.map(({ headers }) => headers['x-command-id'])).size).toBe(1);
+    fake.asked[1]!.response.writeHead(200).end('"late"');
+    expect(replies).toEqual([]);
+  });
+
   test('a wrong token is not tried again', async () => {
     const { engine, fake } = await start({ hosting: false, answer: () => ({ status: 401, body: '{}' }) });
     await expect(engine.invoke(call, 'count', {})).rejects.toMatchObject({ code: 'internal' });
@@ -506,7 +532,7 @@ describe('drain', () => {
     const running = ask('PUT', put('a', 'hold'), { name: 'one' });
     await gate.has('one');
     await ask('PUT', put('a', 'remind/poke'), {}); // taken, and waits behind the turn
-    await systemClock.sleep(150);
+    await settles(() => expect(probe.seen).toContain(200));
     const began = systemClock.monotonic();
     const drained = drain();
     expect((await ask('GET', '/healthz', undefined, {})).status).toBe(503);
@@ -518,7 +544,7 @@ describe('drain', () => {
     await drained;
     expect(systemClock.monotonic() - began).toBeGreaterThanOrEqual(3_000);
     probe.stop();
-    expect(new Set(probe.seen)).toEqual(new Set([200, 503]));
+    expect(new Set(probe.seen.filter((status) => status !== 0))).toEqual(new Set([200, 503])); // 0: asked when it was gone
     await expect(ask('GET', '/healthz', undefined, {})).rejects.toThrow();
     expect(await database.sql`select count(*)::int as n from actor_hosts`).toEqual([{ n: before!['n'] - 1 }]);
     expect(engine.lastBeatAgeMs()).toBe(Infinity);
@@ -527,7 +553,7 @@ describe('drain', () => {
   test('stays while somebody still asks', async () => {
     const { ask, drain } = await start({ options: { probe: { intervalMs: 100, threshold: 30 } } });
     const probe = probing(ask);
-    await systemClock.sleep(150);
+    await settles(() => expect(probe.seen).toContain(200));
     const asking = setInterval(() => void ask('PUT', put('b', 'nothing'), {}).catch(() => {}), 100);
     const began = systemClock.monotonic();
     setTimeout(() => clearInterval(asking), 1_000);

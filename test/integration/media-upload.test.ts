@@ -4,18 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { crc32, deflateSync } from 'node:zlib';
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import files from '../../api/routes/files.ts';
 import auth from '../../api/routes/auth.ts';
 import publicMedia from '../../api/routes/public-v1/media.ts';
 import uploads from '../../api/routes/uploads.ts';
 import user from '../../api/routes/user.ts';
-import { systemClock } from '../../src/kernel/index.ts';
-import { type Media, openMedia } from '../../src/media/index.ts';
+import userApiKeys from '../../api/routes/user-api-keys.ts';
+import type { Media } from '../../src/media/index.ts';
 import { openOutbound, type Outbound } from '../../src/outbound/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { testMedia } from '../support/media.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { formOf, HEADS, picture } from '../support/samples.ts';
 
@@ -36,8 +38,8 @@ beforeAll(async () => {
   db = await testDatabase();
   folder = await mkdtemp(join(tmpdir(), 'rookery-media-'));
   outbound = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
-  media = await openMedia({ sql: db.sql, clock: systemClock, outbound, folder, backendUrl: 'https://api.example', maxBytes: MAX, restrictDomains: [] });
-  app = await testApp({ sql: db.sql, routes: [...auth, ...user, ...files, ...publicMedia, ...uploads], context: () => ({ media }) });
+  media = await testMedia({ sql: db.sql, outbound, folder, maxBytes: MAX });
+  app = await testApp({ sql: db.sql, routes: [...auth, ...user, ...userApiKeys, ...files, ...publicMedia, ...uploads], context: () => ({ media }) });
   [ann, ben] = [await app.signUp(), await app.signUp()];
   key = await ann.withKey();
 });
@@ -152,6 +154,53 @@ describe('an upload', () => {
       chunk('IEND', Buffer.alloc(0)),
     ]);
     expect((await ann.client.post('/files/upload-server', formOf(bomb))).status).toBe(415);
+  });
+
+  test('of a picture keeps it as it is, and its thumbnail is upright and tells nothing but the picture [S146]', async () => {
+    const [red, blue] = ['#f00', '#00f'];
+    const half = await sharp({ create: { width: 40, height: 40, channels: 3, background: blue } })
+      .png()
+      .toBuffer();
+    const bytes = await sharp({ create: { width: 80, height: 40, channels: 3, background: red } })
+      .composite([{ input: half, left: 40, top: 0 }])
+      .withExif({ IFD0: { Artist: 'Ann' }, IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '52/1 31/1 0/1' } })
+      .withMetadata({ orientation: 6 })
+      .jpeg()
+      .toBuffer();
+    expect((await sharp(bytes).metadata()).exif!.includes('Ann')).toBe(true);
+    const { body } = await ann.client.post('/files/upload-server', formOf(bytes, { name: 'a.jpg', type: 'image/jpeg' }));
+    expect([body.width, body.height]).toEqual([40, 80]);
+    const read = async (address: string) => Buffer.from(await (await fetch(app.address + new URL(address).pathname)).arrayBuffer());
+    expect((await read(body.path)).equals(bytes)).toBe(true);
+    const small = await read(body.thumbnail);
+    const { exif, xmp, iptc, orientation, width, height } = await sharp(small).metadata();
+    expect([exif, xmp, iptc, orientation, width, height]).toEqual([undefined, undefined, undefined, undefined, 40, 80]);
+    const { data } = await sharp(small).raw().toBuffer({ resolveWithObject: true });
+    expect([data[0]! > 200, data[2]! < 60, data.at(-3)! < 60, data.at(-1)! > 200]).toEqual([true, true, true, true]);
+  });
+
+  test('of a picture that moves has the size of one frame, and a thumbnail that stands still [S146]', async () => {
+    const frame = (background: string) =>
+      sharp({ create: { width: 50, height: 30, channels: 3, background } })
+        .png()
+        .toBuffer();
+    const moving = await sharp([await frame('#f00'), await frame('#0f0'), await frame('#00f')], { join: { animated: true } })
+      .gif()
+      .toBuffer();
+    expect((await sharp(moving).metadata()).pages).toBe(3);
+    const { body } = await ann.client.post('/files/upload-server', formOf(moving));
+    expect([body.mime, body.width, body.height]).toEqual(['image/gif', 50, 30]);
+    const small = await (await fetch(app.address + new URL(body.thumbnail).pathname)).arrayBuffer();
+    expect(await sharp(Buffer.from(small)).metadata()).toMatchObject({ width: 50, height: 30, format: 'webp' });
+    expect((await sharp(Buffer.from(small)).metadata()).pages ?? 1).toBe(1);
+  });
+
+  test('reaches no reader of pictures but those of the formats that are taken [X4]', async () => {
+    await ann.client.post('/files/upload-server', formOf(await picture(8, 8)));
+    const vector = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8"/></svg>');
+    await expect(sharp(vector).metadata()).rejects.toThrow();
+    const posing = await ann.client.post('/files/upload-server', formOf(Buffer.concat([Buffer.from('GIF'), vector])));
+    expect(posing.status).toBe(415);
   });
 
   test('that is too large is 413 while it streams, with or without a length, and leaves nothing behind [S147]', async () => {

@@ -7,7 +7,8 @@ import { migrate, openDatabase } from '../../src/db/index.ts';
 import { Client, type SignedUp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Product, wholeProduct } from '../support/product.ts';
-import { freePort, startRedis } from '../support/services.ts';
+import { freePort } from '../support/ports.ts';
+import { startRedis } from '../support/services.ts';
 
 // The whole product while what it stands on goes away and comes back.
 
@@ -91,6 +92,7 @@ describe('a database that is stopped and started again', () => {
 const redis = await startRedis();
 await redis?.[Symbol.asyncDispose]();
 const port = redis && Number(new URL(redis.url).port);
+// without Redis: PEERS_REQUIRED=1 fails before any test, as in CI
 (redis ? describe : describe.skip)('a Redis that is not there at the start, comes, and goes', () => {
   let product: Product;
   let running: NonNullable<Awaited<ReturnType<typeof startRedis>>> | undefined;

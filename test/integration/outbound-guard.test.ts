@@ -1,9 +1,12 @@
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, createZstdCompress, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openOutbound, type OutboundError, type OutboundRequest } from '../../src/outbound/index.ts';
 import { type Connector, socketConnector } from '../../src/outbound/pools.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { startReceiver } from '../support/receiver.ts';
+import { startWebSocketServer } from '../support/websocket-server.ts';
 
 /** What lies beneath the guard here: lets loopback pass, and refuses and records all else, so that nothing can leave. */
 const beyond: string[] = [];
@@ -221,6 +224,18 @@ describe('public addresses are let through', () => {
     }
   });
 
+  test('a connection that ends before its address can be read is a fault of the line; one to another address is blocked', async () => {
+    const given: { remoteAddress?: string }[] = [{}, { remoteAddress: '10.0.0.1' }];
+    const failures = [];
+    for (const one of given) {
+      const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: one.remoteAddress });
+      await using odd = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: [], connector: (_, callback) => callback(null, socket) });
+      failures.push((await failed(odd.fetch('https://8.8.8.8/'))).failure);
+      expect(socket.destroyed).toBe(true);
+    }
+    expect(failures).toEqual(['unreachable', 'blocked']);
+  });
+
   test('every address of a name is tried, in order', async () => {
     names['many.test'] = ['93.184.215.14', '2606:4700::1', '1.1.1.1'];
     await failed(strict.fetch('https://many.test/'));
@@ -335,13 +350,56 @@ describe('redirects', () => {
 describe('answers', () => {
   test.each([
     ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
     ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
     ['gzip, br', (data: Buffer) => brotliCompressSync(gzipSync(data))],
   ])('packed as %s are unpacked, and counted unpacked', async (coding, pack) => {
     receiver.answer = (response) => void response.writeHead(200, { 'content-encoding': coding }).end(pack(Buffer.alloc(1_000_000, 'a')));
     expect((await local.fetch(at('/'), { maxBytes: 1_000_000 })).body.length).toBe(1_000_000);
     expect((await failed(local.fetch(at('/'), { maxBytes: 999_999 }))).failure).toBe('too_large');
     expect((await local.fetch(at('/'), { maxBytes: 10, excess: 'cut' })).text()).toBe('aaaaaaaaaa');
+  });
+  test('packed in a way that nobody knows come as they are, whatever it is called', async () => {
+    for (const coding of ['snappy', 'constructor', 'toString', '__proto__', 'gzip, valueOf']) {
+      receiver.answer = (response) => void response.writeHead(200, { 'content-encoding': coding }).end('as it is');
+      expect([coding, (await local.fetch(at('/'))).text()]).toEqual([coding, 'as it is']);
+    }
+  });
+  test('that need more than a window of 8 MB to be unpacked are refused', async () => {
+    const packed = (windowLog: number) => {
+      const stream = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: windowLog } });
+      stream.write('small'); // of unknown length, so that the window stands in its head
+      stream.end();
+      return buffer(stream);
+    };
+    for (const [windowLog, wanted] of [
+      [23, 'small'],
+      [24, 'interrupted'],
+      [27, 'interrupted'],
+    ] as const) {
+      const body = await packed(windowLog);
+      receiver.answer = (response) => void response.writeHead(200, { 'content-encoding': 'zstd' }).end(body);
+      const said = await local.fetch(at('/')).then(
+        (answer) => answer.text(),
+        (error: OutboundError) => error.failure,
+      );
+      expect([windowLog, said]).toEqual([windowLog, wanted]);
+    }
+  });
+  test('without a body are empty, whatever they say of how it is packed', async () => {
+    for (const coding of ['gzip', 'deflate', 'br', 'zstd', 'gzip, br'])
+      for (const [method, status] of [
+        ['HEAD', 200],
+        ['GET', 204],
+        ['GET', 304],
+        ['POST', 201],
+      ] as const) {
+        receiver.answer = (response) => void response.writeHead(status, { 'content-encoding': coding }).end();
+        const answer = await local.fetch(at('/'), { method });
+        expect([coding, method, answer.status, answer.text()]).toEqual([coding, method, status, '']);
+      }
   });
   test('packed too often, or badly, are errors and no crash', async () => {
     receiver.answer = (response) => void response.writeHead(200, { 'content-encoding': 'gzip, gzip, gzip, gzip' }).end();
@@ -400,6 +458,46 @@ describe('answers', () => {
   });
 });
 
+describe('websockets', () => {
+  const ended = (socket: WebSocket) =>
+    new Promise<string[]>((resolve) => {
+      const seen: string[] = [];
+      for (const event of ['open', 'message'] as const) socket.addEventListener(event, () => seen.push(event));
+      socket.addEventListener('close', () => resolve(seen));
+    });
+
+  test('follow no redirect [OB5]', async () => {
+    await using server = await startWebSocketServer({ onText: () => {}, refuse: () => 302 }); // to http://127.0.0.1:1
+    let asked = 0;
+    await using counted = openOutbound({
+      timeoutMs: 5_000,
+      allowedPrivateCidrs: ['127.0.0.1/32'],
+      connector: (options, callback) => {
+        asked += 1;
+        socketConnector()(options, callback);
+      },
+    });
+    expect([await ended(counted.webSocket(server.url)), asked]).toEqual([[], 1]);
+  });
+
+  test('end with a message that is too long, also when it is packed', async () => {
+    for (const packs of [false, true])
+      for (const [length, wanted] of [
+        [1_000_000, ['open', 'message']],
+        [12_000_000, ['open']],
+      ] as const) {
+        await using server = await startWebSocketServer({
+          packs,
+          onText: () => {},
+          onConnect: (peer) => (packs ? peer.sendPacked : peer.send)('x'.repeat(length)),
+        });
+        const socket = local.webSocket(server.url);
+        socket.addEventListener('message', () => socket.close());
+        expect([packs, length, await ended(socket)]).toEqual([packs, length, wanted]);
+      }
+  });
+});
+
 describe('requests', () => {
   test('cannot smuggle headers, hosts or lines', async () => {
     for (const headers of [{ 'x-a': 'b\r\nx-evil: 1' }, { 'x-a\r\nx-evil': '1' }])
@@ -409,6 +507,26 @@ describe('requests', () => {
     expect(receiver.ledger.map(({ headers }) => [headers.host, headers['x-evil'], headers['transfer-encoding']])).toEqual(
       [1, 2].map(() => [`hook.test:${receiver.port}`, undefined, undefined]),
     );
+  });
+  test('carry streams of the length that is said, and no others', async () => {
+    const stream = (said: number) => ({
+      bytes: said,
+      from: {
+        async *[Symbol.asyncIterator]() {
+          for (const piece of ['some ', 'bytes']) yield Buffer.from(piece);
+        },
+      },
+    });
+    names['turn.test'] = ['127.0.0.9', '127.0.0.1']; // nobody listens at the first
+    const both = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: ['127.0.0.0/8'], resolver, connector: beneath([tls.cert]) });
+    for (const host of ['hook.test', 'turn.test']) await both.fetch(at('/', host), { method: 'PUT', body: stream(10) });
+    await both[Symbol.asyncDispose]();
+    expect(receiver.ledger.map(({ headers, body }) => [headers['content-length'], headers['transfer-encoding'], body.toString()])).toEqual([
+      ['10', undefined, 'some bytes'],
+      ['10', undefined, 'some bytes'],
+    ]);
+    for (const said of [9, 11]) await expect(local.fetch(at('/'), { method: 'PUT', body: stream(said) })).rejects.toThrow();
+    expect(receiver.ledger).toHaveLength(2);
   });
   test('carry forms', async () => {
     const form = new FormData();

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { newId, systemClock } from '../../src/kernel/index.ts';
 import { type Answer, type Client, type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
-import { type Network, openNetwork, type Publisher, settled, startPublisher } from '../support/publishing.ts';
+import { channelOf, type Network, openNetwork, type Publisher, settled, startPublisher } from '../support/publishing.ts';
+import { settles } from '../support/settles.ts';
 
 let db: TestDatabase;
 let app: TestApp;
@@ -59,6 +60,7 @@ async function made(body: object = schedule()): Promise<string> {
   return answer.body[0].postId;
 }
 const read = async (id: string, client: Client = ann.client): Promise<any> => (await client.get(`/posts/${id}`)).body; // oxlint-disable-line typescript/no-explicit-any -- judged by each test
+const published = (id: string) => settles(async () => expect(await read(id)).toMatchObject({ state: 'PUBLISHED' }));
 
 describe('create', () => {
   test('several channels at once: one entry for each element, in order [S103, T3]', async () => {
@@ -350,6 +352,17 @@ describe('create', () => {
     expect(await rows()).toBe(before + 1);
   });
 
+  test('one post is read with its thread in order, the root not among it, by page and by program [S110, S257]', async () => {
+    const value = ['one', 'two', 'three'].map((content) => ({ content }));
+    const [{ postId }] = (await create({ ...schedule(), posts: [{ integration: { id: channel }, value }] })).body;
+    for (const answer of [await ann.client.get(`/posts/${postId}`), await key.get(`/public/v1/posts/${postId}`)]) {
+      const { id, content, group, thread } = answer.body;
+      expect([id, content, thread.map((item: { content: string }) => item.content)]).toEqual([postId, 'one', ['two', 'three']]);
+      const whole = (await ann.client.get(`/posts/group/${group}`)).body;
+      expect([whole.group, whole.posts.map((post: { content: string }) => post.content)]).toEqual([group, ['one', 'two', 'three']]);
+    }
+  });
+
   test('a body edits the posts that it names, whatever its type; foreign ids never [S106, S263, S103]', async () => {
     const {
       body: [{ postId }],
@@ -452,8 +465,7 @@ describe('reading', () => {
 
   test('the timeline tells what happened [S117]', async () => {
     const id = await made(schedule({ type: 'now' }));
-    await settled(db.sql, ann.orgId, { details: ['scheduled', 'paused'] });
-    for (let n = 0; n < 50 && (await read(id)).state !== 'PUBLISHED'; n++) await systemClock.sleep(20);
+    await published(id);
     const { body } = await key.get(`/public/v1/posts/${id}/timeline`);
     expect([body.postId, body.items.map(({ kind }: { kind: string }) => kind)]).toEqual([id, ['created', 'claimed', 'published']]);
     expect(await read(id)).toMatchObject({
@@ -540,7 +552,7 @@ describe('changing', () => {
 
   test('a published post is not changed [S109, S114]', async () => {
     const id = await made(schedule({ type: 'now' }));
-    for (let n = 0; n < 100 && (await read(id)).state !== 'PUBLISHED'; n++) await systemClock.sleep(20);
+    await published(id);
     const answers = await Promise.all([
       ann.client.put(`/posts/${id}`, { content: 'y' }),
       ann.client.put(`/posts/${id}/date`, { date: later() }),
@@ -567,7 +579,7 @@ describe('changing', () => {
     const {
       body: [{ postId: id }],
     } = await create({ ...schedule({ type: 'now' }), posts: [element(slow, 'x', { group: 'flying' })] });
-    for (let n = 0; n < 100 && (await read(id)).detail !== 'publishing'; n++) await systemClock.sleep(10);
+    await settles(async () => expect(await read(id)).toMatchObject({ detail: 'publishing' }));
     const answers: Answer[] = [
       await ann.client.put(`/posts/${id}`, { content: 'y' }),
       await ann.client.put(`/posts/${id}/date`, { date: later() }),
@@ -578,7 +590,7 @@ describe('changing', () => {
     ];
     go();
     expect(answers.map(({ status, body }) => [status, body.code])).toEqual(answers.map(() => [409, 'conflict']));
-    for (let n = 0; n < 100 && (await read(id)).state !== 'PUBLISHED'; n++) await systemClock.sleep(10);
+    await published(id);
     expect(network.taken.filter(({ postId }) => postId === id)).toHaveLength(1);
   });
 
@@ -587,7 +599,7 @@ describe('changing', () => {
     await db.sql`update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'no' where id = ${id}`;
     const { status, body } = await key.post(`/public/v1/posts/${id}/retry`, {});
     expect([status, body.state]).toEqual([201, 'QUEUE']);
-    for (let n = 0; n < 100 && (await read(id)).state !== 'PUBLISHED'; n++) await systemClock.sleep(20);
+    await published(id);
     expect(await read(id)).toMatchObject({ state: 'PUBLISHED', error: null, errorKind: null });
     expect((await key.post(`/public/v1/posts/${await made()}/retry`, {})).status).toBe(409);
   });
@@ -609,14 +621,16 @@ describe('deleting', () => {
     const {
       body: [{ postId: id }],
     } = await create({
-      ...schedule({ date: later(400) }),
+      ...schedule(),
       posts: [{ integration: { id: channel }, value: [{ content: 'never' }, { content: 'never either' }] }],
     });
     const { status, body } = await key.delete(`/public/v1/posts/${id}`);
     expect([status, body]).toEqual([200, { id }]);
     expect((await key.get(`/public/v1/posts/${id}`)).status).toBe(404);
     expect((await key.delete(`/public/v1/posts/${id}`)).status).toBe(404);
-    await systemClock.sleep(700);
+    await db.sql`update posts set publish_date = now(), due_at = now() where id = ${id}`; // its time comes
+    await channelOf(world, ann.orgId, channel).wake({});
+    await published(await made(schedule({ type: 'now' })));
     expect(network.taken.some(({ postId }) => postId === id)).toBe(false);
     expect(await db.sql`select count(*)::int as n from posts where (id = ${id} or root_post_id = ${id}) and deleted_at is null`).toEqual([{ n: 0 }]);
   });

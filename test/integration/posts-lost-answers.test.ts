@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ProviderError, systemClock, tenantKey } from '../../src/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { admit, newPost, openNetwork, type Network, postOf, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
+import { settles } from '../support/settles.ts';
 
 let db: TestDatabase;
 let network: Network;
@@ -112,9 +113,7 @@ test('a person names the post on the network: published, the slot is free and th
   const reply = newPost(channelId, { group: root.group, rootId: root.id, parentId: root.id, content: 'reply' });
   const other = newPost(channelId, { content: 'other' });
   await admit(world, orgId, [root, reply, other]);
-  await settled(db.sql, orgId, { details: ['unconfirmed', 'scheduled'] });
-  await systemClock.sleep(200);
-  expect(await stateOf(db.sql, root.id)).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed' });
+  await settles(async () => expect(await stateOf(db.sql, root.id)).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed' }));
   await expect(postOf(world, orgId, root.id).edit({ content: 'changed' })).rejects.toMatchObject({ code: 'conflict' });
   await expect(postOf(world, orgId, root.id).cancel({})).rejects.toMatchObject({ code: 'conflict' });
   await postOf(world, orgId, root.id).setRelease({ releaseId: 'by-hand' });
@@ -166,8 +165,7 @@ describe('threads', () => {
     const two = newPost(channelId, { content: 'two', group: root.group, rootId: root.id, parentId: root.id });
     const three = newPost(channelId, { content: 'three', group: root.group, rootId: root.id, parentId: two.id, delayMinutes: 7 });
     await admit(world, orgId, [root, two, three]);
-    await settled(db.sql, orgId, { details: ['scheduled'] });
-    for (let n = 0; n < 100 && network.taken.length < 2; n++) await systemClock.sleep(20);
+    await settles(async () => expect(await stateOf(db.sql, two.id)).toMatchObject({ state: 'PUBLISHED' }));
     await systemClock.sleep(100);
     expect(network.taken.map(({ text }) => text)).toEqual(['one', 'two']);
     expect(network.asked[1]!.handle.thread).toEqual([{ id: `r-${root.id}`, url: `https://fake.example/${root.id}`, saved: { n: 1 } }]);

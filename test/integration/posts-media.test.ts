@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId, systemClock } from '../../src/kernel/index.ts';
-import { openMedia } from '../../src/media/index.ts';
 import { openOutbound, type Outbound } from '../../src/outbound/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp } from '../support/app.ts';
+import { testMedia } from '../support/media.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { openNetwork, type Publisher, startPublisher } from '../support/publishing.ts';
 
@@ -22,15 +22,7 @@ beforeAll(async () => {
   db = await testDatabase();
   folder = await mkdtemp(join(tmpdir(), 'rookery-posts-media-'));
   outbound = openOutbound({ timeoutMs: 2_000, allowedPrivateCidrs: [] });
-  const media = await openMedia({
-    sql: db.sql,
-    clock: systemClock,
-    outbound,
-    folder,
-    backendUrl: 'https://api.example',
-    maxBytes: 1_000_000,
-    restrictDomains: ['cdn.example'],
-  });
+  const media = await testMedia({ sql: db.sql, outbound, folder, restrictDomains: ['cdn.example'] });
   world = await startPublisher({ url: db.url, network: openNetwork(), media });
   app = await testApp({ sql: db.sql, context: () => ({ posts: world.posts, actors: world.actors, media }) });
   ann = await app.signUp();

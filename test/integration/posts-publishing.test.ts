@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError, systemClock } from '../../src/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { gate } from '../support/eventually.ts';
 import {
   admit,
   channelOf,
@@ -14,6 +15,8 @@ import {
   startPublisher,
   stateOf,
 } from '../support/publishing.ts';
+import { setReadOnly } from '../support/read-only.ts';
+import { settles } from '../support/settles.ts';
 
 let db: TestDatabase;
 let network: Network;
@@ -34,7 +37,7 @@ const soon = (ms: number) => systemClock.in(ms);
 test('a post that is due goes out, with its facts in one commit [PO2, PO3, PO4]', async () => {
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
-  const post = newPost(channelId, { publishDate: soon(300), content: '<p>Hi &amp; <a href="https://a.example/x">there</a></p>', settings: { who: 'all' } });
+  const post = newPost(channelId, { publishDate: soon(2_000), content: '<p>Hi &amp; <a href="https://a.example/x">there</a></p>', settings: { who: 'all' } });
   await admit(world, orgId, [post]);
   expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled' });
   await settled(db.sql, orgId);
@@ -51,8 +54,9 @@ test('a post that is due goes out, with its facts in one commit [PO2, PO3, PO4]'
     'post.scheduled',
     'post.published',
   ]);
-  await systemClock.sleep(50);
-  expect(await db.sql`select slot_incarnation, next_due_at from channels where id = ${channelId}`).toEqual([{ slot_incarnation: null, next_due_at: null }]);
+  await settles(async () =>
+    expect(await db.sql`select slot_incarnation, next_due_at from channels where id = ${channelId}`).toEqual([{ slot_incarnation: null, next_due_at: null }]),
+  );
 });
 
 test('a wave on many channels: each in order, none early, one in flight per channel, each once', async () => {
@@ -230,13 +234,35 @@ describe('failures', () => {
   test('gives up after the last retry', async () => {
     await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
-    const post = newPost(channelId, { publishDate: soon(400) });
+    const post = newPost(channelId, { publishDate: soon(3_600_000) });
     network.behave = failing('unavailable');
     await admit(world, orgId, [post]);
-    await db.sql`update posts set attempts_failed = 6 where id = ${post.id}`;
+    await db.sql`update posts set attempts_failed = 6, publish_date = now(), due_at = now() where id = ${post.id}`;
+    await channelOf(world, orgId, channelId).wake({});
     await settled(db.sql, orgId);
     expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'ERROR', errorKind: 'network' });
   });
+});
+
+test('what a network answered is written once the database takes it again, however long that lasts, and nothing is sent twice', async () => {
+  network = openNetwork();
+  const hurried = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms > 5_000 ? ms : ms / 200, signal) };
+  world = await startPublisher({ url: db.url, network, postsClock: hurried });
+  await using _running = { [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+  const { passed, open } = gate();
+  network.once = 'at-most-once'; // nobody could look it up
+  network.behave = async (_post, _sent, accept) => passed.then(accept);
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const post = newPost(channelId);
+  await admit(world, orgId, [post]);
+  await settles(() => expect(network.asked).toHaveLength(1));
+  await setReadOnly(db, true);
+  open();
+  await settles(() => expect(world.log.lines.filter(({ message }) => message === 'a result could not be written yet').length).toBeGreaterThan(15));
+  await setReadOnly(db, false);
+  await settled(db.sql, orgId);
+  expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', releaseId: `r-${post.id}`, attempt: 1 });
+  expect(network.asked).toHaveLength(1);
 });
 
 test('an edit or a deletion that was accepted is final, however close to the due time; one that was refused changed nothing', async () => {
@@ -262,8 +288,7 @@ test('an edit or a deletion that was accepted is final, however close to the due
       return { id, wish, accepted };
     }),
   );
-  await settled(db.sql, orgId, { details: ['scheduled'] });
-  for (let n = 0; n < 50 && network.taken.length < wishes.filter(({ wish, accepted }) => wish === 'edit' || !accepted).length; n++) await systemClock.sleep(20);
+  await settles(() => expect(network.taken.length).toBeGreaterThanOrEqual(wishes.filter(({ wish, accepted }) => wish === 'edit' || !accepted).length));
   for (const { id, wish, accepted } of wishes)
     expect([wish, accepted, network.taken.filter(({ postId }) => postId === id).map(({ text }) => text)]).toEqual([
       wish,

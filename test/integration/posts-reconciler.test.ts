@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock, tenantKey } from '../../src/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { gate } from '../support/eventually.ts';
 import { admit, channelOf, newPost, openNetwork, type Network, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
+import { settles } from '../support/settles.ts';
 
 let db: TestDatabase;
 let network: Network;
@@ -52,7 +54,7 @@ test('the slot of a host that has been silent for five seconds is taken over, an
 
 test('a host that was silent for less keeps its slot', async () => {
   await using _running = await start();
-  const { post } = await abandoned(3_000);
+  const { post } = await abandoned(1_000);
   expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0 });
   expect(await stateOf(sql(), post.id)).toMatchObject({ detail: 'publishing' });
 });
@@ -96,7 +98,7 @@ test('an unconfirmed post of a host that went away keeps its channel until it is
   expect(await stateOf(sql(), next.id)).toMatchObject({ detail: 'scheduled' });
   await sql()`update posts set look_up_at = now() - interval '6 s' where id = ${post.id}`;
   expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0, asked: 1 });
-  for (let n = 0; n < 200 && network.taken.length === 0; n++) await systemClock.sleep(20);
+  await settled(sql(), orgId, { details: ['retrying'] });
   expect(await stateOf(sql(), post.id)).toMatchObject({ detail: 'retrying' }); // absent: due again, but after what was due before it
   expect(network.taken.map(({ postId }) => postId)).toEqual([next.id]);
 });
@@ -123,25 +125,24 @@ test('a channel whose reminder was lost is woken five seconds after its due time
   await Promise.all(posts.map((post) => admit(world, orgId, [post])));
   await sql()`delete from actor_reminders`;
   await sql()`update posts set publish_date = now() - interval '6 s', due_at = now() - interval '6 s'`;
-  await sql()`update channels set next_due_at = now() - interval '4 s'`;
-  expect(await world.reconciler.sweep()).toMatchObject({ woken: 0 });
-  await sql()`update channels set next_due_at = now() - interval '6 s'`;
+  // registered, and lost: else the sweep registers them first, and they fire at once
+  await sql()`update channels set next_due_at = now(), registered_for = now()`;
+  expect(await world.reconciler.sweep()).toMatchObject({ woken: 0, entered: 0 });
+  await sql()`update channels set next_due_at = now() - interval '6 s', registered_for = now() - interval '6 s'`;
   await sql()`update channels set disabled = true where id = ${channelIds[0]!}`;
   expect(await world.reconciler.sweep()).toMatchObject({ woken: 29 });
-  await settled(sql(), orgId, { details: ['scheduled'] });
-  for (let n = 0; n < 200 && network.taken.length < 29; n++) await systemClock.sleep(20);
-  expect(network.taken).toHaveLength(29);
+  await settles(() => expect(network.taken).toHaveLength(29));
 });
 
 test('a reminder is registered when its time comes within the horizon, not before, and once', async () => {
-  await using _running = await start({ horizonMs: 10_000 });
+  await using _running = await start({ horizonMs: 600_000 });
   const { orgId, channelId } = await seedOrg(sql());
-  await admit(world, orgId, [newPost(channelId, { publishDate: systemClock.in(20_000) })]);
+  await admit(world, orgId, [newPost(channelId, { publishDate: systemClock.in(1_200_000) })]);
   const reminders = () => sql()`select name from actor_reminders where id = ${tenantKey(orgId, channelId)}`;
   expect(await reminders()).toEqual([]);
   expect(await world.reconciler.sweep()).toMatchObject({ entered: 0 });
-  await sql()`update posts set publish_date = now() + interval '9 s', due_at = now() + interval '9 s'`;
-  await sql()`update channels set next_due_at = now() + interval '9 s' where id = ${channelId}`;
+  await sql()`update posts set publish_date = now() + interval '9 minutes', due_at = now() + interval '9 minutes'`;
+  await sql()`update channels set next_due_at = now() + interval '9 minutes' where id = ${channelId}`;
   expect(await world.reconciler.sweep()).toMatchObject({ entered: 1 });
   expect(await reminders()).toEqual([{ name: 'due' }]);
   expect(await world.reconciler.sweep()).toMatchObject({ entered: 0 });
@@ -172,10 +173,8 @@ test('no call is made by a host whose own beat is older than four seconds: it ha
   Object.assign(world.engine, { lastBeatAgeMs: () => 4_001 });
   const post = newPost(channelId);
   await admit(world, orgId, [post]);
-  for (let n = 0; n < 100 && (await stateOf(sql(), post.id)).attempt === 0; n++) await systemClock.sleep(10);
-  await systemClock.sleep(100);
+  await settles(async () => expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', attempt: 1 }));
   expect(network.asked).toEqual([]);
-  expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', attempt: 1 });
   Object.assign(world.engine, { lastBeatAgeMs });
   await channelOf(world, orgId, channelId).wake({});
   await settled(sql(), orgId);
@@ -183,24 +182,27 @@ test('no call is made by a host whose own beat is older than four seconds: it ha
 });
 
 test('on the way out: what waits is handed back, what is being sent gets its time, the rest is unconfirmed', async () => {
-  await using _running = await start({ inFlight: 2, perLane: 2, drainMs: 400 });
+  await using _running = await start({ inFlight: 2, perLane: 2, drainMs: 2_000 });
   const { orgId, channelIds } = await seedOrg(sql(), 4);
-  const posts = channelIds.map((channelId, n) => newPost(channelId, { content: n === 0 ? 'quick' : `slow ${n}` }));
+  const posts = channelIds.map((channelId) => newPost(channelId));
+  const [inTime, tooLate] = [gate(), gate()];
   network.behave = async (post, _sent, accept) => {
-    await systemClock.sleep(post.text === 'quick' ? 150 : 1_500);
+    await (post.id === network.asked[0]!.postId ? inTime : tooLate).passed;
     return accept();
   };
   await Promise.all(posts.map((post) => admit(world, orgId, [post])));
-  for (let n = 0; n < 100 && network.asked.length < 2; n++) await systemClock.sleep(5);
-  await world.posts.handBack();
-  const states = await Promise.all(posts.map(({ id }) => stateOf(sql(), id)));
-  const asked = new Set(network.asked.map(({ postId }) => postId));
-  expect(asked.size).toBe(2);
-  for (const [n, { id }] of posts.entries()) {
-    const { state, detail } = states[n]!;
-    expect(`${state} ${detail}`).toBe(asked.has(id) ? (posts[n]!.content === 'quick' ? 'PUBLISHED null' : 'QUEUE unconfirmed') : 'QUEUE scheduled');
+  await settles(() => expect(network.asked).toHaveLength(2));
+  const gone = world.posts.handBack();
+  inTime.open();
+  await gone;
+  const [quick, slow] = network.asked.map(({ postId }) => postId);
+  const held = await sql()`select slot_post_id from channels where org_id = ${orgId} and slot_incarnation is not null`;
+  expect(held).toEqual([{ slot_post_id: slow }]);
+  for (const { id } of posts) {
+    const { state, detail } = await stateOf(sql(), id);
+    expect(`${state} ${detail}`).toBe(id === quick ? 'PUBLISHED null' : id === slow ? 'QUEUE unconfirmed' : 'QUEUE scheduled');
   }
-  const held = await sql()`select count(*)::int as n from channels where org_id = ${orgId} and slot_incarnation is not null`;
-  expect(held[0]!['n']).toBe(states.filter(({ detail }) => detail === 'unconfirmed').length);
-  await systemClock.sleep(1_500); // the answers that come too late are still true
+  tooLate.open(); // an answer that comes too late is still true
+  await settles(async () => expect(await stateOf(sql(), slow!)).toMatchObject({ state: 'PUBLISHED', releaseId: `r-${slow}` }));
+  expect(network.asked).toHaveLength(2);
 });

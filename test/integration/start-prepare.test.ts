@@ -10,7 +10,8 @@ import { prepare, StartError } from '../../src/cli/start.ts';
 import { readConfig } from '../../src/config/index.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { processStart } from '../../src/db/processes.ts';
-import { freePort } from '../support/services.ts';
+import { freePort } from '../support/ports.ts';
+import { settles } from '../support/settles.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'rookery-start-'));
 chmodSync(root, 0o755);
@@ -126,6 +127,34 @@ describe('the embedded database', () => {
     await first.gone;
     process.kill(first.pid, 'SIGINT');
   });
+
+  test('a server that dies under its service is started again, on its port and with its data, each time; the folder stays held', async () => {
+    const folder = newFolder();
+    const warned: string[] = [];
+    const killed: number[] = [];
+    const server = await startEmbeddedPostgres({ folder, revive: true, warn: (line) => warned.push(line) });
+    await inside(server.url, (sql) => sql`create table kept as select 0 as n`);
+    for (const signal of ['SIGKILL', 'SIGQUIT'] as const) {
+      killed.push(server.pid);
+      process.kill(server.pid, signal);
+      await settles(() => expect(killed).not.toContain(server.pid), 60_000);
+      await settles(() => inside(server.url, (sql) => sql`insert into kept values (${killed.length})`));
+    }
+    expect(await inside(server.url, (sql) => sql`select n from kept order by n`)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }]);
+    expect(warned.filter((line) => /ended by itself/.test(line))).toHaveLength(2);
+    await expect(startEmbeddedPostgres({ folder })).rejects.toMatchObject({ name: 'HeldError' });
+    await server[Symbol.asyncDispose]();
+    for (const pid of [...killed, server.pid]) expect(processStart(pid)).toBeUndefined();
+  }, 120_000);
+
+  test('a server that died while its service ends is not left behind', async () => {
+    const server = await startEmbeddedPostgres({ folder: newFolder(), revive: true });
+    process.kill(server.pid, 'SIGKILL');
+    await settles(() => expect(processStart(server.pid)).toBeUndefined());
+    await server[Symbol.asyncDispose]();
+    expect(processStart(server.pid)).toBeUndefined();
+    await expect(inside(server.url, (sql) => sql`select 1`)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
 });
 
 describe('what comes before the rooms', () => {
@@ -200,6 +229,7 @@ describe('as root, and as a normal user', () => {
     if (!asRoot) process.stderr.write('not root: the part about another user is left out\n');
   });
 
+  // only root can start a server as somebody else
   (asRoot ? test : test.skip)('the server runs as a user of its own, and one that was made by a normal user goes on as that user', async () => {
     const folder = newFolder();
     mkdirSync(folder, { mode: 0o755 });

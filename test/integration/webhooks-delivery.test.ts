@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { newId } from '../../src/kernel/index.ts';
+import { newId, systemClock } from '../../src/kernel/index.ts';
 import { testDatabase } from '../support/database.ts';
+import { setReadOnly } from '../support/read-only.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { settles } from '../support/settles.ts';
 import { addWebhook, announce, openRows, SIGNING_KEY, startHost, tls } from '../support/webhook-world.ts';
@@ -407,6 +408,32 @@ describe('hosts', () => {
     expect(receiver.mostInFlight).toBe(1);
   });
 
+  test('a host that waited for the webhook while another wrote a delivery down does not send it again [WH12]', async () => {
+    const other = await startHost({ url: db.url });
+    extra.push(other);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    receiver.answer = (response) => void answered.then(() => response.writeHead(200).end());
+    const { id } = await addWebhook(host.webhooks, orgId, hook());
+    await published();
+    await got(1);
+    const waiting = (count: number) =>
+      settles(async () =>
+        expect(await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).toHaveLength(count),
+      );
+    let round: Promise<void> | undefined;
+    await db.sql.begin(async (sql) => {
+      await sql`select from webhooks where id = ${id} for update`;
+      answer();
+      await waiting(1); // the first host writes the delivery down and gives the slot free
+      round = other.webhooks.deliver(`${orgId}:${id}`);
+      await waiting(2); // the second one looks, and sees the deliveries as they were before
+    });
+    await round;
+    await settles(async () => expect((await stats(id)).succeeded).toBe(1));
+    await host.webhooks.drain(5_000);
+    expect(receiver.ledger).toHaveLength(1);
+  });
+
   test('what a dead host had taken is found, and sent again under the same id with the same bytes', async () => {
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
@@ -471,6 +498,26 @@ describe('hosts', () => {
     await host.webhooks.drain(5_000);
     expect([receiver.ledger.length, (await attempts(id)).length]).toEqual([1, 1]);
     expect(await db.sql`select slot_incarnation, due_at is not null as due from webhooks where id = ${id}`).toEqual([{ slot_incarnation: null, due: true }]);
+  });
+
+  test('an attempt is written down once the database takes it again, however long that lasts, and is not repeated', async () => {
+    const hurried = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 200, signal) };
+    const slow = await startHost({ url: db.url, clock: hurried });
+    extra.push(slow);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    receiver.answer = (response) => void answered.then(() => response.writeHead(200).end());
+    const { id } = await addWebhook(slow.webhooks, orgId, hook());
+    await host.webhooks.drain(0); // what is dealt out is delivered by the other one
+    await published();
+    await settles(async () => expect(await db.sql`select from webhook_deliveries where webhook_id = ${id}`).toHaveLength(1));
+    const round = slow.webhooks.deliver(`${orgId}:${id}`);
+    await got(1);
+    await setReadOnly(db, true);
+    answer();
+    await settles(() => expect(slow.log.lines.filter(({ message }) => message.startsWith('A delivery could not be written down')).length).toBeGreaterThan(20));
+    await setReadOnly(db, false);
+    await round;
+    expect([receiver.ledger.length, (await attempts(id)).map(({ attempt, status }) => [attempt, status])]).toEqual([1, [[1, 200]]]);
   });
 
   test('connections that the database cut lose no delivery and no count', async () => {

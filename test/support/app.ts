@@ -3,14 +3,25 @@ import { inspect } from 'node:util';
 import { startApi } from '../../api/main.ts';
 import type { AnyRoute } from '../../api/http/route.ts';
 import type { Answered } from '../../api/app.ts';
+import type { Actors } from '../../src/actor-runtime/index.ts';
 import { openAuth } from '../../src/auth/index.ts';
 import { openMemoryCache } from '../../src/cache/index.ts';
 import { readConfig } from '../../src/config/config.ts';
-import type { Context } from '../../src/context.ts';
+import { type Context, openPaymentsOf } from '../../src/context.ts';
 import type { Database } from '../../src/db/index.ts';
+import { openAdmin, openErrorLog } from '../../src/admin/index.ts';
+import { pauseQueue, resumeQueue, stopAll } from '../../src/channels/index.ts';
+import { openEmail } from '../../src/email/index.ts';
 import { openIdentity } from '../../src/identity/index.ts';
-import { openVault, systemClock } from '../../src/kernel/index.ts';
+import { openMembers } from '../../src/members/index.ts';
+import { urlOfKey } from '../../src/media/index.ts';
+import { AppError, type Clock, openVault, systemClock } from '../../src/kernel/index.ts';
+import { openOAuth } from '../../src/oauth/index.ts';
+import { openOrganizations } from '../../src/organizations/index.ts';
+import { openOutbound } from '../../src/outbound/index.ts';
+import { openProviders } from '../../src/providers/index.ts';
 import { openEvents, openMetrics } from '../../src/telemetry/index.ts';
+import { testBilling } from './billing.ts';
 import { quietLog } from './quiet-log.ts';
 
 export const JWT_SECRET = 'a-secret-of-the-tests-that-is-long-enough';
@@ -20,28 +31,83 @@ interface Options {
   /** On top of a development configuration with every rate limit a thousand times as wide. */
   env?: Record<string, string>;
   routes?: readonly AnyRoute[];
+  clock?: Clock;
+  /** A payment processor in the place of the real one. */
+  paymentsServer?: string;
   /** Rooms that the test brings, or other ones in the place of these. */
   context?: (base: Context) => Partial<Context>;
 }
+
+/** Mail for an app without a sender: with `WITH_MAIL` in its environment it is queued, to be read by `mailsOf`. */
+export const WITH_MAIL = { EMAIL_PROVIDER: 'smtp', EMAIL_SMTP_HOST: '127.0.0.1', EMAIL_FROM_ADDRESS: 'no-reply@example.com' };
+const queueOnly = ({ config, ...needs }: Pick<Context, 'sql' | 'clock' | 'vault' | 'events' | 'config'>) =>
+  openEmail({
+    ...needs,
+    outlet: config.email.provider && {
+      providerId: config.email.provider.id,
+      providerVersion: 'v1',
+      mailer: { send: () => Promise.reject(new Error('This app has no sender')), close: () => undefined },
+    },
+    site: { name: 'Rookery', url: config.http.frontendUrl },
+    log: quietLog(),
+    retentionDays: config.retention.emailLog,
+  });
 
 const failed = (error: unknown) => {
   throw error;
 };
 
+/** As where the engine is away: every call is refused. */
+const noActors: Actors = ({ methods }) =>
+  Object.fromEntries(Object.keys(methods).map((name) => [name, () => Promise.reject(new AppError('unavailable', 'No actors here'))])) as never;
+
 /** The real app on a free port of 127.0.0.1, over a real database; what the routes of a test need beyond identity it brings itself. */
-export async function testApp({ sql, env = {}, routes, context: more = () => ({}) }: Options) {
+export async function testApp({ sql, env = {}, routes, clock = systemClock, paymentsServer, context: more = () => ({}) }: Options) {
   const { config } = readConfig({ JWT_SECRET, PORT: '0', BACKEND_LISTEN_HOST: '127.0.0.1', RATE_LIMIT_SCALE: '1000', ...env });
-  const clock = systemClock;
-  const identity = openIdentity({ sql, registrationDisabled: config.registration.disabled });
-  const auth = openAuth({ sql, clock, identity, jwtSecret: config.secrets.jwt, disallowPlus: config.registration.disallowPlus, failed });
+  const identity = openIdentity({ sql, registrationDisabled: config.registration.disabled, urlOfPicture: (key) => urlOfKey(config.http.backendUrl, key) });
   const metrics = openMetrics({ processMetrics: false });
+  const billing = testBilling(sql, config);
+  const vault = openVault(config.secrets.encryptionKey);
+  const events = openEvents(quietLog(), metrics);
+  const email = queueOnly({ sql, clock, vault, events, config });
+  const payments = await openPaymentsOf(config, { sql, clock, vault, email, billing, events, log: quietLog(), server: paymentsServer });
+  const auth = openAuth({
+    sql,
+    clock,
+    identity,
+    billing,
+    email,
+    jwtSecret: config.secrets.jwt,
+    frontendUrl: config.http.frontendUrl,
+    disallowPlus: config.registration.disallowPlus,
+    tracesDays: config.retention.ip,
+    failed,
+  });
+  const outbound = openOutbound(config.outbound);
+  const providers = openProviders({ outbound, clock, echoUrl: config.outbound.echoUrl, sandboxEnabled: true });
+  const errors = openErrorLog({ sql, logs: { of: quietLog }, incarnation: 'test', retentionDays: config.retention.errors });
   const base = {
     config,
     clock,
     sql,
     identity,
+    admin: openAdmin({
+      sql,
+      billing,
+      plans: payments,
+      tokens: auth.tokens,
+      queues: { pause: pauseQueue, resume: resumeQueue },
+      lateSeconds: config.posts.lateSeconds,
+    }),
+    errors,
     auth,
-    vault: openVault(config.secrets.encryptionKey),
+    oauth: openOAuth({ sql, clock, auth, issuer: config.http.backendUrl, failed }),
+    billing,
+    payments,
+    members: openMembers({ sql, billing, email, frontendUrl: config.http.frontendUrl }),
+    organizations: openOrganizations({ sql, billing, stopChannels: stopAll, providers, endSubscription: payments.endAll }),
+    vault,
+    email,
     cache: openMemoryCache(clock),
     incarnation: randomUUID(),
     health: {
@@ -50,8 +116,9 @@ export async function testApp({ sql, env = {}, routes, context: more = () => ({}
       reminders: async () => ({ pending: 0, overdue: 0, from: 'rows' }),
     },
     metrics,
-    events: openEvents(quietLog(), metrics),
-  } as unknown as Context; // without engine and actors: a test that needs them brings them
+    events,
+    actors: noActors,
+  } as unknown as Context; // without an engine: a test that needs actors brings them
   const context: Context = { ...base, ...more(base) };
   const answered: Answered[] = [];
   const note = (one: Answered) => {
@@ -70,8 +137,12 @@ export async function testApp({ sql, env = {}, routes, context: more = () => ({}
     close: () => api[Symbol.asyncDispose](),
     async [Symbol.asyncDispose]() {
       await api[Symbol.asyncDispose]();
+      await context.oauth[Symbol.asyncDispose]();
+      await context.payments[Symbol.asyncDispose]();
       await context.auth[Symbol.asyncDispose]();
       await context.cache[Symbol.asyncDispose]();
+      await errors[Symbol.asyncDispose]();
+      await outbound[Symbol.asyncDispose]();
     },
   };
 }

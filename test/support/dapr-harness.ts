@@ -7,7 +7,6 @@ import {
   APP_ID,
   ask,
   COMPONENTS,
-  freePorts,
   type PlacementPorts,
   type Running,
   type SchedulerPorts,
@@ -17,6 +16,7 @@ import {
   startSidecar,
   waitUntil,
 } from '../../dapr/processes.ts';
+import { freePorts } from './ports.ts';
 
 const programs = await findDapr();
 const MISSING = 'Dapr 1.18.3 is not on this machine (npm run dapr:install)';

@@ -10,18 +10,22 @@ import { startSandbox } from '../../sandbox/index.ts';
 import { readConfig } from '../../src/config/index.ts';
 import { openContext } from '../../src/context.ts';
 import { openLogs } from '../../src/telemetry/index.ts';
-import { JWT_SECRET, signUp } from './app.ts';
+import { Client, JWT_SECRET, signUp } from './app.ts';
 import { testDatabase } from './database.ts';
 
 interface Options {
   env?: Record<string, string>;
   level?: string;
+  /** Gets the log as JSON lines, in place of plain ones on the standard error. */
+  write?: (line: string) => void;
   /** With the sandbox network, on its own port of this process. */
   sandbox?: boolean;
+  /** A payment processor in the place of the real one. */
+  paymentsServer?: string;
 }
 
 /** Every room, the actors on the embedded engine and the API, in this process, on a database of its own (`DATABASE_URL` in `env` names another, migrated one). */
-export async function wholeProduct({ env = {}, level = 'fatal', sandbox = false }: Options = {}) {
+export async function wholeProduct({ env = {}, level = 'fatal', write, sandbox = false, paymentsServer }: Options = {}) {
   await using opened = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'rookery-product-'));
   opened.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -38,10 +42,12 @@ export async function wholeProduct({ env = {}, level = 'fatal', sandbox = false 
   const network = sandbox ? opened.use(await startSandbox({ sql: db.sql })) : undefined;
   const context = opened.use(
     await openContext(config, {
-      logs: openLogs({ level, format: 'plain', write: (line) => void process.stderr.write(line) }),
+      logs: openLogs({ level, format: write ? 'json' : 'plain', write: write ?? ((line) => void process.stderr.write(line)) }),
       actorTypes,
       channelType: channelActor.type,
       sandboxUrl: network?.url,
+      servers: { 'contentpack/openverse': 'http://127.0.0.1:9' }, // the one source that needs no key: nobody is there
+      ...(paymentsServer !== undefined && { paymentsServer }),
     }),
   );
   const { host, sweeper } = opened.use(await startActors(context));
@@ -53,6 +59,16 @@ export async function wholeProduct({ env = {}, level = 'fatal', sandbox = false 
   };
   const { address } = opened.use(await startApi(context, { checkAnswers: true, onAnswer }));
   const running = opened.move();
-  return { db, context, host, sweeper, address, answered, signUp: () => signUp(address, {}), [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return {
+    db,
+    context,
+    host,
+    sweeper,
+    address,
+    answered,
+    client: () => new Client(address),
+    signUp: () => signUp(address, {}),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
 }
 export type Product = Awaited<ReturnType<typeof wholeProduct>>;

@@ -8,6 +8,7 @@ import { postActor } from '../../actors/post/contract.ts';
 import { startReconciler } from '../../actors/reconciler.ts';
 import { openEmbeddedEngine } from '../../src/actor-runtime/embedded/index.ts';
 import { actorsOf, createHost, type HostLimits } from '../../src/actor-runtime/index.ts';
+import type { Billing } from '../../src/billing/index.ts';
 import { needsLogin, disable, enable, remove } from '../../src/channels/moves.ts';
 import { type Database, openDatabase, openLease } from '../../src/db/index.ts';
 import { type Clock, newId, systemClock, tenantKey } from '../../src/kernel/index.ts';
@@ -15,6 +16,7 @@ import { type Create, type NewPost, openPosts, type Posts, type PostsOptions } f
 import type { Connected } from '../../src/posts/ports.ts';
 import type { Handle, Post, Published } from '../../src/providers/index.ts';
 import { overdueWebhooks } from '../../src/webhooks/index.ts';
+import { testBilling } from './billing.ts';
 import { quietLog } from './quiet-log.ts';
 
 export interface Sent {
@@ -89,6 +91,7 @@ const openRules = (): ReturnType<PostsOptions['channels']['rules']> => ({
   checkSettings: () => {},
 });
 const noMedia: PostsOptions['media'] = { load: async () => [], judge: async () => {} };
+const noLinks: PostsOptions['links'] = { plan: async () => {}, isAsked: async () => false, replan: async () => {}, decide: async () => [] };
 
 interface WorldOptions {
   url: string;
@@ -97,7 +100,11 @@ interface WorldOptions {
   limits?: Partial<HostLimits>;
   onStatement?: (text: string) => void;
   clock?: Clock;
+  /** Of the room of posts, when it is to have another one than the engine. */
+  postsClock?: Clock;
   media?: PostsOptions['media'];
+  links?: (sql: Database) => PostsOptions['links'];
+  billing?: (sql: Database) => Billing;
   incarnation?: string;
 }
 
@@ -109,16 +116,21 @@ export async function startPublisher({
   limits = {},
   onStatement,
   clock = systemClock,
+  postsClock = clock,
   media = noMedia,
+  links = () => noLinks,
+  billing: openBilling = testBilling,
   incarnation = randomUUID(),
 }: WorldOptions) {
   const sql = openDatabase({ url, connections: 8, ...(onStatement && { onStatement }) });
   const log = quietLog();
+  const billing = openBilling(sql);
   const engine = await openEmbeddedEngine({ sql, clock, log, address: 'in the test', incarnation });
   const posts = openPosts({
     sql,
-    clock,
+    clock: postsClock,
     media,
+    links: links(sql),
     incarnation,
     beat: engine,
     log,
@@ -130,16 +142,23 @@ export async function startPublisher({
         ),
     },
     channels: { connect: network.connect, rules: openRules },
-    options: { horizonMs: 48 * 3_600_000, inFlight: 64, lateMs: 60_000, ...options },
+    options: { horizonMs: 48 * 3_600_000, inFlight: 64, lateMs: 60_000, deletedDays: 30, ...options },
   });
   const channels = {
     needsLogin: (orgId: string, id: string, reason: string, seen?: string) => needsLogin(sql, orgId, id, reason, seen),
-    enable: (orgId: string, id: string) => enable(sql, orgId, id),
+    enable: (orgId: string, id: string) => enable(sql, billing, orgId, id),
     disable: (orgId: string, id: string) => disable(sql, orgId, id),
     remove: (orgId: string, id: string) => remove(sql, orgId, id),
   };
   const actors = actorsOf(engine);
-  const host = createHost({ implementations: [organization, channel, post], needs: { clock, posts, channels, webhooks: {} }, actors, clock, log, limits });
+  const host = createHost({
+    implementations: [organization, channel, post],
+    needs: { clock, posts, channels, billing, webhooks: {} },
+    actors,
+    clock,
+    log,
+    limits,
+  });
   const running = await engine.host(host);
   const reconciler = startReconciler({
     posts,
@@ -157,6 +176,7 @@ export async function startPublisher({
     sql,
     engine,
     posts,
+    billing,
     actors,
     host,
     log,

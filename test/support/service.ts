@@ -1,9 +1,10 @@
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ask, type Exit, freePorts, type Running, startProcess, waitUntil } from '../../dapr/processes.ts';
+import { ask, type Exit, type Running, startProcess, waitUntil } from '../../dapr/processes.ts';
 import { newId } from '../../src/kernel/index.ts';
 import { type DaprCluster, daprMissing, type HostPorts, type SidecarHandle, startDapr } from './dapr-harness.ts';
+import { freePorts } from './ports.ts';
 
 // The whole product as processes, seen from outside: what is told here is what an operator could tell.
 

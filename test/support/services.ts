@@ -1,25 +1,16 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, chmodSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { buildTemplate } from './database.ts';
+import { freePort } from './ports.ts';
 
 export interface Services extends AsyncDisposable {
   databaseUrl: string;
   redisUrl: string | undefined;
 }
-
-export const freePort = () =>
-  new Promise<number>((done, fail) => {
-    const server = createServer().on('error', fail);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => (typeof address === 'object' && address ? done(address.port) : fail(new Error('no port'))));
-    });
-  });
 
 /** A Redis of our own on a free port, or on the one that it had before; undefined where the machine has none. */
 export async function startRedis(more: readonly string[] = [], given?: number): Promise<(AsyncDisposable & { url: string; pid: number }) | undefined> {

@@ -1,13 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { locked, peerEnv } from './peer-install.ts';
 import { type Found, type Peer, startProcess } from './peers.ts';
+import { freePort } from './ports.ts';
 
 const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL('../../.cache/peers/snac', import.meta.url));
@@ -123,12 +123,4 @@ const reachable = (url: string) =>
     })
       .on('error', reject)
       .end();
-  });
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
   });

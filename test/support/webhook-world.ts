@@ -4,6 +4,7 @@ import { type Clock, newId, openVault, sha256, systemClock } from '../../src/ker
 import { openOutbound } from '../../src/outbound/index.ts';
 import { append, type Relay, startRelay } from '../../src/outbox/index.ts';
 import { openWebhooks, WEBHOOKS_TOPIC, type Webhooks, type WebhookBody, webhooksConsumer } from '../../src/webhooks/index.ts';
+import { testBilling } from './billing.ts';
 import { makeCertificate } from './certificate.ts';
 import { quietLog } from './quiet-log.ts';
 
@@ -67,7 +68,7 @@ export async function startHost({
     resolver: async (name) => (name === 'hook.test' ? ['127.0.0.1'] : Promise.reject(new Error('ENOTFOUND'))),
   });
   const vault = openVault(sha256('test'));
-  const webhooks = openWebhooks({ sql, clock, vault, outbound, incarnation, signingKey, timeoutMs, log });
+  const webhooks = openWebhooks({ sql, clock, vault, outbound, billing: testBilling(sql), incarnation, signingKey, timeoutMs, log });
   const bus = openEmbeddedBus({ clock, log });
   const wakeUps: unknown[] = [];
   bus.subscribe(WEBHOOKS_TOPIC, async (message) => {
@@ -108,7 +109,7 @@ export async function addWebhook(
   more: Partial<WebhookBody> = {},
 ): Promise<{ id: string; secret: string | undefined }> {
   const { webhook, secret } = await webhooks.prepare(orgId, { name: 'Hook', url, integrations: [], ...more });
-  await webhooks.add(orgId, webhook, 1_000);
+  await webhooks.add(orgId, webhook);
   return { id: webhook.id, secret };
 }
 

@@ -2,21 +2,25 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { constants, deflateRawSync } from 'node:zlib';
 
 export interface Peer {
   send(text: string): void;
+  /** The same, packed (RFC 7692); only where the server offers it. */
+  sendPacked(text: string): void;
   hangUp(): void;
 }
 interface Options {
   onText(peer: Peer, text: string): void;
   onConnect?(peer: Peer): void;
+  /** Whether messages may be packed. */ packs?: boolean;
   /** A status instead of the handshake. */ refuse?(request: IncomingMessage): number | undefined;
 }
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 /** A websocket server on 127.0.0.1 for text messages (RFC 6455), enough to stand for a service on the wire. */
-export async function startWebSocketServer({ onText, onConnect, refuse }: Options) {
+export async function startWebSocketServer({ onText, onConnect, packs = false, refuse }: Options) {
   const sockets = new Set<Socket>();
   const server = createServer();
   server.on('upgrade', (request: IncomingMessage, socket: Socket) => {
@@ -24,11 +28,17 @@ export async function startWebSocketServer({ onText, onConnect, refuse }: Option
     if (status !== undefined)
       return void socket.end(`HTTP/1.1 ${status} No\r\nconnection: close\r\ncontent-length: 0\r\nlocation: http://127.0.0.1:1/\r\n\r\n`);
     const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}${GUID}`).digest('base64');
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: ${accept}\r\n\r\n`);
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: ${accept}\r\n${packs ? 'sec-websocket-extensions: permessage-deflate\r\n' : ''}\r\n`,
+    );
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
-    const peer: Peer = { send: (text) => void socket.write(frame(1, Buffer.from(text))), hangUp: () => void socket.destroy() };
+    const peer: Peer = {
+      send: (text) => void socket.write(frame(1, Buffer.from(text))),
+      sendPacked: (text) => void socket.write(frame(0x41, deflateRawSync(text, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4))),
+      hangUp: () => void socket.destroy(),
+    };
     let waiting: Buffer = Buffer.alloc(0);
     socket.on('data', (data: Buffer) => {
       waiting = Buffer.concat([waiting, data]);

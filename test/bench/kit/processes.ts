@@ -26,16 +26,17 @@ export function peakMb(pid: number): number {
   return Math.round(Number(line?.[1] ?? 0) / 1_024);
 }
 
-/** Processes that this one has started and that still run, with their command lines. */
-export function ownChildren(): { pid: number; command: string }[] {
+/** Processes that a process has started and that still run, with their command lines. */
+export function childrenOf(parent: number): { pid: number; command: string }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .flatMap((pid) => {
-      if (Number(statOf(pid)?.[1]) !== process.pid) return [];
+      if (Number(statOf(pid)?.[1]) !== parent) return [];
       return [{ pid, command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ') }];
     });
 }
+export const ownChildren = () => childrenOf(process.pid);
 
 /** SIGKILL for a process that was started here, and for its group where it leads one. */
 export function endTree(pid: number): void {

@@ -26,8 +26,8 @@ export interface World extends AsyncDisposable {
   /** A durable one, for peers. Rejects with `CannotRun` where there is no redis-server. */
   redis(): Promise<{ url: string; port: number; pid: number }>;
   provider(): Promise<Provider>;
-  /** A script of the peers' folder, whose packages are installed when that was not done. */
-  peer(script: string, settings: object): Promise<Child>;
+  /** A script of a folder of peers, whose packages are installed when that was not done. */
+  peer(script: string, settings: object, folder?: string): Promise<Child>;
   script(path: string, settings: object): Child;
   product(database: TestDatabase, more?: { env?: Record<string, string> }): Promise<Product>;
 }
@@ -94,8 +94,8 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
         arrivals: () => child.ask({ do: 'arrivals' }),
       };
     }),
-    async peer(script, settings) {
-      const home = await installPeer('bench');
+    async peer(script, settings, name = 'bench') {
+      const home = await installPeer(name);
       return start(script.replace(/\.mjs$/, ''), [join(home, script), JSON.stringify(settings)], home);
     },
     script: (path, settings) => start(path.replace(/\W+/g, '-'), [path, JSON.stringify(settings)]),

@@ -92,7 +92,7 @@ test('the catalog lists what is registered, featured ones first, then by name', 
       )
       .map(({ providerId }) => providerId)
       .slice(0, 3),
-  ).toEqual(['pixelfed', 'nostr', 'bluesky']);
+  ).toEqual(['pixelfed', 'nostr', 'adobe-stock']); // of all domains
   expect(providers.catalog('ai')).toEqual([]);
   expect(() => providers.catalog('nonsense')).toThrow(expect.objectContaining({ code: 'unknown_domain', status: 400 }));
 });

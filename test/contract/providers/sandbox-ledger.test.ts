@@ -28,7 +28,7 @@ test('the ledger of a sandbox channel is shown to its org only, page by page [S2
   const channelId = newId();
   await db.sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${channelId}, ${owner.orgId}, 'sandbox', 'v1', 'alice', 'Alice', 'v2:')`;
 
-  await using providers = localProviders({ servers: { sandbox: network.url } });
+  await using providers = localProviders({ servers: { 'social/sandbox': network.url } });
   const adapter = providers.resolve('social', 'sandbox', { allowPreview: true });
   const values = { name: 'alice' };
   const social = providers.connect(adapter, { values, account: 'alice', tokens: await providers.signIn(adapter, values) });

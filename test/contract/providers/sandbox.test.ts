@@ -12,7 +12,7 @@ let providers: ReturnType<typeof localProviders>;
 beforeAll(async () => {
   db = await testDatabase();
   network = await startSandbox({ sql: db.sql });
-  providers = localProviders({ servers: { sandbox: network.url } });
+  providers = localProviders({ servers: { 'social/sandbox': network.url } });
 });
 afterAll(async () => {
   await providers[Symbol.asyncDispose]();
@@ -58,7 +58,7 @@ describe('the sandbox network', () => {
     expect([second.id, third.id]).toEqual([first.id, first.id]);
 
     await using again = await startSandbox({ sql: db.sql });
-    await using others = localProviders({ servers: { sandbox: again.url } });
+    await using others = localProviders({ servers: { 'social/sandbox': again.url } });
     const values = { name: 'bob' };
     const restarted = others.connect(adapter(), { values, account: 'bob', tokens: await others.signIn(adapter(), values) });
     expect((await restarted.publish(post, {}, handleOf())).id).toBe(first.id);
@@ -93,7 +93,7 @@ describe('the sandbox network', () => {
 
   test('holds a post that is told to hang, and accepts nothing', async () => {
     const silent = await startSandbox({ sql: db.sql });
-    await using others = localProviders({ servers: { sandbox: silent.url } });
+    await using others = localProviders({ servers: { 'social/sandbox': silent.url } });
     const values = { name: 'hugo' };
     const social = others.connect(adapter(), { values, account: 'hugo', tokens: await others.signIn(adapter(), values) });
     const post = postOf('Nobody answers');

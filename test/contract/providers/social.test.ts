@@ -17,7 +17,7 @@ interface Facts {
 }
 
 const FOLDER = new URL('../../fixtures/providers/social/', import.meta.url);
-const social = adapters.filter(({ domain }) => domain === 'social');
+const social = adapters.filter((adapter) => adapter.domain === 'social');
 const REDIRECT = 'https://rookery.example/integrations/social/callback';
 const PLACEHOLDER = /\{(\w+)\}/g;
 
@@ -109,7 +109,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
     });
 
     test('a catalog entry with every key and no secret value [PV6]', () => {
-      const entry = presentCatalogEntry(adapter);
+      const entry = presentCatalogEntry(adapter, 'active');
       expect(Object.keys(entry).toSorted()).toEqual(
         [
           'authType',

@@ -1,0 +1,57 @@
+import { describe, expect, test } from '@jest/globals';
+import { readdir, readFile } from 'node:fs/promises';
+import { DOMAINS, Proofs } from '../../../src/providers/index.ts';
+import { adapters } from '../../../src/providers/registry.gen.ts';
+import { manifestChecks } from '../../support/provider-suite.ts';
+import { localProviders } from '../../support/providers.ts';
+
+const SOURCES = new URL('../../../src/providers/', import.meta.url);
+const nameOf = ({ domain, id, version }: (typeof adapters)[number]) => `${domain}/${id}@${version}`;
+
+describe.each(adapters.map((adapter) => ({ name: nameOf(adapter), adapter })))('$name', ({ adapter }) => {
+  for (const { name, run } of manifestChecks(adapter)) test(name, run);
+});
+
+test('a version is registered once, in a folder that is one of the nine domains [PV1, VE14]', async () => {
+  expect(new Set(adapters.map(nameOf)).size).toBe(adapters.length);
+  const folders = (await readdir(SOURCES, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const filled = await Promise.all(
+    folders.map(async (folder) => ((await readdir(new URL(`${folder}/`, SOURCES))).some((file) => /\.v\d+\.ts$/.test(file)) ? folder : [])),
+  );
+  expect(DOMAINS).toEqual(expect.arrayContaining(filled.flat()));
+  expect(DOMAINS).toHaveLength(9);
+});
+
+test('what is registered cannot be written to [VE16]', async () => {
+  await using providers = localProviders();
+  for (const adapter of providers.list())
+    expect([nameOf(adapter), [adapter, adapter.credentials, adapter.capabilities].every(Object.isFrozen)]).toEqual([nameOf(adapter), true]);
+});
+
+test('every domain that has adapters has its contract, which none of them can go without', async () => {
+  const contracts = await readdir(new URL('./', import.meta.url));
+  for (const domain of new Set(adapters.map((adapter) => adapter.domain))) {
+    expect(contracts).toContain(`${domain}.test.ts`);
+    expect(await readFile(new URL(`./${domain}.test.ts`, import.meta.url), 'utf8')).toMatch(/describeProviders\(|every adapter file is registered/);
+  }
+});
+
+test('whatever is called proven is registered, and named by the test that does it', async () => {
+  const proofs = Proofs.parse(JSON.parse(await readFile(new URL('../../fixtures/providers/proven.json', import.meta.url), 'utf8')));
+  const known = new Set(adapters.map(({ domain, id }) => `${domain}/${id}`));
+  expect(Object.keys(proofs).filter((name) => !known.has(name))).toEqual([]);
+  for (const [name, tried] of Object.entries(proofs))
+    for (const { in: file } of tried) {
+      const text = await readFile(new URL(`../../../${file}`, import.meta.url), 'utf8');
+      const id = name.split('/')[1]!;
+      expect([name, file, text.includes('describePeer(') || text.includes('startSandbox('), text.includes(`'${id}'`)]).toEqual([name, file, true, true]);
+    }
+});
+
+const lengths = (
+  await Promise.all(
+    adapters.map(async ({ domain, id, version }) => (await readFile(new URL(`${domain}/${id}.${version}.ts`, SOURCES), 'utf8')).split('\n').length - 1),
+  )
+).toSorted((a, b) => a - b);
+const at = (share: number) => lengths[Math.floor((lengths.length - 1) * share)]!;
+process.stderr.write(`${lengths.length} adapters: median ${at(0.5)} lines, 90th percentile ${at(0.9)}, longest ${at(1)}\n`);

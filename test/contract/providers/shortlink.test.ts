@@ -1,0 +1,161 @@
+import { describe, expect, test } from '@jest/globals';
+import { failureOf } from '../../support/fake-network.ts';
+import type { Shortener, ShortlinkAdapter } from '../../../src/providers/index.ts';
+import { shortlink, ShortUrl } from '../../../src/providers/shortlink/_contract.ts';
+import { openOutbound } from '../../../src/outbound/index.ts';
+import { secret } from '../../../src/providers/kit/fields.ts';
+import { z } from 'zod';
+import { localProviders } from '../../support/providers.ts';
+import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/provider-suite.ts';
+import { startWire } from '../../support/wire.ts';
+
+const suite: Suite<ShortlinkAdapter, Shortener> = {
+  domain: 'shortlink',
+  open: (providers, adapter, values) => providers.shortener(adapter, { orgId: null, values }),
+  declared: ({ authType, repeatable, defaultDomain }) => ({ authType, repeatable, defaultDomain }),
+  operations: { shorten: (port, url) => port.shorten(url), clicks: (port, link) => port.clicks!(link) },
+};
+await describeProviders(suite);
+
+test('the twenty of the specification are registered, each as v1 [PV2]', () => {
+  const ids = localProviders().list('shortlink');
+  const wanted = 'bitly blink cleanuri cuttly dub isgd linkly lnkify owly pixelme rebrandly replug shortio sniply switchy t2m tinycc tinyurl tly vgd'.split(
+    ' ',
+  );
+  expect(ids.map(({ id, version }) => `${id}@${version}`).toSorted()).toEqual(wanted.map((id) => `${id}@v1`));
+});
+
+test('one without a public API cannot be set up, says why, and refuses with unsupported [PV7]', async () => {
+  const providers = localProviders();
+  const without = providers.list('shortlink').filter(({ setup }) => setup === undefined);
+  expect(without.map(({ id }) => id)).toEqual(['lnkify', 'owly', 'replug']);
+  for (const adapter of without) {
+    expect(adapter).toMatchObject({ status: 'preview', capabilities: [], setupNotes: expect.stringContaining('cannot be made from here') });
+    const error = await failureOf(providers.shortener(adapter, { orgId: null, values: {} }).shorten('https://shop.example/'));
+    expect(error).toMatchObject({ failure: 'unsupported', message: adapter.setupNotes });
+  }
+});
+
+/** An exchange with an adapter opened with other values than those of its fixture. */
+async function asked(
+  id: string,
+  values: Record<string, string>,
+  exchanges: ProviderFixture['cases'][number]['exchanges'],
+  work: (port: Shortener) => Promise<unknown>,
+) {
+  await using real = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
+  await using wire = await startWire(real);
+  await using providers = localProviders({ outbound: wire.outbound });
+  wire.plays(exchanges);
+  const adapter = providers.list('shortlink').find((one) => one.id === id)!;
+  const result = await work(providers.shortener(adapter, { orgId: null, values: providers.fields({ credentials: adapter.setup!.fields }, values) }));
+  expect([wire.faults, wire.left]).toEqual([[], 0]);
+  return result;
+}
+const LONG = 'https://shop.example/a?b=1';
+
+test('nothing is sent for a field that was left empty', async () => {
+  const headers = { authorization: 'Bearer t' };
+  const [url, made] = ['https://api-ssl.bitly.com/v4/shorten', { id: 'bit.ly/1', link: 'https://bit.ly/1' }];
+  await asked('bitly', { accessToken: 't' }, [{ asks: { method: 'POST', url, headers, json: { long_url: LONG } }, says: { json: made } }], (port) =>
+    port.shorten(LONG),
+  );
+  const link = { id: 'l1', shortUrl: 'rebrand.ly/a1' };
+  const asks = { method: 'POST', url: 'https://api.rebrandly.com/v1/links', headers: { apikey: 'k' }, json: { destination: LONG } };
+  await asked('rebrandly', { apiKey: 'k' }, [{ asks, says: { json: link } }], (port) => port.shorten(LONG));
+});
+
+test('TinyURL without a token makes links without an account, and takes a word that is no link for none', async () => {
+  const asks = { method: 'GET', url: `https://tinyurl.com/api-create.php?${new URLSearchParams({ url: LONG })}` };
+  const made = await asked('tinyurl', {}, [{ asks, says: { text: 'https://tinyurl.com/a1b2' } }], (port) => port.shorten(LONG));
+  expect(made).toEqual({ id: 'https://tinyurl.com/a1b2', shortUrl: 'https://tinyurl.com/a1b2' });
+  await asked('tinyurl', {}, [{ asks, says: { text: 'Error' } }], async (port) => expect((await failureOf(port.shorten(LONG))).failure).toBe('lost'));
+  await asked('tinyurl', {}, [{ asks, says: { status: 400, text: 'Error' } }], async (port) =>
+    expect((await failureOf(port.shorten(LONG))).failure).toBe('rejected'),
+  );
+});
+
+test('BL.INK logs in with a password where there is no refresh token, and needs no look-up with a domain id', async () => {
+  const headers = { authorization: 'Bearer s' };
+  const login = {
+    asks: { method: 'POST', url: 'https://app.bl.ink/api/v4/access_token', json: { email: 'a@b.example', password: 'pw-of-ann' } },
+    says: { json: { access_token: 's' } },
+  };
+  const make = {
+    asks: { method: 'POST', url: 'https://app.bl.ink/api/v4/9/links', headers, json: { url: LONG } },
+    says: { json: { objects: [{ id: 1, short_link: 'https://go.example/a' }] } },
+  };
+  const values = { email: 'a@b.example', password: 'pw-of-ann', domainId: '9' };
+  expect(await asked('blink', values, [login, make], (port) => port.shorten(LONG))).toEqual({ id: '1', shortUrl: 'https://go.example/a' });
+});
+
+test.each([
+  'ftp://a.example/b',
+  'https://a.example',
+  'https://a.example/b c',
+  'javascript:alert(1)',
+  'https://a.example/<b>',
+  'https://a.example/\u00fc',
+  'https://user@a.example/b',
+  '//a.example/b',
+])('what is no plain link is not taken for one: %s', (url) => expect(ShortUrl.safeParse(url).success).toBe(false));
+
+describe('the suite finds the adapter that', () => {
+  const Made = z.object({ id: z.string(), url: ShortUrl }).transform(({ id, url }) => ({ id, shortUrl: url }));
+  type Spec = Parameters<typeof shortlink<{ key: ReturnType<typeof secret> }>>[0];
+  const demo = (more: Partial<Spec> = {}): ShortlinkAdapter =>
+    shortlink({
+      id: 'demo',
+      version: 'v1',
+      title: 'Demo',
+      description: 'A provider of this test.',
+      authType: 'api_key',
+      credentials: { key: secret('Key') },
+      api: 'https://api.demo.example',
+      auth: { in: 'header', name: 'x-key', prefix: '', field: 'key' },
+      shorten: ({ http }, url) => http.get('/make', Made, { query: { url }, creates: true }),
+      check: async () => 'Not asked',
+      ...more,
+    } as Spec);
+  const facts: ProviderFixture = {
+    values: { key: 'the-key-of-demo' },
+    secret: ['key'],
+    declares: { authType: 'api_key', repeatable: false },
+    cases: [
+      {
+        operation: 'shorten',
+        input: 'https://shop.example/a',
+        exchanges: [
+          {
+            asks: { method: 'GET', url: 'https://api.demo.example/make?url=https%3A%2F%2Fshop.example%2Fa', headers: { 'x-key': 'the-key-of-demo' } },
+            says: { json: { id: '1', url: 'https://d.example/1' } },
+            creates: true,
+          },
+        ],
+        result: { id: '1', shortUrl: 'https://d.example/1' },
+      },
+    ],
+    refusals: [],
+  };
+  const wrongIn = async (adapter: ShortlinkAdapter) => {
+    const wrong: string[] = [];
+    for (const { name, run } of [...manifestChecks(adapter), coverageCheck(adapter, facts, ['check']), ...wireChecks(suite, adapter, facts)])
+      await run().catch(() => void wrong.push(name));
+    return wrong;
+  };
+
+  test('is honest', async () => expect(await wrongIn(demo())).toEqual([]));
+  test('forgets that a GET makes something, so that a lost answer makes two', async () => {
+    const wrong = await wrongIn(demo({ shorten: ({ http }, url) => http.get('/make', Made, { query: { url } }) }));
+    expect(wrong).toContainEqual(expect.stringContaining('a line that breaks'));
+  });
+  test('says that it answers a repeat with the same link, so that a lost answer makes two', async () =>
+    expect(await wrongIn(demo({ repeatable: true }))).toEqual(['declares what the facts say beside its calls']));
+  test('takes any text for a link', async () => {
+    const shorten: Spec['shorten'] = async ({ http }, url) => ({
+      id: '1',
+      shortUrl: String(await http.get('/make', z.any(), { query: { url }, creates: true })),
+    });
+    expect(await wrongIn(demo({ shorten }))).toContainEqual(expect.stringContaining('half an answer or a page'));
+  });
+});

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { request } from 'node:http';
+import type { AnyRoute } from '../../api/http/route.ts';
+import { routes } from '../../api/routes/index.ts';
+import { newId } from '../../src/kernel/index.ts';
+import type { Client, SignedUp } from '../support/app.ts';
+import { inputSchema } from '../support/example.ts';
+import { type Product, wholeProduct } from '../support/product.ts';
+
+// What a link on a foreign page can make a browser do, over every route that there is.
+
+let app: Product;
+let ann: SignedUp;
+let key: Client;
+beforeAll(async () => {
+  app = await wholeProduct({ env: { EGRESS_ECHO_URL: 'http://127.0.0.1:9/' } });
+  ann = await app.signUp(); // the first: a super-admin, whom everything lets in
+  key = await ann.withKey();
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+});
+
+const gets = routes.filter(({ method }) => method === 'get');
+const pathOf = ({ path }: AnyRoute) => path.replace(/:(\w+)/g, (_, name: string) => (name === 'id' || name.endsWith('Id') ? newId() : 'something'));
+const parametersOf = ({ query }: AnyRoute): string[] => (query ? Object.keys(inputSchema(query as never)['properties'] ?? {}) : []);
+const asker = (route: AnyRoute) => (route.auth.includes('session') || route.auth.includes('super-admin') || route.auth.includes('none') ? ann.client : key);
+const address = (route: AnyRoute, pairs: [string, string][]) => `${pathOf(route)}?${new URLSearchParams(pairs).toString()}`;
+
+/** What processes note for themselves while nobody asks. */
+const OWN = new Set(['leases', 'hosts']);
+
+/** The rows of every table but for notes of use, as one text each. */
+async function rows(): Promise<Record<string, string>> {
+  const tables = await app.db.sql<{ name: string }[]>`select tablename as name from pg_tables where schemaname = 'public' order by 1`;
+  const all: Record<string, string> = {};
+  for (const { name } of tables) {
+    if (OWN.has(name)) continue;
+    const found = await app.db.sql<{ row: Record<string, unknown> }[]>`select to_jsonb(t) as row from ${app.db.sql(name)} t`;
+    all[name] = found
+      .map(({ row }) =>
+        JSON.stringify(
+          Object.entries(row).filter(
+            ([column]) => !/^(last_.*|ip|agent|user_agent|used_at|updated_at)$/.test(column) && !(name === 'sessions' && column === 'expires_at'),
+          ),
+        ),
+      )
+      .toSorted()
+      .join('\n');
+  }
+  return all;
+}
+
+test('a safe method changes nothing [X17]', async () => {
+  expect(gets.length).toBeGreaterThan(60);
+  const changed: Record<string, string[]> = {};
+  let before = await rows();
+  for (const route of gets) {
+    for (const method of ['GET', 'HEAD']) await asker(route).send(method, pathOf(route));
+    const after = await rows();
+    const tables = Object.keys(after).filter((name) => after[name] !== before[name]);
+    if (tables.length > 0) changed[route.path] = tables;
+    before = after;
+  }
+  expect(changed).toEqual({});
+}, 240_000);
+
+test('no route sends a browser to an address that a stranger put into the link [X18]', async () => {
+  const names = ['next', 'url', 'redirect', 'redirect_uri', 'redirectUri', 'return', 'returnUrl', 'return_to', 'continue', 'state', 'code', 'to'];
+  let asked = 0;
+  for (const route of gets)
+    for (const evil of ['https://evil.example/', '//evil.example/', '\\\\evil.example', 'javascript:alert(1)', 'https:evil.example']) {
+      asked += 1;
+      const pairs = [...new Set([...names, ...parametersOf(route)])].map((name): [string, string] => [name, evil]);
+      const { headers } = await asker(route).get(address(route, pairs));
+      const to = headers.get('location');
+      if (to === null) continue;
+      const { origin, protocol } = new URL(to, app.address);
+      expect([route.path, protocol === 'javascript:' || origin.includes('evil')]).toEqual([route.path, false]);
+    }
+  expect(asked).toBeGreaterThan(300);
+}, 240_000);
+
+test('a parameter that comes twice, or as a list, is one value or a clear refusal [S7]', async () => {
+  const odd: string[] = [];
+  let asked = 0;
+  for (const route of gets)
+    for (const name of parametersOf(route))
+      for (const form of [`${name}=1&${name}=2`, `${name}[]=1`, `${name}[a]=1`, `${name}=1;${name}=2`, `__proto__[${name}]=1`]) {
+        asked += 1;
+        const { status } = await asker(route).get(`${pathOf(route)}?${form}`); // 502: the source of stock media is not there
+        if (status >= 500 && status !== 502) odd.push(`${route.path}?${form}: ${status}`);
+      }
+  expect(asked).toBeGreaterThan(200);
+  expect(odd).toEqual([]);
+  expect((await ann.client.get('/user/sessions?page=x&page=1')).status).toBeLessThan(400); // of a repeated key the last counts
+}, 240_000);
+
+test.each(['TRACE', 'TRACK', 'CONNECT', 'DEBUG', 'PROPFIND'])('TRACE and its like are not answered with what was sent: %s [S4]', async (method) => {
+  const { port } = new URL(app.address);
+  const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, path: '/user/self', method, headers: { cookie: 'auth=a-secret-of-the-browser' } }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    sent.on('connect', (response, socket) => {
+      socket.destroy();
+      resolve({ status: response.statusCode ?? 0, text: '' });
+    });
+    sent.on('error', (error) => (/hang up|ECONNRESET|Parse/.test(String(error)) ? resolve({ status: 400, text: '' }) : reject(error)));
+    sent.end();
+  });
+  expect([400, 404, 405, 501]).toContain(answer.status);
+  expect(answer.text).not.toContain('a-secret-of-the-browser');
+});

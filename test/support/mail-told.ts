@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { readConfig } from '../../src/config/index.ts';
+import { outletOf } from '../../src/context.ts';
+import type { Database } from '../../src/db/index.ts';
+import { openEmail } from '../../src/email/index.ts';
+import { systemClock } from '../../src/kernel/index.ts';
+import { openOutbound } from '../../src/outbound/index.ts';
+import { socketConnector } from '../../src/outbound/pools.ts';
+import { openProviders } from '../../src/providers/index.ts';
+import { JWT_SECRET, testApp } from './app.ts';
+import { makeCertificate } from './certificate.ts';
+import type { Sent } from './mail-events.ts';
+
+type Says = (path: string) => { status: number; body: string } | 'hang up';
+
+/** A server with certificates for these names, to which every name leads; it keeps what it was asked. */
+export async function startElsewhere(names: readonly string[], says: Says) {
+  const { key, cert } = makeCertificate(names);
+  const asked: string[] = [];
+  const server: Server = createServer({ key, cert }, (request, response) => {
+    asked.push(`${request.method} https://${request.headers.host}${request.url}`);
+    const said = own.says(request.url!);
+    if (said === 'hang up') request.socket.destroy();
+    else response.writeHead(said.status, { location: 'https://elsewhere.example/' }).end(said.body);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  const beneath = socketConnector([cert]);
+  const outbound = openOutbound({
+    timeoutMs: 5_000,
+    allowedPrivateCidrs: ['127.0.0.1/32'],
+    resolver: async () => ['127.0.0.1'],
+    connector: (options, callback) => beneath({ ...options, port: String(port) }, callback),
+  });
+  const own = {
+    asked,
+    outbound,
+    says,
+    async [Symbol.asyncDispose]() {
+      await outbound[Symbol.asyncDispose]();
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+  return own;
+}
+export type Elsewhere = Awaited<ReturnType<typeof startElsewhere>>;
+
+/** The app with mail by this provider, as the product puts it together, and a log of mails to be told of. */
+export async function toldApp(sql: Database, provider: string, env: Record<string, string>, { outbound }: Pick<Elsewhere, 'outbound'>) {
+  const { config } = readConfig({ JWT_SECRET, EMAIL_PROVIDER: provider, ...env });
+  const providers = openProviders({ outbound, clock: systemClock, sandboxEnabled: false, folder: config.uploads.folder });
+  const adapter = providers.resolve('email', provider);
+  const outlet = outletOf(providers, adapter, providers.fields(adapter, config.email.provider!.values));
+  const moved: { emailId: string; status: string }[] = [];
+  const app = await testApp({
+    sql,
+    context: ({ clock, vault, events, config: { retention } }) => ({
+      email: openEmail({
+        sql,
+        clock,
+        vault,
+        outlet,
+        site: { name: 'Rookery', url: 'https://app.example.com' },
+        log: { warn: () => {}, error: () => {} },
+        events: { ...events, mailTold: (of) => void moved.push(of) },
+        retentionDays: retention.emailLog,
+      }),
+    }),
+  });
+  return {
+    ...app,
+    /** What was moved, in order. */
+    moved,
+    send: ({ headers, body }: Sent, more: Record<string, string> = {}) => app.client().send('POST', '/webhooks/email', body, { ...headers, ...more }),
+    /** A mail in the log: one that was sent, or one that waits. */
+    async mail(status: string = 'sent') {
+      const [id, messageId] = [randomUUID(), `m${randomUUID().replaceAll('-', '')}`];
+      const waits = status === 'queued';
+      await sql`
+        insert into emails (id, to_address, template, provider_id, provider_version, status, letter, next_attempt_at, provider_message_id, sent_at)
+        values (${id}, 'ann@example.com', 'activation', ${provider}, 'v1', ${status}, ${waits ? 'v2:x' : null}, ${waits ? new Date() : null},
+          ${waits ? null : messageId}, ${waits ? null : new Date()})`;
+      return { id, messageId };
+    },
+    async rowOf({ id }: { id: string }) {
+      const [row] = await sql`select status, last_error, provider_message_id, letter, next_attempt_at, sent_at from emails where id = ${id}`;
+      return row!;
+    },
+    statusOf: async ({ id }: { id: string }): Promise<string> => (await sql<{ status: string }[]>`select status from emails where id = ${id}`)[0]!.status,
+  };
+}
+export type ToldApp = Awaited<ReturnType<typeof toldApp>>;

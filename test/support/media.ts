@@ -1,0 +1,39 @@
+import type { Billing } from '../../src/billing/index.ts';
+import type { Database } from '../../src/db/index.ts';
+import { openVault, systemClock } from '../../src/kernel/index.ts';
+import { type MediaOptions, openMedia } from '../../src/media/index.ts';
+import type { Outbound } from '../../src/outbound/index.ts';
+import { openProviderSettings } from '../../src/provider-settings/index.ts';
+import { openProviders } from '../../src/providers/index.ts';
+import { testBilling } from './billing.ts';
+
+interface Options extends Partial<Omit<MediaOptions, 'sql' | 'outbound' | 'folder'>> {
+  sql: Database;
+  outbound: Outbound;
+  /** Where local files lie. */
+  folder: string;
+  billing?: Pick<Billing, 'enabled' | 'admit'>;
+}
+
+const VAULT = openVault(Buffer.alloc(32, 7));
+
+/** The settings of providers, with a vault of the tests. */
+export const testSettings = ({ sql, outbound, folder }: Pick<Options, 'sql' | 'outbound' | 'folder'>) => {
+  const providers = openProviders({ outbound, clock: systemClock, sandboxEnabled: false, folder });
+  return { providers, settings: openProviderSettings({ sql, clock: systemClock, vault: VAULT, providers, outbound }) };
+};
+
+/** The media room over a folder, with the storages that settings in the database name. */
+export const testMedia = (options: Options) =>
+  openMedia({
+    clock: systemClock,
+    billing: testBilling(options.sql),
+    ...testSettings(options),
+    backendUrl: 'https://api.example',
+    maxBytes: 1_000_000,
+    localQuotaBytes: 5 * 1024 ** 3,
+    restrictDomains: [],
+    retention: { deletedDays: 30, uploadDays: 7 },
+    signingKey: 'a key of the tests',
+    ...options,
+  });
