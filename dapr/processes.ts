@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync } from 'node:fs';
 import { request } from 'node:http';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -91,23 +90,6 @@ export function startProcess({ name, command, args, environment, logFile, cwd = 
       return how;
     },
   };
-}
-
-/** Ports of 127.0.0.1 that are free at this moment, all different. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<ReturnType<typeof createServer>>((done, fail) => {
-          const server = createServer().on('error', fail);
-          server.listen(0, HERE, () => done(server));
-        }),
-    ),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((done) => void server.close(done))));
-  return ports;
 }
 
 /** Status and body of a GET; status 0 when nobody answers. */
