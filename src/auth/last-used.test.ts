@@ -28,6 +28,24 @@ test('notes travel together, one for each key in half a minute', async () => {
   expect(written).toEqual([['a1', 'b1'], ['a4']]);
 });
 
+test('whoever waits finds what was noted before, also while it is being written', async () => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const order: string[] = [];
+  const { uses } = notes(async (some) => {
+    await answered;
+    order.push(...some);
+  });
+  uses.note('a', 'a1');
+  const first = uses.flush();
+  await new Promise(setImmediate); // its statement is under way
+  const second = uses.flush().then(() => order.push('second'));
+  const end = uses[Symbol.asyncDispose]().then(() => order.push('end'));
+  await new Promise(setImmediate); // whoever did not wait has gone on by now
+  answer();
+  await Promise.all([first, second, end]);
+  expect(order).toEqual(['a1', 'second', 'end']);
+});
+
 test('a write that fails is told and stops nothing', async () => {
   const { uses, failures } = notes(async () => {
     throw new Error('away');

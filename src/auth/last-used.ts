@@ -7,7 +7,7 @@ const REMEMBERED = 100_000;
 /** Notes of use that are written together: at most one write for each key in 30 seconds, so what is stored is never a minute old. */
 export interface LastUsed<Note> extends AsyncDisposable {
   note(key: string, note: Note): void;
-  /** Writes what is waiting. */
+  /** Ends when what was noted before is written. */
   flush(): Promise<void>;
 }
 
@@ -23,13 +23,20 @@ export function lastUsed<Note>({
   const noted = new Map<string, number>();
   let waiting = new Map<string, Note>();
   let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> = Promise.resolve();
 
-  async function flush(): Promise<void> {
+  async function writeOut(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
     const notes = [...waiting.values()];
     waiting = new Map();
     if (notes.length > 0) await write(notes);
+  }
+  /** One after another, so that whoever waits finds what was noted before. */
+  function flush(): Promise<void> {
+    const mine = writing.then(writeOut);
+    writing = mine.catch(() => undefined);
+    return mine;
   }
 
   return {
