@@ -21,7 +21,7 @@ export interface Change {
 /** Why a change was refused, or `done`. `in_flight`: a request may be under way. */
 export type Verdict = 'done' | 'not_found' | 'published' | 'in_flight' | 'undecided' | 'stale' | 'disabled' | 'not_failed' | 'too_old' | 'unjudged';
 interface Found {
-  verdict: Verdict;
+  verdict: Verdict | typeof OUTDATED;
   orgId: string;
   channelId: string;
   nearer: Date | null;
@@ -36,6 +36,19 @@ export interface Changed {
 }
 type Target = { orgId: string; postId: string };
 
+/** While a statement waited for the locks the thread was changed by another: it may have items that this statement cannot see, so it did nothing. */
+const OUTDATED = 'outdated';
+/** Runs a statement until it has seen what it locked: once, or twice where it came too late, as it holds the locks of a transaction then. */
+async function seeing<F extends { verdict: Verdict | typeof OUTDATED }>(
+  statement: () => PromiseLike<readonly F[]>,
+): Promise<(F & { verdict: Verdict }) | undefined> {
+  const isSeen = (found: F): found is F & { verdict: Verdict } => found.verdict !== OUTDATED;
+  for (;;) {
+    const [found] = await statement();
+    if (!found || isSeen(found)) return found;
+  }
+}
+
 /** Runs one change in a transaction of its own: the reminder of a channel that came nearer is moved in the same commit. */
 export async function changing(
   database: Database,
@@ -44,7 +57,7 @@ export async function changing(
   after?: (sql: Sql) => Promise<void>,
 ): Promise<Changed> {
   const { changed, committed } = await database.begin(async (sql) => {
-    const [found] = await statement(sql, horizonMs);
+    const found = await seeing(() => statement(sql, horizonMs));
     if (!found || found.verdict !== 'done')
       return { changed: found ?? { verdict: 'not_found' as const, state: null, publishDate: null, channelId: null }, committed: undefined };
     await after?.(sql);
@@ -60,7 +73,7 @@ export async function changing(
 /** Locks the channel and the thread of a post: `channel`, `target`, `thread` for the statement that follows. */
 const locked = (sql: Sql, { orgId, postId }: Target) => sql`
   target as materialized (
-    select p.id, p.channel_id, coalesce(p.root_post_id, p.id) as root_id from posts p where p.org_id = ${orgId} and p.id = ${postId} and p.deleted_at is null
+    select p.id, p.channel_id, r.id as root_id, r.version from posts p join posts r on r.org_id = p.org_id and r.id = coalesce(p.root_post_id, p.id) where p.org_id = ${orgId} and p.id = ${postId} and p.deleted_at is null
   ), channel as materialized (
     select c.* from channels c where c.org_id = ${orgId} and c.id = (select channel_id from target) for no key update
   ), thread as materialized (
@@ -68,6 +81,9 @@ const locked = (sql: Sql, { orgId, postId }: Target) => sql`
     from posts p join channel c on c.id = p.channel_id join target t on p.id = t.root_id or p.root_post_id = t.root_id
     where p.org_id = ${orgId} and p.deleted_at is null order by p.id for no key update of p
   )`;
+
+/** The first case of each verdict: the root as it was when the statement began is not the one that was locked. */
+const outdated = (sql: Sql) => sql`when (select version from target) <> (select version from thread where root_post_id is null) then ${OUTDATED}`;
 
 /** What becomes due earlier than before, within the horizon. */
 const moved = (sql: Sql, orgId: string, horizonMs: number) => sql`
@@ -90,6 +106,7 @@ export const edit =
     return sql<Found[]>`
     with ${locked(sql, target)}, verdict as (
       select case
+        ${outdated(sql)}
         when t.id is null then 'not_found'
         when t.flying or (${whole} and r.flying) then 'in_flight'
         when t.state = 'PUBLISHED' or (${whole} and r.state = 'PUBLISHED') then 'published'
@@ -165,7 +182,7 @@ export const remove =
     with ${locked(sql, target)}, doomed as (
       select b.* from thread b, thread t where t.id = ${postId} and (b.id = t.id or t.root_post_id is null or b.seq > t.seq)
     ), verdict as (
-      select case when not exists (select from doomed) then 'not_found' when exists (select from doomed where flying) then 'in_flight' else 'done' end as verdict
+      select case ${outdated(sql)} when not exists (select from doomed) then 'not_found' when exists (select from doomed where flying) then 'in_flight' else 'done' end as verdict
     ), changed as (
       update posts p set deleted_at = now(), updated_at = now() from doomed b, verdict v where v.verdict = 'done' and p.id = b.id and p.org_id = ${orgId}
       returning p.id, p.org_id, p.channel_id, p.root_post_id, p.state, p.detail, null::timestamptz as due_at, p.publish_date
@@ -186,6 +203,7 @@ export const retry =
     return sql<Found[]>`
     with ${locked(sql, target)}, verdict as (
       select case
+        ${outdated(sql)}
         when t.id is null then 'not_found'
         when t.state <> 'ERROR' then 'not_failed'
         when t.undecided and not ${confirm} then 'undecided'
@@ -213,6 +231,7 @@ export const release =
     return sql<Found[]>`
     with ${locked(sql, target)}, verdict as (
       select case
+        ${outdated(sql)}
         when t.id is null then 'not_found'
         when t.state = 'ERROR' or t.state = 'QUEUE' and t.detail = 'unconfirmed' or t.state = 'PUBLISHED' and coalesce(t.release_id, '') = '' then 'done'
         when t.state = 'PUBLISHED' then 'published'
@@ -247,16 +266,21 @@ export async function freeSlot(sql: Sql, { orgId, postId }: Target): Promise<voi
 
 /** Deletes every post of a group with its threads, or nothing while one of them is on its way. Answers how many roots. */
 export async function removeGroup(sql: Sql, orgId: string, group: string): Promise<{ verdict: Verdict; deleted: number }> {
-  const [row] = await sql<{ verdict: Verdict; deleted: number }[]>`
+  const row = await seeing(
+    () => sql<{ verdict: Verdict | typeof OUTDATED; deleted: number }[]>`
     with mine as materialized (
-      select p.id, p.channel_id from posts p where p.org_id = ${orgId} and p.group_id = ${group} and p.deleted_at is null
+      select p.id, p.channel_id, p.version from posts p where p.org_id = ${orgId} and p.group_id = ${group} and p.deleted_at is null
     ), channel as materialized (
       select c.id from channels c where c.org_id = ${orgId} and c.id in (select channel_id from mine) order by c.id for no key update
     ), doomed as materialized (
-      select p.id, p.state = 'QUEUE' and p.detail in ('publishing', 'processing', 'unconfirmed') as flying
+      select p.id, p.version, p.state = 'QUEUE' and p.detail in ('publishing', 'processing', 'unconfirmed') as flying
       from posts p join channel c on c.id = p.channel_id where p.org_id = ${orgId} and p.group_id = ${group} and p.deleted_at is null order by p.id for no key update of p
     ), verdict as (
-      select case when not exists (select from doomed) then 'not_found' when exists (select from doomed where flying) then 'in_flight' else 'done' end as verdict
+      select case
+        when exists (select from doomed d join mine m on m.id = d.id where m.version <> d.version) then ${OUTDATED}
+        when not exists (select from doomed) then 'not_found'
+        when exists (select from doomed where flying) then 'in_flight'
+        else 'done' end as verdict
     ), changed as (
       update posts p set deleted_at = now(), updated_at = now() from doomed b, verdict v where v.verdict = 'done' and p.id = b.id and p.org_id = ${orgId}
       returning p.id, p.org_id, p.channel_id, p.root_post_id, p.state
@@ -266,6 +290,7 @@ export async function removeGroup(sql: Sql, orgId: string, group: string): Promi
       insert into outbox (org_id, topic, entity_id, payload)
       select org_id, 'post.deleted', id, jsonb_build_object('channelId', channel_id) from changed where root_post_id is null and state <> 'PUBLISHED'
     )
-    select v.verdict, (select count(*)::int from changed where root_post_id is null) as deleted from verdict v`;
+    select v.verdict, (select count(*)::int from changed where root_post_id is null) as deleted from verdict v`,
+  );
   return row!;
 }
