@@ -9,6 +9,7 @@ import { type Resolve, systemResolver } from './resolver.ts';
 import { openWay } from './way.ts';
 
 const MOST_PROXIES = 500;
+const HANDSHAKE_MS = 10_000;
 
 export interface OutboundOptions {
   /** Milliseconds of a request that names none. */
@@ -19,6 +20,8 @@ export interface OutboundOptions {
   authorities?: readonly string[];
   /** `host:port` of proxies that are used although their address is not public. */
   sidecars?: readonly string[];
+  /** Milliseconds that a proxy has until it has connected. */
+  handshakeMs?: number;
   resolver?: Resolve;
   /** What opens the sockets beneath the guard. */
   connector?: Connector;
@@ -30,6 +33,7 @@ export function openOutbound({
   allowedPrivateCidrs,
   authorities,
   sidecars = [],
+  handshakeMs = HANDSHAKE_MS,
   resolver = systemResolver(),
   connector = socketConnector(authorities),
 }: OutboundOptions): Outbound {
@@ -68,7 +72,7 @@ export function openOutbound({
       const key = keyOf(proxy);
       const way =
         proxied.get(key) ??
-        openWay({ guard, judged, timeoutMs, beneath: { connector: proxyConnector(proxy, dial, socketConnector(authorities)), proxied: true } });
+        openWay({ guard, judged, timeoutMs, beneath: { connector: proxyConnector(proxy, dial, socketConnector(authorities), handshakeMs), proxied: true } });
       proxied.delete(key);
       proxied.set(key, way);
       if (proxied.size > MOST_PROXIES) {

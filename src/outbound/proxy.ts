@@ -5,8 +5,6 @@ import type { Connector } from './pools.ts';
 import { ProxyFailure } from './proxy-failure.ts';
 import { askSocks } from './socks.ts';
 
-const HANDSHAKE_MS = 10_000;
-
 /** An open connection to the proxy itself; its address was judged, and its certificate where it has one. */
 export type Dial = (proxy: Proxy) => Promise<Socket>;
 
@@ -14,19 +12,19 @@ export type Dial = (proxy: Proxy) => Promise<Socket>;
  * Connects over a proxy, to the address that was judged here and never to a name: what the proxy would make of a name nobody could judge.
  * TLS begins here and ends at the provider, so that the proxy sees addresses, and of a call over https nothing else.
  */
-export function proxyConnector(proxy: Proxy, dial: Dial, secure: Connector): Connector {
+export function proxyConnector(proxy: Proxy, dial: Dial, secure: Connector, handshakeMs: number): Connector {
   return (options, callback) => {
     const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
-    tunnel(proxy, dial, options.hostname, port).then(
+    tunnel(proxy, dial, options.hostname, port, handshakeMs).then(
       (socket) => (options.protocol === 'https:' ? secure({ ...options, httpSocket: socket }, callback) : callback(null, socket)),
       (error: Error) => callback(error, null),
     );
   };
 }
 
-async function tunnel(proxy: Proxy, dial: Dial, address: string, port: number): Promise<Socket> {
+async function tunnel(proxy: Proxy, dial: Dial, address: string, port: number, handshakeMs: number): Promise<Socket> {
   const socket = await dial(proxy);
-  const tooLate = setTimeout(() => socket.destroy(new ProxyFailure(proxy, 'down', 'did not answer in time')), HANDSHAKE_MS).unref();
+  const tooLate = setTimeout(() => socket.destroy(new ProxyFailure(proxy, 'down', 'did not answer in time')), handshakeMs).unref();
   try {
     return await (proxy.protocol === 'socks5' ? askSocks(proxy, socket, address, port) : askConnect(proxy, socket, address, port));
   } catch (cause) {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { once } from 'node:events';
 import { locked, peerEnv } from './peer-install.ts';
 import { type Found, type Peer, startProcess } from './peers.ts';
+import { freePort } from './ports.ts';
 
 const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL('../../.cache/peers/proxies', import.meta.url));
@@ -32,14 +33,6 @@ async function program(name: string, debian = name): Promise<string> {
   return unpacked;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 async function listening(port: number) {
   const socket = connect(port, '127.0.0.1');
   try {
