@@ -25,6 +25,8 @@ beforeEach(() => {
   for (const name of Object.keys(zone)) delete zone[name];
   beyond.length = server.asked.length = 0;
 });
+/** What was asked for; a question whose answer took long is asked again. */
+const asked = () => [...new Set(server.asked)].toSorted();
 const failed = async (url: string) => (await outbound.fetch(url).catch((error: unknown) => error)) as OutboundError;
 
 describe('what a name server says is judged', () => {
@@ -42,7 +44,7 @@ describe('what a name server says is judged', () => {
   ])('%s: blocked, and nobody is called [OB3] [OB4] [OB9]', async (_, given) => {
     Object.assign(zone, given);
     expect((await failed('https://n.example/')).message).toBe('Blocked URL');
-    expect([beyond, server.asked.toSorted()]).toEqual([[], ['n.example A', 'n.example AAAA']]);
+    expect([beyond, asked()]).toEqual([[], ['n.example A', 'n.example AAAA']]);
   });
 
   test('public addresses of both families are called, also behind another name', async () => {
@@ -52,9 +54,9 @@ describe('what a name server says is judged', () => {
   });
 
   test('each call asks anew, and goes to what was judged then [X3]', async () => {
-    let calls = 0;
-    zone['turn.example'] = () => (calls++ < 2 ? ['1.1.1.1'] : ['127.0.0.1']); // the first two are one call: A and AAAA
+    zone['turn.example'] = ['1.1.1.1'];
     expect((await failed('https://turn.example/')).failure).toBe('unreachable');
+    zone['turn.example'] = ['127.0.0.1'];
     expect((await failed('https://turn.example/')).message).toBe('Blocked URL');
     expect(beyond).toEqual(['1.1.1.1']);
   });
@@ -79,7 +81,8 @@ describe('a name server that does not say', () => {
     const note = (name: string) => failed(`https://${name}/`).then(() => order.push(name));
     const slow = Array.from({ length: 20 }, () => note('slow.example'));
     await note('good.example');
-    expect(order[0]).toBe('good.example');
+    expect(order).toEqual(['good.example']);
+    zone['slow.example'] = ['1.1.1.1']; // heard when it is asked again
     await Promise.all(slow);
   }, 30_000);
 });
