@@ -5,7 +5,7 @@ import type { NewPost } from '../../src/posts/index.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { admit, type Network, newPost, openNetwork, postOf, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
-import { type FakeShortener, openLinks, openSetUp, type SetUp, startShortener } from '../support/shortener.ts';
+import { type FakeShortener, openLinks, openSetUp, patientClock, type SetUp, startShortener } from '../support/shortener.ts';
 
 let db: TestDatabase;
 let shortener: FakeShortener;
@@ -13,6 +13,7 @@ let setUp: SetUp;
 let network: Network;
 let world: Publisher;
 let links: Shortlinks;
+let clock: ReturnType<typeof patientClock>;
 
 beforeAll(async () => {
   db = await testDatabase({ connections: 20 });
@@ -23,7 +24,8 @@ beforeEach(async () => {
   setUp = openSetUp(shortener);
   setUp.set(null, 'isgd');
   network = openNetwork();
-  world = await startPublisher({ url: db.url, network, links: () => (links = openLinks(db.sql, setUp, { waitMs: 1_500 })) });
+  clock = patientClock();
+  world = await startPublisher({ url: db.url, network, links: () => (links = openLinks(db.sql, setUp, { clock })) });
 });
 afterEach(async () => {
   await world[Symbol.asyncDispose]();
@@ -124,6 +126,7 @@ describe('a post goes out', () => {
     ['an answer that never comes', 'silence' as const, /did not answer in time/],
   ])('with the long link, and the timeline says why: %s [S117]', async (_, behaviour, reason) => {
     shortener.on('GET /create.php', behaviour);
+    if (behaviour === 'silence') void eventually('it is asked', () => shortener.asked.length > 0).then(clock.enough);
     const { post } = await publish(`Look: ${A}`);
     expect(sentTexts()).toEqual([`Look: ${A}`]);
     expect(await told(post.id)).toEqual([{ message: expect.stringMatching(reason), data: { original: A, short: null } }]);
@@ -188,9 +191,10 @@ describe('links are made ahead', () => {
 
   test('so that a post that is due waits for nobody', async () => {
     await using _maker = links.startMaker({ restMs: 20 });
-    const { orgId, post } = await schedule(4_000);
+    const { orgId, post } = await schedule(HOUR / 2);
     await isMade(post.id);
     shortener.on('GET /create.php', 'silence');
+    await postOf(world, orgId, post.id).setDate({ date: systemClock.in(100), action: 'schedule' });
     await settled(db.sql, orgId);
     expect(sentTexts()).toEqual(['Look: https://is.gd/1']);
   });

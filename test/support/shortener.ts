@@ -1,9 +1,10 @@
 import { Settings } from '../../src/organizations/index.ts';
 import type { Configured } from '../../src/provider-settings/index.ts';
 import type { Database } from '../../src/db/index.ts';
-import { newId, systemClock } from '../../src/kernel/index.ts';
+import { type Clock, newId, systemClock } from '../../src/kernel/index.ts';
 import type { ShortlinkAdapter } from '../../src/providers/index.ts';
 import { openShortlinks, type Shortlinks, type ShortlinksOptions } from '../../src/shortlinks/index.ts';
+import { gate } from './eventually.ts';
 import { type FakeHttp, startHttp } from './fake-network.ts';
 import { localProviders } from './providers.ts';
 import { quietLog } from './quiet-log.ts';
@@ -69,6 +70,16 @@ export function openSetUp(shortener: FakeShortener) {
 }
 export type SetUp = ReturnType<typeof openSetUp>;
 
+/** Real time in which no slow machine ends anybody's patience: what would last seconds lasts ten times as long, or until the test has had enough. */
+export function patientClock(): Clock & { enough(): void } {
+  const { passed, open } = gate();
+  return {
+    ...systemClock,
+    sleep: (ms, signal) => (ms < 1_000 ? systemClock.sleep(ms, signal) : Promise.race([passed, systemClock.sleep(ms * 10, signal)])),
+    enough: open,
+  };
+}
+
 /** The room over a database of its own process. */
 export function openLinks(
   sql: Database,
@@ -78,5 +89,5 @@ export function openLinks(
   const organizations = {
     settings: async (orgId: string) => Settings.parse((await sql`select settings from organizations where id = ${orgId}`)[0]!['settings']),
   };
-  return openShortlinks({ sql, clock: systemClock, providers, settings, organizations, log: quietLog(), ...more });
+  return openShortlinks({ sql, clock: patientClock(), providers, settings, organizations, log: quietLog(), ...more });
 }

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Outbound } from '../../src/outbound/index.ts';
+import { type Outbound, OutboundError, type OutboundRequest } from '../../src/outbound/index.ts';
 
 /** One request as the facts have it: what is named must be there, and nothing else may be. Values may be matchers of `expect`. */
 export interface Asks {
@@ -38,7 +38,10 @@ export type Instead = Says | 'hang-up' | 'silence' | 'redirect';
 
 /** A provider on the wire that takes the exchanges in their order and refuses everything else. */
 export interface Wire extends AsyncDisposable {
-  /** The way out of the product, which ends here whatever the address; the guard and the timeouts are the real ones. */
+  /**
+   * The way out of the product, which ends here whatever the address; the guard is the real one. The time of a request that is met with silence
+   * is over as soon as it has been heard, so that no slow machine can let it be over before.
+   */
   outbound: Outbound;
   /** What is to be asked next, with an answer instead of the usual one `at` an exchange, and from then on. */
   plays(exchanges: readonly Exchange[], instead?: { at: number; answer: Instead }): void;
@@ -51,6 +54,7 @@ export interface Wire extends AsyncDisposable {
 }
 
 const ORIGIN = 'x-test-origin';
+const CALL = 'x-test-call';
 const TRANSPORT = new Set([
   'host',
   'connection',
@@ -61,6 +65,7 @@ const TRANSPORT = new Set([
   'user-agent',
   'sec-fetch-mode',
   ORIGIN,
+  CALL,
 ]);
 const ELSEWHERE = 'https://elsewhere.example/stolen';
 
@@ -70,6 +75,7 @@ export async function startWire(real: Outbound): Promise<Wire> {
   let next = 0;
   const asked: string[] = [];
   const faults: string[] = [];
+  const calls: AbortController[] = [];
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await whole(request);
@@ -86,7 +92,7 @@ export async function startWire(real: Outbound): Promise<Wire> {
     }
     next = at + 1;
     const told = instead?.at === at ? instead.answer : exchange.says;
-    if (told === 'silence') return;
+    if (told === 'silence') return calls[Number(request.headers[CALL])]!.abort();
     if (told === 'hang-up') return void request.socket.destroy();
     answer(response, told === 'redirect' ? { status: 307, headers: { location: ELSEWHERE } } : told);
   }
@@ -99,10 +105,16 @@ export async function startWire(real: Outbound): Promise<Wire> {
     return { url: address + url.pathname + url.search, origin: url.origin };
   };
   const turned =
-    <R>(send: (url: string, request?: Parameters<Outbound['fetch']>[1]) => R) =>
-    (given: string, request: Parameters<Outbound['fetch']>[1] = {}): R => {
+    <R>(send: (url: string, request: OutboundRequest) => Promise<R>) =>
+    async (given: string, request: OutboundRequest = {}): Promise<R> => {
       const { url, origin } = here(given);
-      return send(url, { ...request, headers: { ...request.headers, [ORIGIN]: origin } });
+      const over = new AbortController();
+      const headers = { ...request.headers, [ORIGIN]: origin, [CALL]: String(calls.push(over) - 1) };
+      try {
+        return await send(url, { ...request, headers, signal: request.signal ? AbortSignal.any([over.signal, request.signal]) : over.signal });
+      } catch (error) {
+        throw over.signal.aborted ? new OutboundError('timeout', 'timeout', { cause: error, sent: true }) : error;
+      }
     };
 
   return {
