@@ -54,7 +54,7 @@ export async function startHost({
   url,
   incarnation = newId(),
   clock = systemClock,
-  timeoutMs = 2_000,
+  timeoutMs = 20_000, // no attempt ends for want of time where a test does not want that
   signingKey = SIGNING_KEY,
   allowedPrivateCidrs = ['127.0.0.1/32'],
   onStatement,
@@ -96,7 +96,7 @@ export async function startHost({
       await webhooks.drain(0);
       await bus[Symbol.asyncDispose]();
       await outbound[Symbol.asyncDispose]();
-      await sql.end({ timeout: 5 });
+      await sql.end({ timeout: 1 }); // a connection that was cut never answers its goodbye
     },
   };
 }
