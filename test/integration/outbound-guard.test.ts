@@ -27,8 +27,8 @@ const resolver = async (name: string) => {
   if (!answer) throw new Error(`ENOTFOUND ${name}`);
   return typeof answer === 'function' ? answer() : answer;
 };
-const strict = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: [], resolver, connector: beneath([tls.cert]) });
-const local = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: ['127.0.0.1/32'], resolver, connector: beneath([tls.cert]) });
+const strict = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: [], resolver, connector: beneath([tls.cert]) });
+const local = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: ['127.0.0.1/32'], resolver, connector: beneath([tls.cert]) });
 afterAll(async () => {
   await Promise.all([strict, local, receiver].map((one) => one[Symbol.asyncDispose]()));
 });
@@ -229,7 +229,7 @@ describe('public addresses are let through', () => {
     const failures = [];
     for (const one of given) {
       const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: one.remoteAddress });
-      await using odd = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: [], connector: (_, callback) => callback(null, socket) });
+      await using odd = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: [], connector: (_, callback) => callback(null, socket) });
       failures.push((await failed(odd.fetch('https://8.8.8.8/'))).failure);
       expect(socket.destroyed).toBe(true);
     }
@@ -243,7 +243,7 @@ describe('public addresses are let through', () => {
   });
 
   test('a second address answers when the first cannot be reached', async () => {
-    const both = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: ['127.0.0.0/8'], resolver, connector: beneath([tls.cert]) });
+    const both = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: ['127.0.0.0/8'], resolver, connector: beneath([tls.cert]) });
     names['hook.test'] = ['127.0.0.9', '127.0.0.1'];
     expect((await both.fetch(at('/'))).status).toBe(200);
     expect(beyond).toEqual(['127.0.0.9']);
@@ -439,7 +439,7 @@ describe('answers', () => {
   test('of a server with another name or an unknown authority are refused', async () => {
     names['hook.example'] = ['127.0.0.1'];
     expect((await failed(local.fetch(at('/', 'hook.example')))).failure).toBe('unreachable');
-    const distrustful = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: ['127.0.0.1/32'], resolver });
+    const distrustful = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: ['127.0.0.1/32'], resolver });
     expect((await failed(distrustful.fetch(at('/')))).failure).toBe('unreachable');
     await distrustful[Symbol.asyncDispose]();
     expect(receiver.ledger).toEqual([]);
@@ -470,7 +470,7 @@ describe('websockets', () => {
     await using server = await startWebSocketServer({ onText: () => {}, refuse: () => 302 }); // to http://127.0.0.1:1
     let asked = 0;
     await using counted = openOutbound({
-      timeoutMs: 5_000,
+      timeoutMs: 30_000,
       allowedPrivateCidrs: ['127.0.0.1/32'],
       connector: (options, callback) => {
         asked += 1;
@@ -518,7 +518,7 @@ describe('requests', () => {
       },
     });
     names['turn.test'] = ['127.0.0.9', '127.0.0.1']; // nobody listens at the first
-    const both = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: ['127.0.0.0/8'], resolver, connector: beneath([tls.cert]) });
+    const both = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: ['127.0.0.0/8'], resolver, connector: beneath([tls.cert]) });
     for (const host of ['hook.test', 'turn.test']) await both.fetch(at('/', host), { method: 'PUT', body: stream(10) });
     await both[Symbol.asyncDispose]();
     expect(receiver.ledger.map(({ headers, body }) => [headers['content-length'], headers['transfer-encoding'], body.toString()])).toEqual([
