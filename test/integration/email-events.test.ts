@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../src/kernel/index.ts';
 import { testDatabase } from '../support/database.ts';
 import { CERTIFICATE_PATH, type Kind, type Sent, ses, SNS, type Teller, TELLERS, TOPIC } from '../support/mail-events.ts';
 import { type Elsewhere, startElsewhere, type ToldApp, toldApp } from '../support/mail-told.ts';
@@ -7,7 +8,6 @@ import { type Elsewhere, startElsewhere, type ToldApp, toldApp } from '../suppor
 const sns = ses();
 const tellers: [string, Teller][] = [...Object.entries(TELLERS).map(([name, make]): [string, Teller] => [name, make()]), ['ses', sns]];
 const FORWARD: Kind[] = ['sent', 'delivered', 'opened', 'clicked'];
-const ago = (s: number) => new Date(new Date().getTime() - s * 1_000);
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let elsewhere: Elsewhere;
@@ -145,12 +145,16 @@ describe.each(tellers)('%s', (name, teller) => {
 
   if (teller.over !== 'nothing')
     test(`signed more than ${teller.lateS} seconds ago, or 300 ahead, it is refused; until then it is taken, for it may be a delivery that failed [X20]`, async () => {
-      const mail = await app.mail();
-      for (const at of [ago(teller.lateS + 1), ago(-303), new Date(0)])
-        expect(await app.send(teller.tell({ kind: 'delivered', messageId: mail.messageId }, { at }))).toMatchObject(refused);
-      expect(await app.statusOf(mail)).toBe('sent');
-      expect(await app.send(teller.tell({ kind: 'delivered', messageId: mail.messageId }, { at: ago(teller.lateS - 10) }))).toMatchObject(received);
-      expect(await app.statusOf(mail)).toBe('delivered');
+      const now = new Date();
+      const ago = (s: number) => new Date(now.getTime() - s * 1_000);
+      await using held = await toldApp(db.sql, name, teller.env, elsewhere, { ...systemClock, now: () => now });
+      const mail = await held.mail();
+      for (const at of [ago(teller.lateS + 1), ago(-302), new Date(0)])
+        expect(await held.send(teller.tell({ kind: 'delivered', messageId: mail.messageId }, { at }))).toMatchObject(refused);
+      expect(await held.statusOf(mail)).toBe('sent');
+      for (const at of [ago(teller.lateS - 1), ago(-300)])
+        expect(await held.send(teller.tell({ kind: 'delivered', messageId: mail.messageId }, { at }))).toMatchObject(received);
+      expect(await held.statusOf(mail)).toBe('delivered');
     });
 
   test('signed with another key, or not at all, it is refused, and so it is when nothing is set that could prove it [EM5, S172, X20]', async () => {

@@ -36,6 +36,9 @@ export function mailServer({ url }: Peer) {
     certificate,
     listen: async (options: Listening = {}) => ((await ask('POST', '/servers', { ...options, ...certificate })) as { port: number }).port,
     close: (port: number) => ask('DELETE', `/servers/${port}`),
+    /** Recipients `held…` whose mails it has and has not answered, one entry for each mail. */
+    held: async (to: string) => ((await ask('GET', '/held')) as string[]).filter((one) => one === to),
+    release: (to: string) => ask('POST', '/released', { to }),
     mails: async (to?: string) => ((await ask('GET', '/mails')) as Received[]).filter(({ envelope }) => to === undefined || envelope.to.includes(to)),
   };
 }

@@ -5,7 +5,7 @@ import { readConfig } from '../../src/config/index.ts';
 import { outletOf } from '../../src/context.ts';
 import type { Database } from '../../src/db/index.ts';
 import { openEmail } from '../../src/email/index.ts';
-import { systemClock } from '../../src/kernel/index.ts';
+import { type Clock, systemClock } from '../../src/kernel/index.ts';
 import { openOutbound } from '../../src/outbound/index.ts';
 import { socketConnector } from '../../src/outbound/pools.ts';
 import { openProviders } from '../../src/providers/index.ts';
@@ -26,10 +26,11 @@ export async function startElsewhere(names: readonly string[], says: Says) {
     else response.writeHead(said.status, { location: 'https://elsewhere.example/' }).end(said.body);
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  server.keepAliveTimeout = 0; // whoever asks closes the connection, so that none is closed under a request
   const { port } = server.address() as AddressInfo;
   const beneath = socketConnector([cert]);
   const outbound = openOutbound({
-    timeoutMs: 5_000,
+    timeoutMs: 20_000,
     allowedPrivateCidrs: ['127.0.0.1/32'],
     resolver: async () => ['127.0.0.1'],
     connector: (options, callback) => beneath({ ...options, port: String(port) }, callback),
@@ -48,16 +49,22 @@ export async function startElsewhere(names: readonly string[], says: Says) {
 }
 export type Elsewhere = Awaited<ReturnType<typeof startElsewhere>>;
 
-/** The app with mail by this provider, as the product puts it together, and a log of mails to be told of. */
-export async function toldApp(sql: Database, provider: string, env: Record<string, string>, { outbound }: Pick<Elsewhere, 'outbound'>) {
+/** The app with mail by this provider, as the product puts it together, and a log of mails to be told of. `clock`: by which an event is fresh. */
+export async function toldApp(
+  sql: Database,
+  provider: string,
+  env: Record<string, string>,
+  { outbound }: Pick<Elsewhere, 'outbound'>,
+  clock: Clock = systemClock,
+) {
   const { config } = readConfig({ JWT_SECRET, EMAIL_PROVIDER: provider, ...env });
-  const providers = openProviders({ outbound, clock: systemClock, sandboxEnabled: false, folder: config.uploads.folder });
+  const providers = openProviders({ outbound, clock, sandboxEnabled: false, folder: config.uploads.folder });
   const adapter = providers.resolve('email', provider);
   const outlet = outletOf(providers, adapter, providers.fields(adapter, config.email.provider!.values));
   const moved: { emailId: string; status: string }[] = [];
   const app = await testApp({
     sql,
-    context: ({ clock, vault, events, config: { retention } }) => ({
+    context: ({ vault, events, config: { retention } }) => ({
       email: openEmail({
         sql,
         clock,

@@ -1,14 +1,18 @@
 // A mail server on 127.0.0.1 that keeps what it gets in memory. Prints the address of its control; ends when its input does.
 //   POST /servers {port?, starttls?, tls?, login?: {user, pass}, key, cert}  → {port}     DELETE /servers/<port>     GET /mails → [{to, from, tls, user, raw, …}]
-// What it does with a recipient: `unknown@` 550, `content@` 554 after the data, `busy-<n>@` 451 for the first n attempts, `slow@` waits before it says yes.
+//   GET /held → [recipient]     POST /released {to}
+// What it does with a recipient: `unknown@` 550, `content@` 554 after the data, `busy-<n>@` 451 for the first n attempts, `held@` says yes when it is released.
+import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { simpleParser } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 
 const mails = [];
 const attempts = new Map();
 const servers = new Map();
+const held = [];
+const released = new Set();
+const releases = new EventEmitter().setMaxListeners(0);
 const refusal = (responseCode, message) => Object.assign(new Error(message), { responseCode });
 
 function onRcptTo({ address }, _session, callback) {
@@ -27,7 +31,10 @@ async function keep(stream, session) {
   const { mailFrom, rcptTo } = session.envelope;
   const to = rcptTo.map(({ address }) => address);
   if (to.some((address) => address.startsWith('content'))) throw refusal(554, '5.7.1 This content is refused');
-  if (to.some((address) => address.startsWith('slow'))) await sleep(1_500);
+  if (to[0].startsWith('held') && !released.has(to[0])) {
+    held.push(to[0]);
+    await once(releases, to[0]);
+  }
   const raw = Buffer.concat(pieces);
   const parsed = await simpleParser(raw, { skipTextToHtml: true, skipTextLinks: true });
   mails.push({
@@ -74,6 +81,12 @@ function listen({ port = 0, starttls = false, tls = false, login, key, cert }) {
 
 async function answer({ method, url }, body) {
   if (method === 'GET' && url === '/mails') return mails;
+  if (method === 'GET' && url === '/held') return held;
+  if (method === 'POST' && url === '/released') {
+    released.add(body.to);
+    releases.emit(body.to);
+    return {};
+  }
   if (method === 'POST' && url === '/servers') return listen(body);
   const [, port] = /^\/servers\/(\d+)$/.exec(url) ?? [];
   if (method !== 'DELETE' || !servers.has(Number(port))) throw new Error('No such thing');
@@ -91,6 +104,7 @@ const control = createServer(async (request, response) => {
     response.writeHead(500).end(String(error));
   }
 });
+control.keepAliveTimeout = 0; // whoever asks closes the connection, so that none is closed under a request
 control.listen(0, '127.0.0.1', () => process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${control.address().port}` })}\n`));
 
 process.stdin.resume();
