@@ -110,11 +110,14 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
     const known = await kept(key);
     const remembered = known === undefined ? undefined : Found.safeParse(JSON.parse(known)).data; // another release may have kept another shape
     if (remembered) return remembered;
-    const asked = searches.get(key) ?? ask().finally(() => searches.delete(key));
+    const askAndKeep = async () => {
+      const found = await ask();
+      await keep(key, JSON.stringify(found), cacheMs); // before it counts as asked: whoever comes in between would ask again
+      return found;
+    };
+    const asked = searches.get(key) ?? askAndKeep().finally(() => searches.delete(key));
     searches.set(key, asked);
-    const found = await asked;
-    await keep(key, JSON.stringify(found), cacheMs);
-    return found;
+    return asked;
   }
 
   return {

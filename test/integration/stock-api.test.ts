@@ -16,7 +16,7 @@ import { openStock, type Stock } from '../../src/stock/index.ts';
 import { type Answer, type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { billingOn, override, subscribe } from '../support/billing.ts';
 import { testDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, gate } from '../support/eventually.ts';
 import { testMedia } from '../support/media.ts';
 import { type StockWorld, startStockWorld } from '../support/stock-world.ts';
 
@@ -31,12 +31,14 @@ let ben: SignedUp;
 let cache: Cache;
 /** Time to live of what was kept, in the order of keeping. */
 const kept: [string, number][] = [];
+/** Time stands still but where a test lets it pass. */
+const start = systemClock.now().getTime();
 let aheadMs = 0;
 const clock: Clock = {
   ...systemClock,
-  now: () => new Date(systemClock.now().getTime() + aheadMs),
-  monotonic: () => systemClock.monotonic() + aheadMs,
-  in: (ms) => new Date(systemClock.now().getTime() + aheadMs + ms),
+  now: () => new Date(start + aheadMs),
+  monotonic: () => aheadMs,
+  in: (ms) => new Date(start + aheadMs + ms),
 };
 
 const DOER: Doer = { userId: null, impersonatorId: null, ip: null };
@@ -57,7 +59,7 @@ beforeAll(async () => {
   db = await testDatabase();
   world = await startStockWorld();
   folder = await mkdtemp(join(tmpdir(), 'rookery-stock-'));
-  outbound = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
+  outbound = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
   const memory = openMemoryCache(clock);
   cache = {
     ...memory,
@@ -143,6 +145,27 @@ describe('a search', () => {
     ); // Pixabay wants its answers to be kept for a day
     await search(ann, 'source=unsplash&q=sea&page=2');
     expect(world.asked).toHaveLength(3);
+  });
+
+  test('is not asked again while its answer is being kept', async () => {
+    const whole = { ...cache };
+    const { passed, open } = gate();
+    let [looked, keeping] = [0, 0];
+    Object.assign(cache, {
+      get: (key: string) => ((looked += Number(key.includes('unsplash@'))), whole.get(key)),
+      set: async (...entry: Parameters<Cache['set']>) => ((keeping += 1), await passed, whole.set(...entry)),
+    });
+    try {
+      const first = search(ann, 'source=unsplash&q=kept');
+      await eventually('the answer is being kept', () => keeping === 1);
+      const second = search(ben, 'source=unsplash&q=kept');
+      await eventually('the second one has found nothing', () => looked === 2);
+      open();
+      expect([(await first).status, (await second).status, world.asked.length]).toEqual([200, 200, 1]);
+    } finally {
+      open();
+      Object.assign(cache, whole);
+    }
   });
 
   test('behind the last page of a source finds nothing, and asks nobody', async () => {
