@@ -212,7 +212,7 @@ describe('secrets that are used', () => {
   });
 
   test('channels: app secrets, codes, states and tokens of a network, that fails and repeats what it was sent', async () => {
-    network.expiresIn = 1;
+    [network.expiresIn, network.graceMs] = [1, 600_000];
     const begin = async () =>
       network.consent((await ann.client.get(`/integrations/social/mastodon?externalUrl=${encodeURIComponent(network.url)}`)).body.url as string);
     const first = await begin();

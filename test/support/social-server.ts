@@ -48,6 +48,8 @@ export async function startSocialServer() {
     name: 'Ann',
     /** Seconds a token is good for; undefined: for ever, and there is no refresh token. */
     expiresIn: undefined as number | undefined,
+    /** Milliseconds that it takes a token for longer than it says, so that none is refused because a machine is slow. */
+    graceMs: 0,
     /** Asked before a token is given: an answer instead, or nothing. */
     beforeGrant: async (_grant: string): Promise<Reply | undefined> => undefined,
     beforeStatus: async (_token: string): Promise<Reply | undefined> => undefined,
@@ -119,7 +121,7 @@ export async function startSocialServer() {
     if (pathname === '/oauth/token') return grant(parse(body, request.headers['content-type']));
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const known = tokens.get(token);
-    if (server.refuseAll || !known || known.expiresAt <= Date.now()) return { status: 401, body: { error: 'The access token is invalid' } };
+    if (server.refuseAll || !known || known.expiresAt + server.graceMs <= Date.now()) return { status: 401, body: { error: 'The access token is invalid' } };
     if (pathname === '/api/v1/accounts/verify_credentials')
       return { status: 200, body: { id: known.account, username: server.name.toLowerCase(), acct: server.name, display_name: server.name, avatar: null } };
     if (pathname === '/api/v1/statuses') {

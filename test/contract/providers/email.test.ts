@@ -10,6 +10,7 @@ import type { Call } from '../../../src/providers/kit/http.ts';
 import { adapters } from '../../../src/providers/registry.gen.ts';
 import { mailServer, type MailServer } from '../../support/mail-server.ts';
 import { describePeer, npmPeer, type Peer } from '../../support/peers.ts';
+import { freePort } from '../../support/ports.ts';
 import { describeProviders, type ProviderFixture, type Suite, wireChecks } from '../../support/provider-suite.ts';
 import { localProviders } from '../../support/providers.ts';
 
@@ -283,7 +284,7 @@ await describePeer(
       });
 
       test('one line goes on after a refusal, and after the server was away', async () => {
-        const port = await server.listen({ starttls: true });
+        const port = await server.listen({ starttls: true, port: await freePort() });
         const line = mailer({ port: String(port) });
         expect(await failureOf(line.send(message({ to: 'unknown@example.com' })))).toMatchObject({ failure: 'rejected' });
         await line.send(message({ to: 'after-a-refusal@example.com' }));

@@ -6,6 +6,7 @@ import eventWebhook from '@sendgrid/eventwebhook';
 import startSes from 'aws-ses-v2-local';
 import { createEmulator } from 'emulate';
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:http';
 import { connect, createServer as createSocket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,12 +17,12 @@ import { Webhook } from 'standardwebhooks';
 const PRISM = fileURLToPath(new URL('node_modules/.bin/prism', import.meta.url));
 const children = [];
 
+/** Below what systems deal out to connections: such a port could be taken by one while the server that is to listen there still starts. */
 function freePort() {
   return new Promise((resolve) => {
-    const server = createSocket().listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
+    const port = randomInt(10_000, 32_000);
+    const server = createSocket().on('error', () => resolve(freePort()));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)));
   });
 }
 const answers = (port) =>
@@ -30,7 +31,13 @@ const answers = (port) =>
     socket.once('error', () => resolve(false));
   });
 
-async function startPrism({ document }) {
+const prisms = new Map();
+/** One for each document. */
+function prismOf({ document }) {
+  if (!prisms.has(document)) prisms.set(document, startPrism(document));
+  return prisms.get(document);
+}
+async function startPrism(document) {
   const port = await freePort();
   const child = spawn(process.execPath, [PRISM, 'mock', '-h', '127.0.0.1', '-p', String(port), '-v', 'error', document], { stdio: ['ignore', 2, 2] });
   children.push(child);
@@ -61,7 +68,7 @@ const resend = ({ secret, body, headers }) => {
 const sns = ({ message }) =>
   new Promise((resolve) => new SnsValidator().validate(message, (error) => resolve(error ? { genuine: false, reason: error.message } : { genuine: true })));
 
-const ROUTES = { '/prism': startPrism, '/verify/sendgrid': sendgrid, '/verify/resend': resend, '/verify/sns': sns };
+const ROUTES = { '/prism': prismOf, '/verify/sendgrid': sendgrid, '/verify/resend': resend, '/verify/sns': sns };
 
 const emulator = await createEmulator({ service: 'resend', port: await freePort(), seed: { resend: { domains: [{ name: 'mail.example.com', region: 'us-east-1' }] } } });
 const sesPort = await freePort();
@@ -76,6 +83,7 @@ const control = createServer(async (request, response) => {
     response.writeHead(500).end(String(error));
   }
 });
+control.keepAliveTimeout = 0; // whoever asks closes the connection, so that none is closed under a request
 control.listen(0, '127.0.0.1', () => {
   const url = `http://127.0.0.1:${control.address().port}`;
   process.stdout.write(`\n${JSON.stringify({ url, resend: emulator.url.replace('localhost', '127.0.0.1'), ses: `http://127.0.0.1:${sesPort}` })}\n`);
