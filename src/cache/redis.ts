@@ -21,6 +21,8 @@ return answer`;
 const HITS_AT_ONCE = 500;
 const EXCHANGES_AT_ONCE = 4;
 const ANSWER_MS = 1_000;
+/** For what the client asks by itself, too. */
+const CLIENT_MS = 10_000;
 /** After a lost answer nobody waits for the next one for so long. */
 const REST_MS = 1_000;
 const CONNECT_MS = 2_000;
@@ -33,6 +35,17 @@ interface Waiting {
   limit: number;
   windowMs: number;
   resolve: (hit: Hit) => void;
+}
+
+/** Rejects what is not answered in time. A process that stood still for so long looks once more: the answer may have been there all the while. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => setImmediate(late.reject, new Error('Command timed out')), ANSWER_MS);
+  try {
+    return await Promise.race([answer, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**
@@ -55,7 +68,7 @@ export async function openRedisCache(
     ...options,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: ANSWER_MS,
+    commandTimeout: CLIENT_MS,
     enableAutoPipelining: true,
     autoPipeliningIgnoredCommands: ['hitWindows'], // gathered here
   }) as WithHits;
@@ -99,7 +112,7 @@ export async function openRedisCache(
   async function ask<T>(question: () => Promise<T>): Promise<T> {
     if (redis.status !== 'ready' || clock.monotonic() < restUntil) throw unavailable(lastError);
     try {
-      const answer = await question();
+      const answer = await inTime(question());
       back();
       return answer;
     } catch (cause) {

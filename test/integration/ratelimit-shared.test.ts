@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { openCache } from '../../src/cache/index.ts';
+import { type Cache, openCache } from '../../src/cache/index.ts';
 import { systemClock } from '../../src/kernel/index.ts';
 import { Client, type TestApp, testApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
@@ -43,6 +43,7 @@ async function counter(bucket: string, limit: number, hits: number) {
   test('a hit is one exchange, the hits of one moment are one together, and a bucket goes away with its window [RL2]', async () => {
     const prefix = `${randomUUID()}:`;
     await using cache = await openCache(redis!.url, systemClock, { prefix });
+    await connected(cache);
     await cache.hit('a', 5, 60_000); // the script is known from here on
     const calls = () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(cli('info', 'commandstats'))?.[1] ?? 0);
     const exchanges = async <T>(work: () => Promise<T>) => {
@@ -69,11 +70,15 @@ async function counter(bucket: string, limit: number, hits: number) {
       expect(left).toBeGreaterThan(0);
     }
     const behind = await exchanges(async () => {
-      cli('client', 'pause', '500', 'all');
       const hits = [];
-      for (let n = 0; n < 20; n += 1) {
-        hits.push(cache.hit('behind', 15, 60_000));
-        await new Promise((turn) => setImmediate(turn));
+      process.kill(redis!.pid, 'SIGSTOP');
+      try {
+        for (let n = 0; n < 20; n += 1) {
+          hits.push(cache.hit('behind', 15, 60_000));
+          await new Promise((turn) => setImmediate(turn));
+        }
+      } finally {
+        process.kill(redis!.pid, 'SIGCONT');
       }
       return Promise.all(hits);
     });
@@ -82,20 +87,41 @@ async function counter(bucket: string, limit: number, hits: number) {
     const flood = await exchanges(() => Promise.all(Array.from({ length: 1_200 }, () => cache.hit('flood', 1_000, 60_000))));
     expect([flood.exchanges, flood.result.filter(({ allowed }) => allowed).length]).toEqual([3, 1_000]); // no script keeps the others waiting for long
   });
+
+  test('a process that stood still finds the answer of Redis, and does not call it away [RL5]', async () => {
+    const changes: string[] = [];
+    await using cache = await openCache(redis!.url, systemClock, { prefix: `${randomUUID()}:`, onChange: (state) => changes.push(state) });
+    await connected(cache);
+    changes.length = 0;
+    const asked = cache.ping();
+    spawnSync('sleep', ['1.1']); // longer than an answer may take
+    await asked;
+    expect([cache.health().limitsShared, changes]).toEqual([true, []]);
+  });
 });
 
+/** Opening waits for two seconds at most: a slow machine connects later. */
+const connected = (cache: Cache) =>
+  eventually('Redis is connected', () =>
+    cache.ping().then(
+      () => cache.health().limitsShared,
+      () => false,
+    ),
+  );
 const cli = (...words: string[]) => spawnSync('redis-cli', ['-p', new URL(redis!.url).port, ...words]).stdout.toString();
 
 // without Redis: PEERS_REQUIRED=1 fails before any test, as in CI
 (redis ? describe : describe.skip)('a Redis that answers and does not count', () => {
   const changes: string[] = [];
-  let cache: Awaited<ReturnType<typeof openCache>>;
+  let cache: Cache;
   let app: TestApp;
   beforeAll(async () => {
     cache = await openCache(redis!.url, systemClock, {
       prefix: `${randomUUID()}:`,
       onChange: (state, reason) => changes.push(`${state} ${reason ?? ''}`.trim()),
     });
+    await connected(cache);
+    changes.length = 0;
     app = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1' }, context: () => ({ cache }) });
   });
   afterAll(() => app[Symbol.asyncDispose]());

@@ -5,6 +5,7 @@ import { systemClock } from '../../src/kernel/index.ts';
 
 const [url, bucket, limit, hits] = process.argv.slice(2) as [string, string, string, string];
 const cache = await openCache(url, systemClock);
+while (!cache.health().limitsShared) await cache.ping().catch(() => systemClock.sleep(20)); // a slow machine connects later
 process.stdout.write('ready\n');
 await new Promise((go) => process.stdin.once('data', go));
 const asked = await Promise.all(Array.from({ length: Number(hits) }, () => cache.hit(bucket, Number(limit), 60_000)));
