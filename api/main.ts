@@ -14,6 +14,8 @@ export interface Api extends AsyncDisposable {
 }
 
 const CLOSE_MS = 8_000;
+/** Connections that wait until we are at them: more than come in a burst, since the system resets what it has no room for. It has a most of its own, 4,096 as a rule. */
+const BACKLOG = 4_096;
 /** Milliseconds that a peer has for what it sends: slow ones must not hold connections that others need. */
 const PATIENCE = { headersMs: 20_000, requestMs: 600_000, checkMs: 5_000, restMs: 10_000 };
 
@@ -58,7 +60,7 @@ export async function startApi(context: Context, { routes = allRoutes, patience 
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response)); // unknown expectations are not ours to meet
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(explained(error, host ?? 'this machine', port)));
-    server.listen(port, host, resolve);
+    server.listen({ port, ...(host !== undefined && { host }), backlog: BACKLOG }, resolve);
   });
   const { address, family, port: taken } = server.address() as AddressInfo;
   const shown = address === '::' || address === '0.0.0.0' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address;
