@@ -26,14 +26,17 @@ describe('the embedded engine as a process', () => {
 
   test('`kill -9` with reminders pending: a restart is immediate, and none is lost', async () => {
     const total = 500;
+    const early = total / 2; // the process is killed while these fire; the others come due when it is gone, however slow it was
     {
       await using host = await start();
-      const reminders = Array.from({ length: total }, (_, n) => ({ ...at(`r${n}`), name: n % 2 ? 'ring' : 'poke', due: soon(600 + n * 10), data: n }));
+      const dueOf = (n: number) => soon(n < early ? 600 + n * 10 : 3_600_000);
+      const reminders = Array.from({ length: total }, (_, n) => ({ ...at(`r${n}`), name: n % 2 ? 'ring' : 'poke', due: dueOf(n), data: n }));
       await host.remind(reminders);
       await eventually('some have fired', async () => (await readLedger(database.sql)).length > 50);
       host.signal('SIGKILL');
       await host.exited;
     }
+    await database.sql`update actor_reminders set due_at = now() where due_at > now() + interval '30 minutes'`;
     const fired = new Set((await readLedger(database.sql)).map(({ actor }) => actor));
     expect(fired.size).toBeLessThan(total);
     await using again = await start();
@@ -72,7 +75,7 @@ describe('the embedded engine as a process', () => {
   test('a second process on the same database is refused with a message that names Dapr, of either engine', async () => {
     await using host = await start();
     await expect(start()).rejects.toThrow(/Dapr/);
-    expect(await host.beatAgeMs()).toBeLessThan(4_000);
+    await eventually('the first one beats on', async () => (await host.beatAgeMs()) < 1_500);
     const sql = openDatabase({ url: database.url, connections: 2 });
     await expect(holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() })).rejects.toThrow(/embedded engine/);
     await sql.end();
@@ -87,7 +90,7 @@ describe('the embedded engine as a process', () => {
       expect([first.state(), second.state()]).toEqual(['held', 'held']);
     }
     await using host = await start();
-    expect(await host.beatAgeMs()).toBeLessThan(4_000);
+    await eventually('it beats', async () => (await host.beatAgeMs()) < 1_500);
     await sql.end();
   }, 60_000);
 

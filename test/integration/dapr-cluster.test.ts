@@ -110,7 +110,7 @@ describeDapr('hosts on Dapr as processes', () => {
     expect(await reminders.rouse(['Ledger'], 60_000, 10)).toBe(0);
     expect(await reminders.rouse(['Ledger'], -366 * 86_400_000, 10)).toBe(1); // as if that year were over
     reminders.close();
-    await eventually('it fired', async () => (await linesOf('forgotten')).length === 1, 20_000);
+    await eventually('it fired', async () => (await linesOf('forgotten')).length === 1);
     expect((await linesOf('forgotten'))[0]!.text).toBe('ring {"text":"ünï","n":[1,2]}');
   }, 60_000);
 
@@ -118,8 +118,7 @@ describeDapr('hosts on Dapr as processes', () => {
     await using first = await member();
     const second = await member();
     const wanted = ids('kill', 40);
-    const before = await Promise.all(wanted.map((id) => note(id)));
-    expect(new Set(before).size).toBe(2);
+    await eventually('the API knows both', async () => new Set(await Promise.all(wanted.map((id) => note(id)))).size === 2);
     second.host.signal('SIGKILL');
     second.sidecar.process.signal('SIGKILL');
     const killed = performance.now();
@@ -191,8 +190,10 @@ describeDapr('hosts on Dapr as processes', () => {
     await first.remind(reminders);
     first.signal('SIGKILL');
     await first.exited;
+    const before = await actorsOf('down-'); // nobody, unless the machine was slow
     await sleep(12_000);
-    expect((await actorsOf('down-')).size).toBe(0);
+    expect(await actorsOf('down-')).toEqual(before);
+    expect(before.size).toBeLessThan(reminders.length);
     await using _again = await hostAt(ports);
     await eventuallyAll(
       reminders.map(({ id }) => id),
@@ -263,8 +264,8 @@ describeDapr('hosts on Dapr as processes', () => {
     const [stopped] = [one, two].filter(({ host }) => host.incarnation === owner);
     const counted = (ms: number) => api.engine.invoke(at('fenced'), 'count', { ms }) as Promise<number>;
     expect(await counted(0)).toBe(1);
-    const held = stopped!.host.invoke(at('fenced'), 'count', { ms: 1_500 }).catch((error: unknown) => error); // its answer reaches nobody
-    await sleep(300);
+    const held = stopped!.host.invoke(at('fenced'), 'count', { ms: 3_000, told: true }).catch((error: unknown) => error); // its answer reaches nobody
+    await eventually('its turn runs', async () => (await linesOf('fenced')).some(({ text }) => text === 'counting'));
     stopped!.host.signal('SIGSTOP');
     await eventually(
       'it answers elsewhere',
@@ -295,12 +296,12 @@ describeDapr('hosts on Dapr as processes', () => {
   test('a round while a turn lasts longer than the drain: the turn may run again, and counts once', async () => {
     await using one = await member();
     expect(await api.engine.invoke(at('round'), 'count', { ms: 0 })).toBe(1);
-    const long = api.engine.invoke(at('round'), 'count', { ms: 6_000 });
-    await sleep(500);
+    const long = api.engine.invoke(at('round'), 'count', { ms: 6_000, told: true });
+    await eventually('its turn runs', async () => (await linesOf('round')).some(({ text }) => text === 'counting'));
     await using _joins = await member();
     expect(await long).toBe(2);
     expect(await api.engine.invoke(at('round'), 'count', { ms: 0 })).toBe(3);
-    expect(await one.host.beatAgeMs()).toBeLessThan(5_000);
+    await eventually('the host beats on', async () => (await one.host.beatAgeMs()) < 1_500);
   }, 90_000);
 
   test('a forged reminder through the API sidecar is no more than a reminder without data', async () => {

@@ -146,7 +146,8 @@ export const daprUnderTest: EngineUnderTest = {
       retryMs: RETRY_MS,
       async startHost(setup) {
         await current?.stop();
-        current = await startDaprHost(dapr, sql, setup);
+        // The many reminders of the suite may keep this process from answering the probes of daprd in time: what fails meanwhile is repeated for longer than that lasts.
+        current = await startDaprHost(dapr, sql, setup, { repeatMs: 20_000 });
         return current;
       },
       abandon: (running, to, method, input) => abandonCall((running as DaprHost).sidecar.ports.http, to, method, input),

@@ -8,8 +8,8 @@ export const ledger = actorContract('Ledger', {
   note: method({ input: z.strictObject({ text: z.string() }), output: z.string() }),
   /** A turn of that length with a line at its begin and its end. */
   hold: method({ input: z.strictObject({ ms: z.number() }), output: z.string() }),
-  /** As `hold`, and counts in the state document at its end; answers the count. */
-  count: method({ input: z.strictObject({ ms: z.number().default(0) }), output: z.number() }),
+  /** A turn of that length that counts in the state document at its end, and writes at its begin where that is to be told; answers the count. */
+  count: method({ input: z.strictObject({ ms: z.number().default(0), told: z.boolean().default(false) }), output: z.number() }),
   /** Work of that length beside the turn. */
   work: method({ input: z.strictObject({ ms: z.number() }) }),
 });
@@ -45,8 +45,9 @@ export const ledgerActor = implementFor<LedgerNeeds>()(ledger, {
       await write(ctx, id, 'end');
       return ctx.incarnation;
     },
-    async count({ ms }, turn) {
+    async count({ ms, told }, turn) {
       const next = turn.state.count + 1;
+      if (told) await write(turn.ctx, turn.id, 'counting');
       await pause(ms);
       return (turn.state.count = next);
     },
