@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { testDatabase } from '../support/database.ts';
 import { type LoginApp, loginApp, LoginPeer, FRONTEND, MAIN } from '../support/login-world.ts';
 import { describePeer, npmPeer, type Peer } from '../support/peers.ts';
@@ -15,7 +15,7 @@ await describePeer(
     let db: Awaited<ReturnType<typeof testDatabase>>;
     let app: LoginApp;
     let admin: Client;
-    let now: Date;
+    let now: Date; // of the test: a message is good for minutes only
 
     const ask = async (path: string, body: object) => {
       const response = await fetch(told.web3 + path, { method: 'POST', body: JSON.stringify(body) });
@@ -43,7 +43,6 @@ await describePeer(
       client.post(`/auth/oauth/${provider}/exists`, { code: JSON.stringify({ message, signature }), state });
 
     beforeAll(async () => {
-      now = new Date();
       peer = await start();
       told = LoginPeer.parse(peer.env);
       db = await testDatabase();
@@ -57,6 +56,9 @@ await describePeer(
         expect(status).toBe(201);
       }
     }, 120_000);
+    beforeEach(() => {
+      now = new Date();
+    });
     afterAll(async () => {
       await app[Symbol.asyncDispose]();
       await db[Symbol.asyncDispose]();

@@ -20,8 +20,9 @@ afterAll(async () => {
 
 const start = async (path = '/device/code') => (await app.client().post(path, {})).body as { device_code: string; user_code: string };
 const poll = (code: unknown, path = '/device/token') => app.client().post(path, { device_code: code });
-const later = (code: string, seconds = 60) =>
-  db.sql`update oauth_devices set asked_at = asked_at - ${seconds}::int * interval '1 s' where device_hash = ${sha256(code)}`;
+/** As if the device had asked so many seconds ago, however long the test took meanwhile. */
+const asked = (code: string, seconds: number) =>
+  db.sql`update oauth_devices set asked_at = clock_timestamp() - ${seconds}::int * interval '1 s' where device_hash = ${sha256(code)}`;
 const approve = (code: string, who = ann) => who.client.post('/device/approve', { user_code: code });
 
 describe.each(['/device', '/oauth/device'])('%s', (prefix) => {
@@ -39,7 +40,7 @@ describe.each(['/device', '/oauth/device'])('%s', (prefix) => {
     ]);
     const { device_code: deviceCode, user_code: userCode } = answer.body;
     expect(await poll(deviceCode, `${prefix}/token`)).toMatchObject({ status: 400, body: { error: 'authorization_pending' } });
-    await later(deviceCode);
+    await asked(deviceCode, 5);
     expect(await ann.client.post(`${prefix}/approve`, { user_code: userCode })).toMatchObject({ status: 200, body: { success: true } });
     const got = await poll(deviceCode, `${prefix}/token`);
     expect([got.status, got.body]).toEqual([
@@ -90,15 +91,17 @@ test('asking sooner than every five seconds is slow_down, and from then on five 
   const errors: string[] = [];
   const ask = async () => errors.push((await poll(code)).body.error);
   await ask();
+  await asked(code, 0);
   await ask(); // at once: from now on 10 s
-  await later(code, 6);
-  await ask(); // 6 s: from now on 15 s
-  await later(code, 16);
+  await asked(code, 5);
+  await ask(); // 5 s: from now on 15 s
+  await asked(code, 15);
   await ask();
   expect(errors).toEqual(['authorization_pending', 'slow_down', 'slow_down', 'authorization_pending']);
   await approve(userCode);
+  await asked(code, 0);
   expect((await poll(code)).body.error).toBe('slow_down'); // approved or not
-  await later(code, 60);
+  await asked(code, 20);
   expect((await poll(code)).status).toBe(200);
 });
 
@@ -150,7 +153,7 @@ test('a key that cannot be made gives the request back', async () => {
   await approve(userCode, cid);
   expect(await poll(code)).toMatchObject({ status: 400, body: { error: 'invalid_request', error_description: expect.stringContaining('50') } });
   await db.sql`update api_keys set revoked_at = now() where user_id = ${cid.userId}`;
-  await later(code);
+  await asked(code, 5);
   expect((await poll(code)).status).toBe(200);
 });
 

@@ -157,6 +157,7 @@ await describePeer('chromium', findBrowser, ({ start }) => {
     const { body } = await exchange(app, { clientId: agent.client_id }, { code: searchParams.get('code'), code_verifier: verifier, redirect_uri: callback });
     expect([await opens(app, body.access_token), body.scope]).toEqual([200, 'mcp:read']);
     expect(tab.complaints).toEqual([]);
+    listener.closeAllConnections(); // the browser keeps some that it never used
     await new Promise((resolve) => listener.close(resolve));
   });
 
@@ -204,7 +205,12 @@ await describePeer('chromium', findBrowser, ({ start }) => {
       response.end(`<iframe src="${app.address}/oauth/authorize?${query().replaceAll('&', '&amp;')}"></iframe>`);
     });
     await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
-    await using _evil = evil;
+    await using _evil = {
+      async [Symbol.asyncDispose]() {
+        evil.closeAllConnections();
+        await new Promise((resolve) => evil.close(resolve));
+      },
+    };
     await using tab = await openTab(browser.url);
     await tab.setCookies(app.address, ann.client.cookies);
     await tab.goto(`http://127.0.0.1:${(evil.address() as { port: number }).port}/`);

@@ -7,7 +7,7 @@ import { debianPackages } from './debian.ts';
 import { type Found, startProcess } from './peers.ts';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-const WAIT_MS = 15_000;
+const WAIT_MS = 30_000;
 
 interface Browser {
   path: string;
