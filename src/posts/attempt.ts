@@ -26,9 +26,9 @@ export interface Taken extends Attempt {
   attemptsFailed: number;
   /** Items of the thread that are out, root first; empty for a root. */
   thread: readonly Published[];
-  /** By the database's clock: since the attempt was taken, and how long after its due time that was. */
+  /** By the database's clock: when the attempt was taken, how long its answer has been missing (the request left before that), and how long after its due time it was taken. */
   takenAt: Date;
-  sinceTakenMs: number;
+  unansweredMs: number;
   lateMs: number;
   /** A network that cannot be asked: whether a request of this attempt may have left. Others are asked. */
   mayHaveSent: boolean;

@@ -214,19 +214,21 @@ export function openSender(needs: Needs): Sender {
     async ask(taken, about) {
       const started = clock.monotonic();
       let connected: Connected;
+      let unansweredMs: number; // when the network was asked: what it showed later it was not asked for
       try {
         connected = await channels.connect(taken.orgId, taken.channelId, taken.channel);
         const { social, once } = connected;
         if (once === 'at-most-once' || !social.find)
           return taken.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'handed-back' };
         const files = taken.media.length === 0 ? [] : await media.load(taken.orgId, taken.media);
+        unansweredMs = taken.unansweredMs + clock.monotonic() - started;
         const found = await inTime(social.find(postOf(taken, taken.links, files), settingsOf(taken), new Date(taken.takenAt.getTime() - SKEW_MS), taken.saved));
         if (found) return released(found);
       } catch (error) {
         return { kind: 'lost', message: failure(error)?.message ?? 'The network could not be asked', retryAfterMs: failure(error)?.retryAfterMs };
       }
       if (about === 'processing') return { kind: 'processing', processingMs: Math.min(5_000 * 2 ** Math.min(taken.lookUps, 5), 60_000) };
-      const left = settles(connected) - (taken.sinceTakenMs + clock.monotonic() - started);
+      const left = settles(connected) - unansweredMs;
       return left <= 0 ? { kind: 'absent' } : { kind: 'lost', message: 'The network does not show the post yet', retryAfterMs: Math.min(left + 50, 10_000) };
     },
     [Symbol.dispose]: () => clearInterval(renewal),

@@ -127,7 +127,7 @@ interface UnsettledRow {
   thread: Published[] | null;
   links: Taken['links'] | null;
   takenAt: Date;
-  sinceTakenMs: number;
+  unansweredMs: number;
   mayHaveSent: boolean;
   lookUps: number;
   providerId: string;
@@ -150,7 +150,10 @@ export const attempted = (sql: Sql, orgId: string, postId: string): Promise<Take
 async function attemptOf(sql: Sql, orgId: string, postId: string, condition: ReturnType<Sql>): Promise<Taken | undefined> {
   const [row] = await sql<UnsettledRow[]>`
     select p.org_id as "orgId", p.channel_id as "channelId", p.id as "postId", p.attempt, p.incarnation, p.content, p.media, p.settings, p.saved, p.attempts_failed as "attemptsFailed",
-      p.taken_at as "takenAt", round(extract(epoch from now() - p.taken_at) * 1000)::float8 as "sinceTakenMs", p.request_sent_at is not null as "mayHaveSent", p.look_ups as "lookUps",
+      p.taken_at as "takenAt",
+      -- a post may wait for its turn long after it was taken; when its answer is noted as missing, its request has left
+      round(extract(epoch from now() - coalesce((select min(t.at) from post_timeline t where t.post_id = p.id and t.org_id = p.org_id and t.kind = 'unconfirmed' and t.at >= p.taken_at), p.taken_at)) * 1000)::float8 as "unansweredMs",
+      p.request_sent_at is not null as "mayHaveSent", p.look_ups as "lookUps",
       case when p.root_post_id is not null then (
         select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released) order by q.seq)
         from posts q where q.org_id = p.org_id and q.state = 'PUBLISHED' and (q.id = p.root_post_id or q.root_post_id = p.root_post_id)

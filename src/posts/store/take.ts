@@ -139,7 +139,7 @@ const takenOf = (row: Row, orgId: string, postId: string, incarnation: string) =
   attemptsFailed: row.attemptsFailed,
   thread: row.thread ?? [],
   takenAt: row.takenAt,
-  sinceTakenMs: 0,
+  unansweredMs: 0,
   lateMs: row.lateMs,
   mayHaveSent: false,
   lookUps: 0,
