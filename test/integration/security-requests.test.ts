@@ -27,8 +27,8 @@ const parametersOf = ({ query }: AnyRoute): string[] => (query ? Object.keys(inp
 const asker = (route: AnyRoute) => (route.auth.includes('session') || route.auth.includes('super-admin') || route.auth.includes('none') ? ann.client : key);
 const address = (route: AnyRoute, pairs: [string, string][]) => `${pathOf(route)}?${new URLSearchParams(pairs).toString()}`;
 
-/** What processes note for themselves while nobody asks. */
-const OWN = new Set(['leases', 'hosts']);
+/** What processes note for themselves while nobody asks: who does what, that they live, when sweeps last ran and how the providers answered those. */
+const OWN = new Set(['leases', 'actor_hosts', 'cron_runs', 'provider_health']);
 
 /** The rows of every table but for notes of use, as one text each. */
 async function rows(): Promise<Record<string, string>> {
