@@ -104,13 +104,16 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
 
   /** What lies there, judged by its content; the whole is read only where more can be learned of it. */
   async function judge<T>(place: Place, key: string, work: (judged: Judged) => Promise<T>): Promise<T> {
-    const stored = await place.store.open(key);
-    if (!stored) throw new AppError('conflict', 'The parts of this upload are no longer in the storage: begin another one');
-    await using first = stored;
+    const open = async () => {
+      const stored = await place.store.open(key);
+      if (!stored) throw new AppError('conflict', 'The parts of this upload are no longer in the storage: begin another one');
+      return stored;
+    };
+    await using first = await open();
     const format = await prober.typeOf(await buffer(first.read({ start: 0, end: Math.min(first.size, HEAD_BYTES) - 1 })));
     const lies = { place, key };
     if (!prober.needsWhole(format)) return work({ probed: { ...format, width: null, height: null, durationMs: null, codecs: [] }, bytes: first.size, lies });
-    await using whole = (await place.store.open(key))!;
+    await using whole = await open();
     await using copy = await receive(whole.read(), incoming, maxBytes);
     return await work({ probed: await prober.look(copy.path), bytes: copy.size, path: copy.path, lies }); // awaited here: the copy goes when this ends
   }
@@ -228,7 +231,10 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
         const arrived = await multipart.parts(idOf(row));
         if (!arrived) throw unknown();
         if (sending.bytesWith(arrived) > row.bytes) throw new AppError('too_large', `The parts are larger than the ${row.bytes} bytes that were announced`);
-        return (await multipart.put(idOf(row), part.number, request, bytes)).etag;
+        const put = await multipart.put(idOf(row), part.number, request, bytes).catch(async (error: unknown) => {
+          throw (await multipart.parts(idOf(row))) ? error : unknown(); // completed or given up while the part came
+        });
+        return put.etag;
       } catch (error) {
         if (!request.readableEnded) drain(request);
         throw error;

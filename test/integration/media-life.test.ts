@@ -9,7 +9,6 @@ import publicMedia from '../../api/routes/public-v1/media.ts';
 import uploads from '../../api/routes/uploads.ts';
 import user from '../../api/routes/user.ts';
 import userApiKeys from '../../api/routes/user-api-keys.ts';
-import { freePorts } from '../support/ports.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { newId } from '../../src/kernel/index.ts';
 import type { Media } from '../../src/media/index.ts';
@@ -17,7 +16,7 @@ import { openOutbound, type Outbound } from '../../src/outbound/index.ts';
 import { type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import type { Database } from '../../src/db/index.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
-import { testMedia, testSettings } from '../support/media.ts';
+import { HASTY, testMedia, testSettings } from '../support/media.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { formOf, HEADS, picture } from '../support/samples.ts';
 
@@ -34,8 +33,8 @@ let folder: string;
 beforeAll(async () => {
   db = await testDatabase();
   folder = await mkdtemp(join(tmpdir(), 'rookery-media-'));
-  outbound = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
-  media = await testMedia({ sql: db.sql, outbound, folder, localQuotaBytes: QUOTA, backendUrl: BACKEND });
+  outbound = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
+  media = await testMedia({ sql: db.sql, outbound, folder, clock: HASTY, localQuotaBytes: QUOTA, backendUrl: BACKEND });
   app = await testApp({ sql: db.sql, routes: [...auth, ...user, ...userApiKeys, ...files, ...publicMedia, ...uploads], context: () => ({ media }) });
 });
 afterAll(async () => {
@@ -58,7 +57,7 @@ async function post(orgId: string, items: unknown[], state = 'QUEUE'): Promise<s
     values (${id}, ${orgId}, ${channel}, 'g', ${state}, 'scheduled', 'hi', ${db.sql.json(items as never)}, now() + interval '1 day')`;
   return id;
 }
-const remains = () => db.sql`select storage_key from media_remains`;
+const remains = () => db.sql`select storage_key from media_remains order by storage_key`;
 
 describe('a deleted file', () => {
   test('goes with its thumbnail after SOFT_DELETE_RETENTION_DAYS, not before [RT9]', async () => {
@@ -252,8 +251,7 @@ describe('a storage that fails', () => {
   test('is told of, and nothing is kept elsewhere instead; what may lie there is removed when it can be', async () => {
     const ann = await app.signUp();
     const by = { userId: ann.userId, impersonatorId: null, ip: null };
-    const [port] = await freePorts(1); // nobody listens there
-    const options = { endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1', bucket: 'gone' };
+    const options = { endpoint: 'http://127.0.0.1:9', region: 'us-east-1', bucket: 'gone' }; // nobody listens there
     const { settings } = testSettings({ sql: db.sql, outbound, folder });
     const { id } = await settings.create(
       ann.orgId,

@@ -17,7 +17,8 @@ import { HEADS } from '../support/samples.ts';
 const PROCESS = fileURLToPath(new URL('../support/media-process.ts', import.meta.url));
 const MIB = 1024 ** 2;
 const SIZE = 256 * MIB;
-const MOST_GROWTH = 100 * MIB;
+/** What the collector has not taken away yet differs from run to run; whoever held the file would have grown by all of it. */
+const MOST_GROWTH = 160 * MIB;
 
 /** A film of so many bytes, made piece by piece. */
 function* film(bytes: number): Generator<Buffer> {
@@ -77,6 +78,7 @@ test('a file of 256 MB passes in and out, whole or in parts, without being held 
   await using db = await testDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'rookery-media-'));
   const process_ = spawn(process.execPath, [PROCESS, db.url, folder], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(process_, 'exit');
   const lines = createInterface({ input: process_.stdout })[Symbol.asyncIterator]();
   const line = async () => String((await lines.next()).value);
   const peak = async () => {
@@ -98,7 +100,7 @@ test('a file of 256 MB passes in and out, whole or in parts, without being held 
     expect((await peak()) - before).toBeLessThan(MOST_GROWTH);
   } finally {
     process_.stdin.end();
-    await once(process_, 'exit');
+    await ended;
     await rm(folder, { recursive: true });
   }
-}, 120_000);
+}, 300_000);

@@ -7,13 +7,13 @@ import auth from '../../api/routes/auth.ts';
 import files from '../../api/routes/files.ts';
 import uploads from '../../api/routes/uploads.ts';
 import user from '../../api/routes/user.ts';
-import { limitExceeded, newId, systemClock } from '../../src/kernel/index.ts';
+import { limitExceeded, newId } from '../../src/kernel/index.ts';
 import type { Media } from '../../src/media/index.ts';
 import { openOutbound, type Outbound } from '../../src/outbound/index.ts';
 import { type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { testMedia, testSettings } from '../support/media.ts';
+import { HASTY, testMedia, testSettings } from '../support/media.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { HEADS, picture } from '../support/samples.ts';
 
@@ -33,13 +33,13 @@ let atAdmission = async () => {};
 beforeAll(async () => {
   db = await testDatabase();
   folder = await mkdtemp(join(tmpdir(), 'rookery-media-'));
-  outbound = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
+  outbound = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
   media = await testMedia({
     sql: db.sql,
     outbound,
     folder,
     maxBytes: MAX,
-    clock: { ...systemClock, now: () => now() },
+    clock: { ...HASTY, now: () => now() },
     billing: {
       enabled: true,
       async admit(_sql, _orgId, dimension, more = 1) {
@@ -192,7 +192,7 @@ describe('an upload in parts', () => {
       expect(list.text + done.text).not.toContain('secret-of-the-storage');
       expect(await db.sql`select held_until as held from media_uploads where id = ${name.uploadId}`).toEqual([{ held: null }]);
     }
-  }, 30_000);
+  });
 
   test('is given up with its parts; what is gone is 404 [S149]', async () => {
     const name = (await begin(ann, 50_000)).body;
@@ -210,6 +210,22 @@ describe('an upload in parts', () => {
       ['abort-multipart-upload', {}],
     ] as const)
       expect([path, (await ann.client.post(`/files/${path}`, { uploadId, key, ...more })).status]).toEqual([path, 404]);
+  });
+
+  test('is 404 also for who is sending a part when it is given up, and nothing of the part stays [S149]', async () => {
+    const name = (await begin(ann, 6_000)).body;
+    const before = (await lying()).incoming.length;
+    const slow = httpRequest(await sign(ann, name, 1), { method: 'PUT', headers: { 'content-length': 6_000 } });
+    const answered = new Promise<number | undefined>((done, fail) => {
+      slow.once('response', (response) => done(response.resume().statusCode)).once('error', fail);
+    });
+    slow.write(film(3_000));
+    await eventually('half of a part is here', async () => (await lying()).incoming.length > before);
+    const { uploadId, key } = name;
+    expect((await ann.client.post('/files/abort-multipart-upload', { uploadId, key })).body).toEqual({ success: true });
+    slow.end(Buffer.alloc(3_000));
+    expect(await answered).toBe(404);
+    expect((await lying()).incoming).toHaveLength(before);
   });
 
   test('of another organization is out of reach, as one that is not there [S9, S149]', async () => {
@@ -362,11 +378,15 @@ describe('what is judged', () => {
 
   test('a hundred uploads may be open, no more [S149]', async () => {
     const cat = await app.signUp();
-    for (let n = 0; n < 100; n++) expect((await begin(cat, 100)).status).toBe(200);
+    const { uploadId, key } = (await begin(cat, 100)).body;
+    await db.sql`
+      insert into media_uploads select copy.* from media_uploads one, generate_series(2, 99) n,
+        jsonb_populate_record(one, jsonb_build_object('id', gen_random_uuid(), 'storage_key', one.storage_key || n, 'provider_upload_id', n::text)) copy
+      where one.id = ${uploadId}`;
+    expect((await begin(cat, 100)).status).toBe(200);
     const refused = await begin(cat, 100);
     expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
-    const [one] = await db.sql`select id, storage_key as key from media_uploads where org_id = ${cat.orgId} limit 1`;
-    await cat.client.post('/files/abort-multipart-upload', { uploadId: one!['id'], key: one!['key'] });
+    await cat.client.post('/files/abort-multipart-upload', { uploadId, key });
     expect((await begin(cat, 100)).status).toBe(200);
   });
 

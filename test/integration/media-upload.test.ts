@@ -37,7 +37,7 @@ const stored = async () => (await readdir(folder, { recursive: true })).filter((
 beforeAll(async () => {
   db = await testDatabase();
   folder = await mkdtemp(join(tmpdir(), 'rookery-media-'));
-  outbound = openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
+  outbound = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
   media = await testMedia({ sql: db.sql, outbound, folder, maxBytes: MAX });
   app = await testApp({ sql: db.sql, routes: [...auth, ...user, ...userApiKeys, ...files, ...publicMedia, ...uploads], context: () => ({ media }) });
   [ann, ben] = [await app.signUp(), await app.signUp()];

@@ -3,6 +3,7 @@ import { newId } from '../../src/kernel/index.ts';
 import { dropDeletedPosts } from '../../src/posts/store/old.ts';
 import { type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 
 // What is forgotten by age, and what is not.
 
@@ -133,6 +134,9 @@ describe('address and agent', () => {
 
   test('of users and sessions are forgotten after IP_RETENTION_DAYS, and sessions go on [RT10]', async () => {
     const [old, recent] = [await app.signUp(), await app.signUp()];
+    // Their use of a moment ago is written behind the requests, and must not come after what is written here.
+    const noted = () => db.sql`select from sessions where user_id in (${old.userId}, ${recent.userId}) and last_used_at > created_at`;
+    await eventually('the use of both sessions is noted', async () => (await noted()).count === 2);
     for (const [{ userId }, days] of [
       [old, 11],
       [recent, 9],

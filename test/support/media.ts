@@ -1,6 +1,6 @@
 import type { Billing } from '../../src/billing/index.ts';
 import type { Database } from '../../src/db/index.ts';
-import { openVault, systemClock } from '../../src/kernel/index.ts';
+import { type Clock, openVault, systemClock } from '../../src/kernel/index.ts';
 import { type MediaOptions, openMedia } from '../../src/media/index.ts';
 import type { Outbound } from '../../src/outbound/index.ts';
 import { openProviderSettings } from '../../src/provider-settings/index.ts';
@@ -17,10 +17,13 @@ interface Options extends Partial<Omit<MediaOptions, 'sql' | 'outbound' | 'folde
 
 const VAULT = openVault(Buffer.alloc(32, 7));
 
+/** A clock for media that asks a storage again at once, and not after a second. */
+export const HASTY: Clock = { ...systemClock, sleep: async () => {} };
+
 /** The settings of providers, with a vault of the tests. */
-export const testSettings = ({ sql, outbound, folder }: Pick<Options, 'sql' | 'outbound' | 'folder'>) => {
-  const providers = openProviders({ outbound, clock: systemClock, sandboxEnabled: false, folder });
-  return { providers, settings: openProviderSettings({ sql, clock: systemClock, vault: VAULT, providers, outbound }) };
+export const testSettings = ({ sql, outbound, folder, clock = systemClock }: Pick<Options, 'sql' | 'outbound' | 'folder' | 'clock'>) => {
+  const providers = openProviders({ outbound, clock, sandboxEnabled: false, folder });
+  return { providers, settings: openProviderSettings({ sql, clock, vault: VAULT, providers, outbound }) };
 };
 
 /** The media room over a folder, with the storages that settings in the database name. */

@@ -73,6 +73,7 @@ async function start(root: string): Promise<Peer> {
   };
 }
 
+// Its own patience is a second or less: on a machine that does much else an object would then be there and not yet listed.
 const common = (folder: string, port: number) => `[DEFAULT]
 bind_ip = 127.0.0.1
 bind_port = ${port}
@@ -81,6 +82,9 @@ user = ${userInfo().username}
 swift_dir = ${folder}
 devices = ${folder}/devices
 mount_check = false
+conn_timeout = 20
+node_timeout = 60
+container_update_timeout = 60
 log_level = WARNING
 log_address = ${folder}/no-log
 `;

@@ -63,12 +63,13 @@ test('an object is put, told of, read whole and in part, replaced, and removed',
 });
 
 test('a finished file is taken over, wherever it lies', async () => {
-  for (const from of [`${base}/film`, '/dev/shm/rookery-film']) {
+  const elsewhere = await mkdtemp('/dev/shm/rookery-film-'); // another disk
+  for (const from of [`${base}/film`, `${elsewhere}/film`]) {
     await writeFile(from, hello);
     await store.put('o1/film', { from: { path: from }, bytes: hello.length, mime: 'video/mp4' });
-    await rm(from, { force: true });
     expect((await read('o1/film'))!.toString()).toBe('hello storage');
   }
+  await rm(elsewhere, { recursive: true });
   expect(await files(folder)).toEqual(['o1/film']);
 });
 
@@ -239,7 +240,7 @@ async function smallDisk(): Promise<Peer> {
   const at = await mkdtemp(`${tmpdir()}/rookery-full-`);
   await run('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'rookery-full', at]);
   const stop = async () => {
-    await run('umount', [at]);
+    await run('umount', ['-l', at]); // a file that was read is closed a moment after its last byte
     await rm(at, { recursive: true });
   };
   return { url: at, env: {}, stop, [Symbol.asyncDispose]: stop };

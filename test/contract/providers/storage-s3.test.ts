@@ -3,6 +3,7 @@ import { systemClock } from '../../../src/kernel/index.ts';
 import { openOutbound, type Outbound } from '../../../src/outbound/index.ts';
 import { adapters } from '../../../src/providers/registry.gen.ts';
 import type { StorageAdapter, Store } from '../../../src/providers/storage/_contract.ts';
+import { gate } from '../../support/eventually.ts';
 import { failureOf } from '../../support/fake-network.ts';
 import { localProviders } from '../../support/providers.ts';
 import { type Exchange, startWire, type Wire } from '../../support/wire.ts';
@@ -115,33 +116,27 @@ describe('a request that may be repeated', () => {
 
 test('an upload that fails in the middle is given up', async () => {
   const begun = { text: '<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>' };
-  const failed = { status: 403, text: '<Error><Code>AccessDenied</Code></Error>' };
+  const failed = { status: 503, headers: { 'retry-after': '60' } }; // longer than is waited for
   wire.plays([
     exchange('POST', '/kept/o1/film?uploads=', begun),
     exchange('PUT', '/kept/o1/film?partNumber=1&uploadId=u1&x-id=UploadPart', failed),
     exchange('DELETE', '/kept/o1/film?uploadId=u1&x-id=AbortMultipartUpload', { status: 204 }),
   ]);
-  const answered = Promise.withResolvers<void>();
-  await using others = localProviders({
-    clock,
-    outbound: {
-      ...wire.outbound,
-      stream: async (url, request) => {
-        const answer = await wire.outbound.stream(url, request);
-        if (url.includes('partNumber')) setTimeout(answered.resolve, 500);
-        return answer;
-      },
-    },
-  });
+  const refused = gate();
+  const now = () => {
+    if (wire.asked.length === 2) setImmediate(refused.open); // asked for by who judges the answer to the first part: in this turn it has failed
+    return systemClock.now();
+  };
+  await using others = localProviders({ clock: { ...clock, now }, outbound: wire.outbound });
   async function* slowly() {
     for (let given = 0; given < 3; given += 1) {
       yield Buffer.alloc(8 * MIB, 'x');
-      await answered.promise; // the first part has failed before there is a second
+      await refused.passed; // the first part has failed before there is a second
     }
   }
   const adapter = others.resolve('storage', 's3_compatible');
   const store = others.storage(adapter, { orgId: 'o1', values: others.fields(adapter, fixtureOf.values) });
-  expect((await failureOf(store.put('o1/film', { from: slowly(), bytes: 24 * MIB, mime: 'video/mp4' }))).failure).toBe('rejected');
+  expect((await failureOf(store.put('o1/film', { from: slowly(), bytes: 24 * MIB, mime: 'video/mp4' }))).failure).toBe('unavailable');
   expect([wire.faults, wire.left]).toEqual([[], 0]); // of three parts one went out
 });
 
