@@ -36,8 +36,9 @@ describe.each(engines)('a drain on the $name engine', ({ name, missing, start })
 
       const moment = 1 + random.pick(POSTS - 1);
       const index = random.pick(service.hosts.length);
-      expect(await comes(async () => (await acceptedCount(database.sql)) >= moment, 120_000)).toBe(true);
-      const heldNow = await publishingOf(database.sql, held);
+      const sending = () => publishingOf(database.sql, held);
+      expect(await comes(async () => (await acceptedCount(database.sql)) >= moment && (await sending()) === HELD, 120_000)).toBe(true);
+      const heldNow = await sending();
       const { ms, ...exit } = await service.end(index);
       const [acceptedAtEnd, left] = [await acceptedCount(database.sql), await abandoned(database.sql)];
       note({ round, engine: name, posts: POSTS, moment, exitMs: ms, heldNow, acceptedAtEnd });

@@ -38,8 +38,9 @@ describe.each(engines)('a host dies on the $name engine', ({ name, missing, star
       const moment = 1 + random.pick(POSTS - 1);
       const index = random.pick(service.hosts.length);
       const sidecar = random.pick(2) === 1;
-      expect(await comes(async () => (await acceptedCount(database.sql)) >= moment, 120_000)).toBe(true);
-      const heldNow = await publishingOf(database.sql, held);
+      const sending = () => publishingOf(database.sql, held);
+      expect(await comes(async () => (await acceptedCount(database.sql)) >= moment && (await sending()) === HELD, 120_000)).toBe(true);
+      const heldNow = await sending();
       const at = performance.now();
       await service.kill(index, { sidecar });
       expect(heldNow).toBe(HELD);

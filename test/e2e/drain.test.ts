@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { eventually } from '../support/eventually.ts';
 import { startEmbedded } from '../support/service.ts';
 import { testDatabase } from '../support/database.ts';
 
@@ -15,13 +16,14 @@ test('a process that is asked to end is not ready from then on, before it stops 
   await once(socket, 'connect');
   let answer = '';
   socket.setEncoding('utf8').on('data', (text: string) => void (answer += text));
-  socket.write('GET /health/ready HTTP/1.1\r\nHost: 127.0.0.1\r\n'); // begun, so that the server waits for its end
-  await new Promise((sent) => setTimeout(sent, 1_000));
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n`;
+  socket.write(`${get('/health/live')}\r\n${get('/health/ready')}`); // the second is begun when the first is answered, and the server waits for its end
+  await eventually('the first is answered', () => answer.startsWith('HTTP/1.1 200 '));
   const ended = service.end(0);
-  while (!service.lastWords().includes('SIGTERM: ending')) await new Promise((look) => setTimeout(look, 20));
+  await eventually('it ends', () => service.lastWords().includes('SIGTERM: ending'));
   socket.write('\r\n');
   await once(socket, 'close');
-  expect(answer).toMatch(/^HTTP\/1\.1 503 /);
+  expect(answer).toMatch(/HTTP\/1\.1 503 /);
   expect(answer).toMatch(/"database":\{"ok":true\}/);
   expect(await ended).toMatchObject({ code: 0 });
 }, 120_000);

@@ -59,17 +59,17 @@ describe('GET /admin/errors', () => {
 
   test('a secret in an error is kept as little as it is logged [X19]', async () => {
     await db.sql`delete from errors`;
-    await using errors = open();
+    const errors = open();
     const key = `pm_live_${'A'.repeat(43)}`;
     errors.logs.of('http').error({ err: new Error(`refused ${key}`), password: 'hunter2-hunter2', headers: { authorization: key } }, 'a request failed');
-    await eventually('it is kept', async () => (await db.sql`select 1 from errors`).length === 1);
+    await errors[Symbol.asyncDispose](); // writes what is waiting
     const [row] = await db.sql<{ whole: string }[]>`select e::text as whole from errors e`;
     expect(row!.whole).not.toMatch(/A{40}|hunter2/);
   });
 
   test('odd errors are kept too, and a flood is cut', async () => {
     await db.sql`delete from errors`;
-    await using errors = open();
+    const errors = open();
     const log = errors.logs.of('http');
     const circular: Record<string, unknown> = { n: 1n };
     circular['self'] = circular;
@@ -84,7 +84,8 @@ describe('GET /admin/errors', () => {
       log.error({ err }, 'odd');
     log.error(circular, 'odd');
     for (let n = 0; n < 1_000; n += 1) log.error({ n }, 'flood');
-    await eventually('they are kept', async () => (await db.sql`select 1 from errors where message = 'odd'`).length === 7);
+    await errors[Symbol.asyncDispose](); // writes what is waiting
+    expect(await db.sql`select 1 from errors where message = 'odd'`).toHaveLength(7);
     expect(await db.sql`select 1 from errors`).toHaveLength(200);
   });
 
@@ -104,6 +105,24 @@ describe('GET /admin/errors', () => {
       ['error', 'unheard'],
       ['warn', 'errors could not be kept'],
     ]);
+  });
+
+  test('a process that ends waits for those that are being written, too', async () => {
+    await db.sql`delete from errors`;
+    const errors = open();
+    let end: Promise<void> | undefined;
+    await db.sql.begin(async (tx) => {
+      await tx`lock table errors in exclusive mode`;
+      errors.logs.of('start').error({}, 'slow words');
+      const waits = async () =>
+        (await db.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into errors%'`)
+          .length === 1;
+      await eventually('it is being written', waits);
+      end = errors[Symbol.asyncDispose]();
+      expect(await Promise.race([end.then(() => 'ended'), tx`select 1`.then(() => 'waits')])).toBe('waits');
+    });
+    await end;
+    expect(await db.sql`select 1 from errors where message = 'slow words'`).toHaveLength(1);
   });
 
   test('they are forgotten after their days [RT6]', async () => {

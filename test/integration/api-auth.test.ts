@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { newId, sha256 } from '../../src/kernel/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
@@ -289,6 +290,25 @@ describe('sessions', () => {
       select s.last_used_at > now() - interval '1 minute' as used, s.expires_at > now() + interval '29 days' as slid, u.last_online is not null as online
       from sessions s join users u on u.id = s.user_id where s.user_id = ${bob.userId}`;
     expect(row).toEqual({ used: true, slid: true, online: true });
+  });
+
+  test('the notes of several people hold them in the order in which everybody does', async () => {
+    const people = [await app.signUp(), await app.signUp()];
+    const [first, second] = people.map(({ userId }) => userId).toSorted() as [string, string];
+    await db.sql`update users set last_online = now() where id = ${first}`; // its row now stands behind the other one
+    await using other = await testApp({ sql: db.sql }); // without the memory of a recent note
+    for (const { client } of people) await other.client().get('/user/self', { auth: client.cookies.get('auth') });
+    let written: Promise<void> | undefined;
+    await db.sql.begin(async (tx) => {
+      await tx`select 1 from users where id = ${first} for no key update`;
+      written = other.context.auth.sessions[Symbol.asyncDispose]();
+      const waits = async () =>
+        (await db.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%update sessions%'`)
+          .length > 0;
+      await eventually('the notes wait for the first', waits);
+      await tx`select 1 from users where id = ${second} for no key update`; // a deadlock, if they held the second
+    });
+    await written;
   });
 });
 

@@ -52,6 +52,7 @@ async function serve(request: IncomingMessage, response: ServerResponse) {
 beforeAll(async () => {
   db = await testDatabase();
   server = createServer((request, response) => void serve(request, response));
+  server.keepAliveTimeout = 0; // the sender closes its connections, so that none is closed under a request
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   providers = localProviders({ servers: { 'email/resend': `http://127.0.0.1:${(server.address() as AddressInfo).port}` } });
   const { config } = readConfig({ JWT_SECRET, EMAIL_PROVIDER: 'resend', ...teller.env });

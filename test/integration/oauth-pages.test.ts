@@ -119,7 +119,7 @@ await describePeer('chromium', findBrowser, ({ start }) => {
   let browser: Peer;
   beforeAll(async () => {
     browser = await start();
-  });
+  }, 120_000);
   afterAll(async () => browser.stop());
 
   test('a person without a session logs in, sees who asks for what, and approves by the keyboard; the app gets tokens [OA12, OA26, S85, S87]', async () => {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { admit, newPost, openNetwork, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
@@ -10,6 +9,9 @@ beforeAll(async () => {
   db = await testDatabase();
 });
 afterAll(async () => db[Symbol.asyncDispose]());
+
+/** The end of an answer of Postgres to a statement that is over and committed. */
+const READY = Buffer.from('Z\0\0\0\x05I');
 
 /** A way to the database that once, when a statement with these words has surely been carried out, cuts the connection instead of passing the answer on. The driver sends the words first, and what carries it out when they were understood. */
 async function cutsAnswerTo(url: string, words: string) {
@@ -37,17 +39,20 @@ async function cutsAnswerTo(url: string, words: string) {
           behind.destroy();
         });
     }
-    behind.on('data', (data) => void (silent || client.write(data)));
+    let answer = Buffer.alloc(0);
+    behind.on('data', (data) => {
+      if (!silent) return void client.write(data);
+      answer = Buffer.concat([answer, data]);
+      if (!answer.subarray(-6).equals(READY)) return;
+      way.cut += 1;
+      client.destroy();
+    });
     client.on('data', (data) => {
       behind.write(data);
       if (!armed) return;
       if (!told) return void (told = data.includes(words));
       armed = false;
       silent = true;
-      void sleep(300).then(() => {
-        way.cut += 1;
-        client.destroy();
-      });
     });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

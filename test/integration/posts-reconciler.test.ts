@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { systemClock, tenantKey } from '../../src/kernel/index.ts';
+import { type Clock, systemClock, tenantKey } from '../../src/kernel/index.ts';
+import { SILENCE_MS } from '../../src/posts/rules.ts';
+import { takeOver } from '../../src/posts/store/scan.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { gate } from '../support/eventually.ts';
 import { admit, channelOf, newPost, openNetwork, type Network, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
@@ -14,10 +16,10 @@ beforeAll(async () => {
 });
 afterAll(async () => db[Symbol.asyncDispose]());
 
-async function start(options: Parameters<typeof startPublisher>[0]['options'] = {}) {
+async function start(options: Parameters<typeof startPublisher>[0]['options'] = {}, postsClock: Clock = systemClock) {
   await db.sql`truncate organizations, actor_reminders, leases cascade`;
   network = openNetwork();
-  world = await startPublisher({ url: db.url, network, options });
+  world = await startPublisher({ url: db.url, network, options, postsClock });
   return { [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
 }
 const sql = () => db.sql;
@@ -54,7 +56,13 @@ test('the slot of a host that has been silent for five seconds is taken over, an
 
 test('a host that was silent for less keeps its slot', async () => {
   await using _running = await start();
-  const { post } = await abandoned(1_000);
+  const { post, other } = await abandoned(1_000);
+  await db.sql.begin(async (tx) => {
+    // the clock of the database stands still: it has been silent for so long, however long this takes
+    await tx`update actor_hosts set last_beat = now() - interval '4.9 s' where incarnation = ${other}`;
+    expect(await takeOver(tx, { incarnation: randomUUID(), silenceMs: SILENCE_MS, holdMs: 60_000, limit: 500 })).toEqual([]);
+  });
+  await beat(other, 0);
   expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0 });
   expect(await stateOf(sql(), post.id)).toMatchObject({ detail: 'publishing' });
 });
@@ -182,7 +190,10 @@ test('no call is made by a host whose own beat is older than four seconds: it ha
 });
 
 test('on the way out: what waits is handed back, what is being sent gets its time, the rest is unconfirmed', async () => {
-  await using _running = await start({ inFlight: 2, perLane: 2, drainMs: 2_000 });
+  const patience = gate();
+  const drainMs = 2_000;
+  const patient: Clock = { ...systemClock, sleep: (ms, signal) => (ms === drainMs ? patience.passed : systemClock.sleep(ms, signal)) };
+  await using _running = await start({ inFlight: 2, perLane: 2, drainMs }, patient);
   const { orgId, channelIds } = await seedOrg(sql(), 4);
   const posts = channelIds.map((channelId) => newPost(channelId));
   const [inTime, tooLate] = [gate(), gate()];
@@ -194,8 +205,10 @@ test('on the way out: what waits is handed back, what is being sent gets its tim
   await settles(() => expect(network.asked).toHaveLength(2));
   const gone = world.posts.handBack();
   inTime.open();
-  await gone;
   const [quick, slow] = network.asked.map(({ postId }) => postId);
+  await settles(async () => expect(await stateOf(sql(), quick!)).toMatchObject({ state: 'PUBLISHED' }));
+  patience.open();
+  await gone;
   const held = await sql()`select slot_post_id from channels where org_id = ${orgId} and slot_incarnation is not null`;
   expect(held).toEqual([{ slot_post_id: slow }]);
   for (const { id } of posts) {

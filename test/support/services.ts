@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, chmodSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { buildTemplate } from './database.ts';
 import { freePort } from './ports.ts';
+
+const START_MS = 60_000;
 
 export interface Services extends AsyncDisposable {
   databaseUrl: string;
@@ -18,21 +21,19 @@ export async function startRedis(more: readonly string[] = [], given?: number): 
   const port = given ?? (await freePort());
   const dir = mkdtempSync(join(tmpdir(), 'rookery-redis-'));
   const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir, ...more], { stdio: 'ignore' });
-  for (let tries = 0; tries < 100; tries++) {
-    if (
-      spawnSync('redis-cli', ['-p', String(port), 'ping'])
-        .stdout?.toString()
-        .startsWith('PONG')
-    )
-      break;
-    await sleep(50);
-  }
+  const exited = once(child, 'exit');
+  const answers = () =>
+    spawnSync('redis-cli', ['-p', String(port), 'ping'])
+      .stdout?.toString()
+      .startsWith('PONG');
+  for (const end = performance.now() + START_MS; !answers(); await sleep(50))
+    if (child.exitCode !== null || performance.now() > end) throw new Error(`redis-server does not answer on port ${port} (exit code ${child.exitCode})`);
   return {
     url: `redis://127.0.0.1:${port}`,
     pid: child.pid!,
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');
-      await sleep(20);
+      await exited;
       rmSync(dir, { recursive: true, force: true });
     },
   };
