@@ -35,19 +35,27 @@ const LENGTH = 4_000;
 export function openErrorLog({ sql, logs, incarnation, retentionDays }: { sql: Database; logs: Logs; incarnation: string; retentionDays: number }): ErrorLog {
   const ending = new AbortController();
   let waiting: Kept[] = [];
-  let writing: Promise<void> | undefined;
+  let gathering: Promise<void> | undefined;
+  let written: Promise<void> = Promise.resolve();
 
-  async function write(): Promise<void> {
+  async function write(kept: readonly Kept[]): Promise<void> {
+    try {
+      await insert(sql, incarnation, kept);
+    } catch (error) {
+      logs.of('database').warn({ err: error, lost: kept.length }, 'errors could not be kept');
+    }
+  }
+  async function gather(): Promise<void> {
     await wait(GATHER_MS, undefined, { signal: ending.signal, ref: false }).catch(() => undefined);
     const kept = waiting;
     waiting = [];
-    writing = undefined;
-    await insert(sql, incarnation, kept).catch((error: unknown) => logs.of('database').warn({ err: error, lost: kept.length }, 'errors could not be kept'));
+    gathering = undefined;
+    written = written.then(() => write(kept));
   }
   function keep(room: Room, detail: object, message: string): void {
     if (waiting.length >= AT_MOST) return;
     waiting.push(keptOf(room, detail, message));
-    writing ??= write();
+    gathering ??= gather();
   }
 
   return {
@@ -73,7 +81,8 @@ export function openErrorLog({ sql, logs, incarnation, retentionDays }: { sql: D
     },
     async [Symbol.asyncDispose]() {
       ending.abort();
-      await writing;
+      await gathering;
+      await written; // also what was being written already
     },
   };
 }

@@ -123,12 +123,15 @@ export async function noteSessions(sql: Sql, uses: readonly SessionUse[]): Promi
         ${ordered.map((use) => use.sessionId)}::uuid[], ${ordered.map((use) => use.userId)}::uuid[], ${ordered.map((use) => use.orgId)}::uuid[],
         ${ordered.map((use) => use.at.toISOString())}::timestamptz[]
       ) as t (session_id, user_id, org_id, at)
-    ), person as ( -- before the sessions, as everybody locks them
-      update users u set last_online = now() from used where u.id = used.user_id returning u.id
+    ), held as materialized ( -- before what is theirs, and in the order in which everybody locks them
+      select id from users where id in (select user_id from used) order by id for no key update
+    ), person as (
+      update users u set last_online = now() from held where u.id = held.id returning u.id
     ), session as (
       update sessions s set last_used_at = now(), expires_at = now() + interval '30 days' from used join person on person.id = used.user_id
       where s.id = used.session_id and s.revoked_at is null and s.expires_at > now()
     )
     update memberships m set last_used_at = greatest(m.last_used_at, last.at)
-    from (select org_id, user_id, max(at) as at from used group by org_id, user_id) last where m.org_id = last.org_id and m.user_id = last.user_id`;
+    from (select used.org_id, used.user_id, max(used.at) as at from used join person on person.id = used.user_id group by used.org_id, used.user_id) last
+    where m.org_id = last.org_id and m.user_id = last.user_id`;
 }
