@@ -87,7 +87,7 @@ export async function saveCheck(sql: Sql, orgId: string, settingId: string, { ok
   return row!.before;
 }
 
-/** Takes up at most `limit` routes that are in use and were not looked at for so long; nobody else takes them up meanwhile. */
+/** Takes up at most `limit` routes that are in use and were not looked at for so long; nobody else takes them up meanwhile. In one order of rows, so that two processes do not wait for each other. */
 export const takeDue = (sql: Sql, staleMs: number, limit: number): Promise<{ orgId: string; settingId: string }[]> => sql<
   { orgId: string; settingId: string }[]
 >`
@@ -98,7 +98,7 @@ export const takeDue = (sql: Sql, staleMs: number, limit: number): Promise<{ org
     select u.org_id, u.setting_id
     from used u join organizations o on o.id = u.org_id and o.deleted_at is null join provider_settings s on s.id = u.setting_id
       left join egress_checks k on k.org_id = u.org_id and k.setting_id = u.setting_id
-    where k.checked_at is null or k.checked_at <= now() - ${staleMs}::float8 * interval '1 ms' order by k.checked_at nulls first limit ${limit}
+    where k.checked_at is null or k.checked_at <= now() - ${staleMs}::float8 * interval '1 ms' order by k.checked_at nulls first, u.org_id, u.setting_id limit ${limit}
   )
   insert into egress_checks as k (org_id, setting_id, checked_at) select org_id, setting_id, now() from due
   on conflict (org_id, setting_id) do update set checked_at = now() where k.checked_at <= now() - ${staleMs}::float8 * interval '1 ms'
