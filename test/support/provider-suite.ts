@@ -44,6 +44,8 @@ export interface ProviderFixture {
   declares?: Readonly<Record<string, unknown>>;
   cases: readonly Case[];
   refusals: readonly Refusal[];
+  /** When all of this happens, where a call says so. */
+  now?: Date;
   /** 429 means something else here, and stands among the refusals. */
   noRateLimit?: true;
 }
@@ -65,8 +67,6 @@ export interface Check {
 }
 
 const MINUTES_5 = 300_000;
-/** Nobody waits before a call is sent again. */
-const HASTY: Clock = { ...systemClock, sleep: async () => {} };
 
 /** What every adapter of every domain declares. */
 export function manifestChecks(adapter: AnyAdapter): Check[] {
@@ -110,6 +110,9 @@ export function manifestChecks(adapter: AnyAdapter): Check[] {
 /** What an adapter owes on the wire: each operation as documented, each failure by its word, nothing secret, nothing elsewhere. */
 export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, adapter: A, fixture: ProviderFixture): Check[] {
   const fields = { ...adapter.setup?.fields, ...adapter.credentials };
+  const now = () => fixture.now ?? systemClock.now();
+  /** On which nobody waits before a call is sent again. */
+  const clock: Clock = { ...systemClock, now, sleep: async () => {} };
   const secrets = fixture.secret.flatMap((name) => fixture.values[name] || []);
   const operate = (providers: Providers, one: A, { operation, input }: Pick<Case, 'operation' | 'input'>): Promise<unknown> => {
     const values = providers.fields({ credentials: one.setup?.fields ?? one.credentials }, fixture.values);
@@ -127,7 +130,7 @@ export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, ad
   ): Promise<T> {
     await using real = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
     await using wire = await startWire(real);
-    await using providers = localProviders({ clock: HASTY, ...suite.options, outbound: wire.outbound });
+    await using providers = localProviders({ clock, ...suite.options, outbound: wire.outbound });
     wire.plays(one.exchanges, instead);
     const judged = await judge(
       Promise.resolve().then(() => operate(providers, adapter, one)),
@@ -191,7 +194,7 @@ export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, ad
         add(`${step}: waits as long as it is told, in seconds or until a date`, async () => {
           const wait = (value?: string) => fails(one, at, { status: 429, ...(value !== undefined && { headers: { 'retry-after': value } }) });
           expect(await wait('120')).toMatchObject({ failure: 'rate_limited', retryAfterMs: 120_000 });
-          const { retryAfterMs } = await wait(new Date(new Date().getTime() + 3_600_000).toUTCString());
+          const { retryAfterMs } = await wait(new Date(now().getTime() + 3_600_000).toUTCString());
           expect(Math.abs(retryAfterMs! - 3_600_000)).toBeLessThan(MINUTES_5);
           for (const value of [undefined, 'soon']) expect(await wait(value)).toMatchObject({ failure: 'rate_limited', retryAfterMs: undefined });
         });
