@@ -108,7 +108,9 @@ describe.each(ways)('$name', ({ adapter, fixture }) => {
   testIf(fixture.step)('calls a line that breaks, an answer that is cut and one that never comes unavailable', async () => {
     for (const behaviour of ['hang-up', 'garbage', 'silence'] as const) {
       provider.on(fixture.step!, behaviour);
-      expect([behaviour, (await fails(logIn({ timeoutMs: 1_000 }))).failure]).toEqual([behaviour, 'unavailable']);
+      // Only silence has little time, in a version of its own that keeps it: a slow answer must not stand for a broken one.
+      const patience = behaviour === 'silence' ? { timeoutMs: 200, version: 'v99' } : {};
+      expect([behaviour, (await fails(logIn(patience))).failure]).toEqual([behaviour, 'unavailable']);
     }
   });
 
