@@ -15,17 +15,17 @@ let product: Product;
 let db: Product['db'];
 let ann: SignedUp;
 /** All sweeps of the product, when a test says so: it has their lease, so the product's own sweeper stands aside. */
-let sweeper: Sweeper;
+let everySweep: Sweeper;
 beforeAll(async () => {
   product = await wholeProduct();
   db = product.db;
   const lease = openLease({ sql: db.sql, name: 'sweeper', holder: newId(), seconds: 3_600 });
   await eventually('the lease is ours', () => lease.held());
-  sweeper = startSweeper({ sql: db.sql, sweeps: sweepsOf(product.context), lease, clock: systemClock, log: quietLog(), tickMs: 3_600_000 });
+  everySweep = startSweeper({ sql: db.sql, sweeps: sweepsOf(product.context), lease, clock: systemClock, log: quietLog(), tickMs: 3_600_000 });
   ann = await product.signUp();
 });
 afterAll(async () => {
-  await sweeper[Symbol.asyncDispose]();
+  await everySweep[Symbol.asyncDispose]();
   await product[Symbol.asyncDispose]();
 });
 beforeEach(() => db.sql`update cron_runs set last_run_at = null`);
@@ -42,20 +42,20 @@ describe('what is swept', () => {
   test('idempotency keys after a day [S18]', async () => {
     for (const age of ['25 hours', '23 hours'])
       await db.sql`insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until, created_at) values (${ann.orgId}, 'POST /x', ${age}, ${Buffer.of(1)}, ${newId()}, now(), now() - ${age}::interval)`;
-    await sweeper.tick();
+    await everySweep.tick();
     expect(await db.sql`select key from idempotency_keys`).toEqual([{ key: '23 hours' }]);
   });
 
   test('logins that nobody ended', async () => {
     for (const left of ['-1 second', '1 hour'])
       await db.sql`insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, expires_at) values (${Buffer.from(left)}, ${ann.orgId}, ${ann.userId}, 'sandbox', 'v1', '', now() + ${left}::interval)`;
-    await sweeper.tick();
+    await everySweep.tick();
     expect(await db.sql`select state_hash as hash from connect_states`).toEqual([{ hash: Buffer.from('1 hour') }]);
   });
 
   test('minutes of lateness, those of hosts that are gone too', async () => {
     for (const age of ['3 hours', '1 hour']) await db.sql`insert into lateness (minute, incarnation, buckets) values (now() - ${age}::interval, 'gone', '{1}')`;
-    await sweeper.tick();
+    await everySweep.tick();
     expect(await count('lateness')).toBe(1);
   });
 
@@ -71,7 +71,7 @@ describe('what is swept', () => {
     await delivery(31, 'succeeded');
     await delivery(31, 'failed');
     const kept = [await delivery(29, 'succeeded'), await delivery(31, 'pending')];
-    await sweeper.tick();
+    await everySweep.tick();
     expect((await db.sql`select id from webhook_deliveries`).map(({ id }) => id as string).toSorted()).toEqual(kept.toSorted());
     expect(await count('webhook_attempts')).toBe(1);
     expect(await run('webhook-deliveries')).toMatchObject({ lastStatus: 'ok', lastChanged: 5 });
@@ -80,7 +80,7 @@ describe('what is swept', () => {
   test('entries of the sandbox after a week', async () => {
     for (const age of ['8 days', '6 days'])
       await db.sql`insert into sandbox_ledger (at, account, step, accepted, answered) values (now() - ${age}::interval, ${age}, 'publish', true, 'ok')`;
-    await sweeper.tick();
+    await everySweep.tick();
     expect(await db.sql`select account from sandbox_ledger`).toEqual([{ account: '6 days' }]);
   });
 
@@ -88,7 +88,7 @@ describe('what is swept', () => {
     await db.sql`
       insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, listed, source_url, created_at)
       values (${newId()}, ${ann.orgId}, 'a', 'a', 'x/y.png', 'image', 'image/png', 1, false, 'https://example.com/a.png', now() - interval '2 days')`;
-    await sweeper.tick();
+    await everySweep.tick();
     expect(await count('files')).toBe(0);
   });
 });
@@ -152,7 +152,7 @@ describe('how', () => {
   });
 
   test('the health summary and operators are told of the last runs [HE5, S24]', async () => {
-    await sweeper.tick();
+    await everySweep.tick();
     const { body } = await ann.client.get('/health');
     const names = ['idempotency-keys', 'lateness', 'logins', 'media', 'sandbox-ledger', 'webhook-deliveries'];
     expect(body.crons.filter(({ name }: { name: string }) => names.includes(name))).toEqual(
