@@ -101,6 +101,7 @@ describe('orgs', () => {
   test('the header comes before the cookie, then the org last used, then the oldest; a value of others is ignored [S45, S27]', async () => {
     const bob = await app.signUp();
     await join(ann, bob, 'viewer');
+    await app.context.auth.sessions[Symbol.asyncDispose](); // writes the use that was noted when he signed up
     await db.sql`update memberships set last_used_at = null where user_id = ${bob.userId}`;
     await db.sql`update memberships set created_at = now() - interval '1 day' where user_id = ${bob.userId} and org_id = ${ann.orgId}`;
     const bare = { auth: bob.client.cookies.get('auth')! };
