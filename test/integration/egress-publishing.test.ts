@@ -163,7 +163,7 @@ test('the sweep notes how the routes in use are', async () => {
   berlin.breaks();
   interface Route {
     name: string;
-    health: { ok: boolean; exitAddress: string };
+    health: { ok: boolean | null; exitAddress: string | null };
   }
   const healthOf = async (name: string) => ((await ann.client.get('/egress')).body.routes as Route[]).find((one) => one.name === name)!.health;
   await product.db.sql`delete from egress_checks`;
