@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../support/eventually.ts';
 
 // The prestep on a small project whose packages lie beside it, so that the real npm installs them without any network.
 
@@ -42,7 +42,7 @@ interface Run {
   status: number | null;
   said: string;
 }
-function begin(env: Record<string, string> = {}): { child: ChildProcess; done: Promise<Run> } {
+function begin(env: Record<string, string> = {}): { child: ChildProcess; said: () => string; done: Promise<Run> } {
   const child = spawn(process.execPath, [SCRIPT], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_OPTIONS: '', npm_execpath: '', npm_config_offline: 'true', ROOKERY_INSTALL_ROOT: project, ...env },
@@ -50,20 +50,28 @@ function begin(env: Record<string, string> = {}): { child: ChildProcess; done: P
   let said = '';
   child.stdout!.on('data', (data) => (said += data));
   child.stderr!.on('data', (data) => (said += data));
-  return { child, done: new Promise((done) => child.once('close', (status) => done({ status, said }))) };
+  return { child, said: () => said, done: new Promise((done) => child.once('close', (status) => done({ status, said }))) };
 }
 const run = (env: Record<string, string> = {}) => begin(env).done;
-/** Counts how often npm was asked, takes its time, and leaves the work to the real one. */
-function slowNpm(): Record<string, string> {
+/** Counts how often npm was asked, waits until it is let go (or whoever asked is gone), and leaves the work to the real one. */
+function heldNpm(): Record<string, string> {
   const real = execFileSync('sh', ['-c', 'readlink -f "$(command -v npm)"'], { encoding: 'utf8' }).trim();
   write(
-    'npm-slow.js',
+    'npm-held.js',
     `
-    require('node:fs').appendFileSync(${JSON.stringify(join(project, 'asked'))}, 'x');
-    setTimeout(() => require('node:child_process').spawn(process.execPath, [${JSON.stringify(real)}, ...process.argv.slice(2)], { stdio: 'inherit' }).on('exit', (code) => process.exit(code ?? 1)), 800);`,
+    const { appendFileSync, existsSync } = require('node:fs');
+    const parent = process.ppid;
+    appendFileSync(${JSON.stringify(join(project, 'asked'))}, 'x');
+    const held = setInterval(() => {
+      if (process.ppid !== parent) process.exit(1);
+      if (!existsSync(${JSON.stringify(join(project, 'go'))})) return;
+      clearInterval(held);
+      require('node:child_process').spawn(process.execPath, [${JSON.stringify(real)}, ...process.argv.slice(2)], { stdio: 'inherit' }).on('exit', (code) => process.exit(code ?? 1));
+    }, 20);`,
   );
-  return { npm_execpath: join(project, 'npm-slow.js') };
+  return { npm_execpath: join(project, 'npm-held.js') };
 }
+const letNpmGo = () => write('go', '');
 const asked = () => (existsSync(join(project, 'asked')) ? readFileSync(join(project, 'asked'), 'utf8').length : 0);
 
 describe('the prestep', () => {
@@ -112,20 +120,24 @@ describe('the prestep', () => {
   });
 
   test('two at a time: one installs, the other waits for it and has nothing to do', async () => {
-    const npm = slowNpm();
-    const [one, two] = await Promise.all([run(npm), run(npm)]);
+    const npm = heldNpm();
+    const both = [begin(npm), begin(npm)];
+    await eventually('one waits for the other', () => both.some(({ said }) => said().includes('waiting')));
+    letNpmGo();
+    const [one, two] = (await Promise.all(both.map(({ done }) => done))) as [Run, Run];
     expect([one.status, two.status, asked()]).toEqual([0, 0, 1]);
     expect([one.said, two.said].filter((said) => said.includes('waiting'))).toHaveLength(1);
     expect(existsSync(join(project, '.cache/install.lock'))).toBe(false);
   });
 
   test.each(['SIGTERM', 'SIGKILL'] as const)('cut by %s it begins again the next time', async (signal) => {
-    const npm = slowNpm();
+    const npm = heldNpm();
     const { child, done } = begin(npm);
-    while (asked() === 0) await sleep(20);
+    await eventually('npm is asked', () => asked() === 1);
     child.kill(signal);
     expect((await done).status).not.toBe(0);
     expect(existsSync(join(project, 'node_modules/.rookery-install'))).toBe(false);
+    letNpmGo();
     expect((await run(npm)).status).toBe(0);
     expect(existsSync(join(project, 'node_modules/.rookery-install'))).toBe(true);
   });

@@ -126,6 +126,7 @@ describe('the embedded database', () => {
     first.child.kill('SIGTERM');
     await first.gone;
     process.kill(first.pid, 'SIGINT');
+    await settles(() => expect(processStart(first.pid)).toBeUndefined()); // its files are removed at the end
   });
 
   test('a server that dies under its service is started again, on its port and with its data, each time; the folder stays held', async () => {

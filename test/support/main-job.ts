@@ -63,7 +63,9 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
   const answer = await client.ask('/public/v1/posts', { body: postBody({ channelId: channel.id, date, content }) });
   const postId = createdId(answer);
   if (postId === undefined) throw new Error(`The create answered ${answer.status}: ${answer.text}`);
-  expect(await client.api(`/public/v1/posts/${postId}`, One)).toMatchObject({ state: 'QUEUE', publishDate: date.toISOString() });
+  const early = await client.api(`/public/v1/posts/${postId}`, One);
+  expect(early.publishDate).toBe(date.toISOString());
+  if (systemClock.now() < date) expect(early.state).toBe('QUEUE'); // a machine that stands still finds it due
 
   const post = await published(client, postId);
   expect(post).toMatchObject({ detail: null, error: null, publishDate: date.toISOString(), releaseURL: expect.stringContaining(account) });

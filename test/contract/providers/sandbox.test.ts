@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Sandbox, startSandbox } from '../../../sandbox/index.ts';
 import { ProviderError } from '../../../src/kernel/index.ts';
 import type { Post, Social } from '../../../src/providers/index.ts';
+import { eventually } from '../../support/eventually.ts';
 import { testDatabase } from '../../support/database.ts';
 import { handleOf, localProviders, postOf } from '../../support/providers.ts';
 
@@ -98,7 +99,7 @@ describe('the sandbox network', () => {
     const social = others.connect(adapter(), { values, account: 'hugo', tokens: await others.signIn(adapter(), values) });
     const post = postOf('Nobody answers');
     const answer = failure(social.publish(post, { outcome: 'hang' }, handleOf()));
-    while ((await ledger(post)).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually('the network has the post', async () => (await ledger(post)).length > 0);
     expect(await social.find!(post, {}, new Date(0), undefined)).toBeUndefined();
     await silent[Symbol.asyncDispose]();
     expect(await answer).toMatchObject({ failure: 'lost' });
