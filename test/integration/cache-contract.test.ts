@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Cache, openCache } from '../../src/cache/index.ts';
+import { type Cache, type CacheOptions, openCache } from '../../src/cache/index.ts';
 import { systemClock } from '../../src/kernel/index.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 
 /** A redis-server of this file's own, that it may stop, hang and kill. */
@@ -37,12 +37,12 @@ const answers = (port: number) =>
       .on('error', () => done(false))
       .on('data', () => (socket.destroy(), done(true)));
   });
-async function until(holds: () => Promise<boolean> | boolean, tries = 400) {
-  for (let n = 0; n < tries; n++) {
-    if (await holds()) return;
-    await sleep(25);
-  }
-  throw new Error('It never became true');
+const until = (holds: () => Promise<boolean> | boolean) => eventually('what is waited for', holds);
+/** A cache that has its connection: opening one does not wait for it for ever. */
+async function opened(url: string | undefined, options: CacheOptions = {}): Promise<Cache> {
+  const cache = await openCache(url, systemClock, options);
+  await until(() => cache.health().limitsShared);
+  return cache;
 }
 
 const redis = new OwnRedis();
@@ -55,11 +55,11 @@ afterAll(async () => {
 describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
   let cache: Cache;
   beforeAll(async () => {
-    cache = await openCache(kind === 'redis' ? redis.url : undefined, systemClock);
+    cache = await opened(kind === 'redis' ? redis.url : undefined);
   });
   afterAll(async () => cache[Symbol.asyncDispose]());
   /** A second process of the same service; in memory there is only one. */
-  const another = async () => (kind === 'redis' ? openCache(redis.url, systemClock) : { ...cache, async [Symbol.asyncDispose]() {} });
+  const another = async () => (kind === 'redis' ? opened(redis.url) : { ...cache, async [Symbol.asyncDispose]() {} });
 
   test('says what it is, and answers a ping', async () => {
     expect(cache.kind).toBe(kind);
@@ -139,10 +139,14 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
   });
 
   test('the window is fixed: later hits do not move its end, and it starts again', async () => {
-    const first = await cache.hit('fixed', 1, 1_000);
-    expect((await cache.hit('fixed', 1, 1_000)).allowed).toBe(false);
-    await until(async () => (await cache.hit('fixed', 1, 1_000)).allowed);
-    expect(systemClock.now().getTime()).toBeGreaterThanOrEqual(first.resetAt.getTime() - 5);
+    const before = systemClock.now().getTime();
+    const { allowed, resetAt } = await cache.hit('fixed', 1, 500);
+    const after = systemClock.now().getTime();
+    expect(allowed).toBe(true);
+    expect(resetAt.getTime()).toBeGreaterThanOrEqual(before + 500 - 5);
+    expect(resetAt.getTime()).toBeLessThanOrEqual(after + 500);
+    await until(async () => (await cache.hit('fixed', 1, 500)).allowed); // never, if each of these moved the end
+    expect(systemClock.now().getTime()).toBeGreaterThanOrEqual(before + 500 - 5);
   });
 
   test('buckets do not see each other', async () => {
@@ -162,7 +166,8 @@ describe('a Redis that goes away', () => {
     await using own = Object.assign(new OwnRedis(), { async [Symbol.asyncDispose]() {} });
     await own.start();
     const changes: string[] = [];
-    await using cache = await openCache(own.url, systemClock, { onChange: (state) => changes.push(state) });
+    await using cache = await opened(own.url, { onChange: (state) => changes.push(state) });
+    changes.length = 0;
     const heard: string[] = [];
     await using _listener = await cache.subscribe('live', (message) => heard.push(message));
     await own.kill();
@@ -198,7 +203,7 @@ describe('a Redis that goes away', () => {
   test('a Redis that hangs holds nobody up for long', async () => {
     const own = new OwnRedis();
     await own.start();
-    const cache = await openCache(own.url, systemClock);
+    const cache = await opened(own.url);
     own.child!.kill('SIGSTOP');
     const hits = [];
     for (let n = 0; n < 20; n++) hits.push(await cache.hit('hang', 100, 60_000));
