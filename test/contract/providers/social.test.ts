@@ -232,7 +232,9 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
 
     test.each(['hang-up', 'silence', 'garbage'] as const)('calls a creating request that ends in %s lost, and does not repeat it', async (behaviour) => {
       network.on(fixture.creating, behaviour);
-      const error = await failureOf(connect(undefined, slow(400)).publish(postOf('Lost', needed()), {}, handleOf()));
+      // Only where nothing ends the call but its time: what comes before the creating request must be done in that time, too.
+      const one = behaviour === 'silence' || (behaviour === 'garbage' && fixture.safe === undefined) ? slow(1_000) : adapter;
+      const error = await failureOf(connect(undefined, one).publish(postOf('Lost', needed()), {}, handleOf()));
       expect(error).toMatchObject({ failure: 'lost' });
       expect(created()).toBe(1);
     });
@@ -242,7 +244,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       const post = postOf('Did it arrive? Yes & no <3', [red]);
       const handle = handleOf();
       network.on(fixture.creating, 'accept-then-hang-up', 1);
-      expect(await failureOf(connect(undefined, slow(2_000)).publish(post, {}, handle))).toMatchObject({ failure: 'lost' });
+      expect(await failureOf(channel.publish(post, {}, handle))).toMatchObject({ failure: 'lost' });
       expect(network.posts).toHaveLength(1);
       await expect(channel.find!(post, {}, since, handle.kept.at(-1))).resolves.toMatchObject({ id: network.posts[0]!.id });
 
