@@ -67,11 +67,15 @@ export async function isLive(sql: Sql, kind: CodeKind, codeHash: Buffer): Promis
   return row!.live;
 }
 
-/** Uses the code up: of any number of uses at once one gets the row. */
+/** Uses the code up: of any number of uses at once one gets the row. The user is held first: whoever uses two codes of one user at once would else have each wait for the other. */
 export async function redeem(sql: Sql, kind: CodeKind, codeHash: Buffer): Promise<Redeemed | undefined> {
   const [row] = await sql<Redeemed[]>`
-    delete from one_time_codes where code_hash = ${codeHash} and kind = ${kind} and expires_at > now()
-    returning user_id as "userId", password_hash as "passwordHash", email`;
+    with person as (
+      select id from users where id = (select user_id from one_time_codes where code_hash = ${codeHash}) for no key update
+    )
+    delete from one_time_codes c using person
+    where c.code_hash = ${codeHash} and c.kind = ${kind} and c.expires_at > now() and c.user_id = person.id
+    returning c.user_id as "userId", c.password_hash as "passwordHash", c.email`;
   return row;
 }
 

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { openDatabase } from '../../src/db/index.ts';
 import { newId, sha256 } from '../../src/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp, WITH_MAIL } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
+import { eventually, gate } from '../support/eventually.ts';
 import { codeTo, lettersTo, linkTo } from '../support/mail-links.ts';
 import { workOf } from '../support/work.ts';
 
@@ -81,6 +83,30 @@ describe('a forgotten password', () => {
     expect((await reset(older)).body).toEqual({ reset: true });
     expect((await reset(newer, 'of the second')).body).toEqual({ reset: false });
     expect(await db.sql`select 1 from one_time_codes where user_id = ${bob.userId}`).toHaveLength(0);
+  });
+  test('of two tokens of the user at once one sets its password, and the other is told that it is over [S35, X25]', async () => {
+    const bob = await quiet.signUp();
+    const codes = [await resetCode(bob), await resetCode(bob)];
+    const apart = openDatabase({ url: db.url, connections: 2 });
+    try {
+      const released = gate();
+      const holding = gate();
+      const held = apart.begin(async (tx) => {
+        await tx`select from users where id = ${bob.userId} for no key update`;
+        holding.open();
+        await released.passed;
+      });
+      await holding.passed;
+      const uses = Promise.all(codes.map((code, n) => reset(code, `password number ${n}`)));
+      const waiting = async () =>
+        (await apart`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%password_hash%'`).length;
+      await eventually('both wait for the user', async () => (await waiting()) === 2);
+      released.open();
+      await held;
+      expect((await uses).map(({ status, body }) => `${status} ${body.reset}`).toSorted()).toEqual(['200 false', '200 true']);
+    } finally {
+      await apart.end({ timeout: 1 });
+    }
   });
   test('a token lives one hour, is kept as a hash, and is of one user [S35, X19]', async () => {
     const [bob, eve] = [await quiet.signUp(), await quiet.signUp()];
