@@ -58,12 +58,12 @@ export function startProcess({ name, command, args, environment, logFile, cwd = 
   const exited = new Promise<Exit>((done) => {
     const ended = (how: Exit) => {
       exit ??= how;
-      log.end();
       done(exit);
     };
     child.once('exit', (code, signal) => ended({ code, signal }));
+    child.once('close', () => log.end()); // its last words may come after its end
     child.once('error', (error) => {
-      log.write(`${String(error)}\n`);
+      log.end(`${String(error)}\n`);
       ended({ code: -1, signal: null });
     });
   });
