@@ -4,6 +4,7 @@ import { routes } from '../../api/routes/index.ts';
 import { newId } from '../../src/kernel/index.ts';
 import type { Answer, Client, SignedUp } from '../support/app.ts';
 import { isFull } from '../support/chaos.ts';
+import { eventually } from '../support/eventually.ts';
 import { example, inputSchema } from '../support/example.ts';
 import { NAUGHTY, NAUGHTY_CLASSES } from '../support/naughty.ts';
 import { type Product, wholeProduct } from '../support/product.ts';
@@ -87,10 +88,11 @@ describe('every text of every body', () => {
         status >= 500 && status !== 502 ? [`${status} ${text} for ${JSON.stringify(sent[n]).slice(0, 300)}`] : [],
       );
       expect(broken).toEqual([]);
-      for (const { status, headers } of answers) {
-        if (status >= 400) expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
-        for (const cookie of headers.getSetCookie()) expect(cookie).toMatch(/^(auth|refresh|csrf_token|showorg|impersonate)=[\w.-]*; Max-Age=\d+; Path=\/; /);
-      }
+      const odd = answers.flatMap(({ status, headers }) => [
+        ...(status >= 400 && headers.get('content-type') !== 'application/json; charset=utf-8' ? [`${status} as ${headers.get('content-type')}`] : []),
+        ...headers.getSetCookie().filter((cookie) => !/^(auth|refresh|csrf_token|showorg|impersonate)=[\w.-]*; Max-Age=\d+; Path=\/; /.test(cookie)),
+      ]);
+      expect(odd).toEqual([]);
     },
     240_000,
   );
@@ -108,7 +110,11 @@ describe('what is stored is what was sent', () => {
   beforeAll(async () => {
     bob = await product.signUp();
     bobsKey = await bob.withKey();
-    channelId = (await bob.client.post('/integrations/social-connect/sandbox', { fields: { name: 'Ann' }, allowPreview: true })).body.id;
+    await eventually('a channel', async () => {
+      const { status, body } = await bob.client.post('/integrations/social-connect/sandbox', { fields: { name: 'Ann' }, allowPreview: true });
+      channelId = body.id;
+      return status === 200; // not where a busy machine lets the network take longer than calls may take here
+    });
     const form = new FormData();
     form.set('file', new Blob([new Uint8Array(await picture(8, 8))], { type: 'image/png' }), 'a.png');
     fileId = (await bob.client.post('/files/upload-simple', form)).body.id;
@@ -187,10 +193,15 @@ describe('what is stored is what was sent', () => {
 
 test('each line of the log is one JSON object, whatever was in it', () => {
   expect(log.length).toBeGreaterThan(1_000);
-  for (const line of log) {
-    expect(line.indexOf('\n')).toBe(line.length - 1);
-    expect(() => JSON.parse(line) as unknown).not.toThrow();
-  }
+  const isWhole = (line: string) => {
+    if (line.indexOf('\n') !== line.length - 1) return false;
+    try {
+      return typeof JSON.parse(line) === 'object';
+    } catch {
+      return false;
+    }
+  };
+  expect(log.filter((line) => !isWhole(line))).toEqual([]);
 });
 test('nothing is left in what every object inherits', () => {
   for (const { prototype } of [Object, Array, Function, String]) expect(Object.keys(prototype as object)).toEqual([]);
