@@ -54,7 +54,7 @@ export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Ta
     }
   }
 
-  async function change(orgId: string, subscription: string, wanted: Change, by: Doer, within?: (sql: Sql) => Promise<void>): Promise<void> {
+  async function makeChange(orgId: string, subscription: string, wanted: Change, by: Doer, within?: (sql: Sql) => Promise<void>): Promise<void> {
     const before = await store.findKnown(sql, subscription);
     const { subscription: remote, at } = await processor.change(subscription, wanted);
     const read = readSubscription(remote);
@@ -65,7 +65,6 @@ export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Ta
       else await addTask(tx, orgId, { kind: 'sync', subscription });
       await within?.(tx);
     });
-    begin(orgId);
   }
 
   async function perform({ orgId, kind, subscription, data }: TaskRow): Promise<void> {
@@ -73,7 +72,7 @@ export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Ta
     if (kind === 'sync') return sync(orgId, subscription);
     const row = await store.findSubscription(sql, orgId);
     if (row?.processorId !== subscription || row.tier !== data.tier || row.pendingTier) return; // it went on from there
-    await change(orgId, subscription, { metadata: planMetadata(row.tier, row.period) }, PROCESSOR);
+    await makeChange(orgId, subscription, { metadata: planMetadata(row.tier, row.period) }, PROCESSOR);
   }
   /** False: the processor is away. */
   async function attempt(task: TaskRow): Promise<boolean> {
@@ -97,7 +96,7 @@ export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Ta
         if (!(await attempt(task))) return done; // each more would wait as long for nothing
         done += 1;
       }
-      if (done >= limit || tasks.length < AT_ONCE) return done;
+      if (done >= limit || tasks.length === 0) return done; // one that was done may have left another
     }
   }
   function begin(orgId: string): void {
@@ -109,7 +108,10 @@ export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Ta
   return {
     begin,
     sync,
-    change,
+    async change(orgId, subscription, wanted, by, within) {
+      await makeChange(orgId, subscription, wanted, by, within);
+      begin(orgId);
+    },
     async run(limit, orgId) {
       await Promise.all(running);
       return run(limit, orgId);

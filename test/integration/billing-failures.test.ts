@@ -216,19 +216,16 @@ describe('our process is killed between the call of the processor and our commit
     }
   }
 
-  test.each(['POST /v1/customers', 'POST /v1/checkout/sessions'])(
-    '%s: the next order is of one customer, on one page [S18]',
-    async (call) => {
-      const ann = await world.signUp();
-      const before = { customers: world.processor.customers.size, sessions: world.processor.sessions.size };
-      await cutAt(call, ann, (client) => order(client, 'TEAM'));
-      expect((await order(ann.client, 'TEAM')).status).toBe(200);
-      expect({ customers: world.processor.customers.size, sessions: world.processor.sessions.size }).toEqual({
-        customers: before.customers + 1,
-        sessions: before.sessions + 1,
-      });
-    },
-  );
+  test.each(['POST /v1/customers', 'POST /v1/checkout/sessions'])('%s: the next order is of one customer, on one page [S18]', async (call) => {
+    const ann = await world.signUp();
+    const before = { customers: world.processor.customers.size, sessions: world.processor.sessions.size };
+    await cutAt(call, ann, (client) => order(client, 'TEAM'));
+    expect((await order(ann.client, 'TEAM')).status).toBe(200);
+    expect({ customers: world.processor.customers.size, sessions: world.processor.sessions.size }).toEqual({
+      customers: before.customers + 1,
+      sessions: before.sessions + 1,
+    });
+  });
 
   test('a plan that was changed: its events bring it, and it is paid once [BI19]', async () => {
     const { ann } = await paying();
