@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -13,6 +13,7 @@ import { freePort } from '../support/ports.ts';
 // `node rookery.ts start` as a person runs it: processes, signals, and what they print.
 
 const ROOT = join(import.meta.dirname, '../..');
+jest.setTimeout(240_000); // a new database, processes that start one after another: on a busy machine each takes its time
 const inherited = Object.fromEntries(['PATH', 'HOME', 'LANG', 'TMPDIR'].map((name) => [name, process.env[name]]));
 const folders: string[] = [];
 const children: ChildProcess[] = [];
@@ -136,11 +137,11 @@ describe('npm start', () => {
     expect(await status(`${url}/health/ready`)).toBe(200);
     const killed = postgresOf(dataFolder);
     process.kill(killed, 'SIGKILL');
-    await eventually('another Postgres runs', () => ![undefined, killed].includes(postgresNow(dataFolder)));
-    await eventually('the service is ready', async () => (await status(`${url}/health/ready`)) === 200);
+    await eventually('another Postgres runs', () => ![undefined, killed].includes(postgresNow(dataFolder)), 90_000);
+    await eventually('the service is ready', async () => (await status(`${url}/health/ready`)) === 200, 90_000);
     service.child.kill('SIGTERM');
     expect(await service.ended).toEqual({ code: 0, signal: null });
-  }, 120_000);
+  });
 
   test('after kill -9 it starts again, on the same data', async () => {
     const dataFolder = newFolder();

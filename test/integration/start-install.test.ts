@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.ts';
 
 // The prestep on a small project whose packages lie beside it, so that the real npm installs them without any network.
 
+jest.setTimeout(180_000); // npm runs several times in a test
 const base = mkdtempSync(join(tmpdir(), 'rookery-install-'));
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 const SCRIPT = join(import.meta.dirname, '../../scripts/install.mjs');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -13,6 +13,7 @@ import { processStart } from '../../src/db/processes.ts';
 import { freePort } from '../support/ports.ts';
 import { settles } from '../support/settles.ts';
 
+jest.setTimeout(180_000); // each makes a database, some also a process
 const root = mkdtempSync(join(tmpdir(), 'rookery-start-'));
 chmodSync(root, 0o755);
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -146,7 +147,7 @@ describe('the embedded database', () => {
     await expect(startEmbeddedPostgres({ folder })).rejects.toMatchObject({ name: 'HeldError' });
     await server[Symbol.asyncDispose]();
     for (const pid of [...killed, server.pid]) expect(processStart(pid)).toBeUndefined();
-  }, 120_000);
+  });
 
   test('a server that died while its service ends is not left behind', async () => {
     const server = await startEmbeddedPostgres({ folder: newFolder(), revive: true });
