@@ -463,13 +463,17 @@ describe('reminders', () => {
     expect(fake.registered).toEqual([]);
   });
 
-  test('are tried again while the scheduler is away, and then refused as unavailable', async () => {
-    const patient = await start({ options: { repeatMs: 20_000 } });
+  test('are tried again while the scheduler is away, after pauses that grow, and then refused as unavailable', async () => {
+    const pauses: number[] = [];
+    const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => (pauses.push(ms), systemClock.sleep(ms / 10, signal)) };
+    const patient = await start({ options: { repeatMs: 60_000, clock } });
     patient.fake.state.grpc = { code: 14, details: 'no scheduler' };
+    pauses.length = 0;
     const reminded = patient.engine.remind([{ type: 'Thing', id: 'a', name: 'ring', due }]);
-    await settles(() => expect(patient.fake.registered.length).toBeGreaterThan(1));
+    await settles(() => expect(patient.fake.registered.length).toBeGreaterThan(6));
     patient.fake.state.grpc = { code: 0, details: '' };
     await reminded;
+    expect(pauses.filter((ms) => ms < 1_000)).toEqual([100, 200, 400, 800]); // and 1,000, as the beat has
 
     const { engine, fake } = await start();
     fake.state.grpc = { code: 14, details: 'no scheduler' };

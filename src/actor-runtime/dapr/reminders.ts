@@ -21,7 +21,9 @@ const SERVICE = 'dapr.proto.runtime.v1.Dapr';
 const AT_ONCE = 64;
 /** Of one try: a sidecar under load is slow, not away. */
 const TRY_MS = 15_000;
+/** Between the first two tries; twice as long each time, so that many registrations do not keep a host from the probe that makes it healthy again. */
 const PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 1_000;
 const MAX_LIST = 128 * 1024 * 1024;
 
 export interface RemindersOptions {
@@ -93,16 +95,16 @@ export async function openReminders({ port, token, clock, retryMs, repeatMs }: R
 
   async function ask(name: string, message: object): Promise<object> {
     const started = clock.monotonic();
-    for (;;) {
+    for (let pause = PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       try {
         return await once(name, message);
       } catch (error) {
         const failure = error as ServiceError;
         if (!isTransient(failure)) throw new Error(`daprd refused ${name}: ${failure.details}`, { cause: error });
-        if (clock.monotonic() - started + PAUSE_MS > repeatMs)
+        if (clock.monotonic() - started + pause > repeatMs)
           throw new AppError('unavailable', 'Reminders cannot be set at the moment, try again shortly', { retryAfterMs: 1_000 }, { cause: error });
       }
-      await clock.sleep(PAUSE_MS);
+      await clock.sleep(pause);
     }
   }
 
