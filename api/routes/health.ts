@@ -4,15 +4,22 @@ import { instant } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 
 const CHECK_MS = 2_000;
+const PARTS = 8;
 const Dependency = z.object({ ok: z.boolean(), error: z.string().optional() });
 
+/** In parts: when the process stood still one of them is over, and what was answered meanwhile is read in the others. */
+async function patience({ clock }: Context, signal: AbortSignal): Promise<false> {
+  for (let part = 0; part < PARTS; part += 1) await clock.sleep(CHECK_MS / PARTS, signal);
+  return false;
+}
+
 /** One dependency asked, for two seconds at most. What it says is for the log: the body names the kind of failure only. */
-async function asked({ clock }: Context, check: () => Promise<unknown>): Promise<z.input<typeof Dependency>> {
+async function asked(context: Context, check: () => Promise<unknown>): Promise<z.input<typeof Dependency>> {
   const given = new AbortController();
   try {
     const answered = check().then(() => true);
     answered.catch(() => {}); // it may fail after the waiting has ended
-    if (await Promise.race([answered, clock.sleep(CHECK_MS, given.signal).then(() => false)])) return { ok: true };
+    if (await Promise.race([answered, patience(context, given.signal)])) return { ok: true };
     return { ok: false, error: 'timeout' };
   } catch {
     return { ok: false, error: 'unreachable' };

@@ -110,7 +110,7 @@ describe('GET /admin/errors', () => {
   test('a process that ends waits for those that are being written, too', async () => {
     await db.sql`delete from errors`;
     const errors = open();
-    let end: Promise<void> | undefined;
+    let end: PromiseLike<void> | undefined;
     await db.sql.begin(async (tx) => {
       await tx`lock table errors in exclusive mode`;
       errors.logs.of('start').error({}, 'slow words');
@@ -118,8 +118,8 @@ describe('GET /admin/errors', () => {
         (await db.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into errors%'`)
           .length === 1;
       await eventually('it is being written', waits);
-      end = errors[Symbol.asyncDispose]();
-      expect(await Promise.race([end.then(() => 'ended'), tx`select 1`.then(() => 'waits')])).toBe('waits');
+      const ended = (end = errors[Symbol.asyncDispose]()).then(() => 'ended');
+      expect(await Promise.race([ended, tx`select 1`.then(() => 'waits')])).toBe('waits');
     });
     await end;
     expect(await db.sql`select 1 from errors where message = 'slow words'`).toHaveLength(1);

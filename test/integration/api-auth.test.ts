@@ -298,7 +298,7 @@ describe('sessions', () => {
     await db.sql`update users set last_online = now() where id = ${first}`; // its row now stands behind the other one
     await using other = await testApp({ sql: db.sql }); // without the memory of a recent note
     for (const { client } of people) await other.client().get('/user/self', { auth: client.cookies.get('auth') });
-    let written: Promise<void> | undefined;
+    let written: PromiseLike<void> | undefined;
     await db.sql.begin(async (tx) => {
       await tx`select 1 from users where id = ${first} for no key update`;
       written = other.context.auth.sessions[Symbol.asyncDispose]();

@@ -6,11 +6,12 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { type AnyRoute, route } from '../../api/http/route.ts';
 import { routes as allRoutes } from '../../api/routes/index.ts';
-import { openCache } from '../../src/cache/index.ts';
+import { type Cache, openCache } from '../../src/cache/index.ts';
 import { openDatabase } from '../../src/db/index.ts';
 import { AppError, limitExceeded, newId, systemClock } from '../../src/kernel/index.ts';
 import { Client, type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 
 const redisUrl = process.env['TEST_REDIS_URL'] || undefined; // oxlint-disable-line node/no-process-env -- given by the set-up of the run
 const seen: unknown[] = [];
@@ -62,13 +63,16 @@ const probes: AnyRoute[] = [
   echo({ method: 'post', path: '/probe/small', auth: ['none'], body: Note, bodyLimit: 100 }),
 ];
 
+/** What waits does so for longer: a machine that is slow is no outage. */
+const patient = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(10 * ms, signal) };
+
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
 let client: Client;
 let ann: SignedUp;
 beforeAll(async () => {
   db = await testDatabase();
-  app = await testApp({ sql: db.sql, routes: [...allRoutes, ...probes] });
+  app = await testApp({ sql: db.sql, routes: [...allRoutes, ...probes], clock: patient });
   await app.signUp(); // the first user is super-admin: not the one we ask with
   ann = await app.signUp();
 });
@@ -227,11 +231,11 @@ describe('bodies', () => {
     for (const body of ['[]', 'null', '"x"', '1']) expect((await client.delete(path, body)).body.code).toBe('validation_failed');
     const { hostname, port } = new URL(app.address);
     const withBody = (text: string) =>
-      new Promise<number>((resolve) => {
-        httpRequest(
-          { hostname, port, path: '/probe', method: 'GET', headers: { 'content-type': 'application/json', 'content-length': text.length } },
-          (response) => resolve(response.resume().statusCode!),
-        ).end(text);
+      new Promise<number>((resolve, reject) => {
+        const headers = { 'content-type': 'application/json', 'content-length': text.length };
+        httpRequest({ hostname, port, path: '/probe', method: 'GET', agent: false, headers }, (response) => resolve(response.resume().statusCode!))
+          .on('error', reject)
+          .end(text);
       });
     expect(await withBody('{}')).toBe(200);
     expect(await withBody('{"a":1}')).toBe(400);
@@ -339,7 +343,7 @@ describe('idempotency', () => {
     let open = () => {};
     gate = new Promise((resolve) => (open = resolve));
     const first = post('slow', key);
-    while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually('the first is under way', () => seen.length > 0);
     const second = await post('slow', key);
     expect([second.status, second.body.code, second.headers.get('retry-after')]).toEqual([409, 'idempotency_in_flight', '1']);
     open();
@@ -437,6 +441,13 @@ describe('rate limits', () => {
   (redisUrl ? test : test.skip)('two replicas over one Redis count together; it counts for readiness [RL7, HE2]', async () => {
     const prefix = `${randomUUID()}:`;
     const caches = await Promise.all([0, 1].map(() => openCache(redisUrl, systemClock, { prefix })));
+    // Opening waits for two seconds at most: a slow machine connects later.
+    const connected = (cache: Cache) =>
+      cache.ping().then(
+        () => cache.health().limitsShared,
+        () => false,
+      );
+    for (const cache of caches) await eventually('Redis is connected', () => connected(cache));
     const replicas = await Promise.all(
       caches.map((cache) => testApp({ sql: db.sql, routes: [...allRoutes, ...probes], env: { RATE_LIMIT_SCALE: '1' }, context: () => ({ cache }) })),
     );
@@ -614,6 +625,18 @@ describe('process', () => {
       await lame[Symbol.asyncDispose]();
     }
   });
+  test('a process that stood still finds the answer of the database, and does not call it away [HE4]', async () => {
+    const still = async () => {
+      await new Promise(setImmediate); // the database has been asked
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_100); // longer than an answer may take
+    };
+    const stalled = await testApp({ sql: db.sql, context: (base) => ({ cache: { ...base.cache, ping: still } }) });
+    try {
+      expect((await stalled.client().get('/health/ready')).body.dependencies).toEqual({ database: { ok: true }, redis: { ok: true } });
+    } finally {
+      await stalled[Symbol.asyncDispose]();
+    }
+  });
   test('a database that is away is told, and live goes on [HE1, HE3, HE4]', async () => {
     const nowhere = openDatabase({ url: 'postgres://127.0.0.1:9/none', connections: 1 });
     const lame = await testApp({ sql: nowhere });
@@ -683,7 +706,7 @@ describe('process', () => {
     let open = () => {};
     gate = new Promise((resolve) => (open = resolve));
     const running = asker.get('/probe');
-    while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually('the first is under way', () => seen.length > 0);
     const closed = ending[Symbol.asyncDispose]();
     await expect(ending.client().get('/probe')).rejects.toThrow();
     open();
