@@ -19,7 +19,7 @@ export function openAdminUsers({ sql }: { sql: Database }): AdminUsers {
     change: (by, userId, change) =>
       sql.begin(async (tx) => {
         if (change.activated === false || change.isSuperAdmin === false) {
-          const admins = await lockSuperAdmins(tx);
+          const admins = await lockSuperAdmins(tx, userId);
           if (admins.length === 1 && admins[0] === userId) throw new AppError('conflict', 'This is the last super-admin: make another one first');
         }
         const before = await store.findUser(tx, userId);

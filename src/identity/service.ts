@@ -99,7 +99,7 @@ export function openIdentity({ sql, registrationDisabled, urlOfPicture }: Option
     const orgs = await store.lockOrganizationsOf(tx, userId);
     if (orgs.some(({ others, isLastOwner }) => others > 0 && isLastOwner))
       throw new AppError('conflict', 'You are the last owner of an organization with other members: make one of them an owner first');
-    const admins = await store.lockSuperAdmins(tx);
+    const admins = await store.lockSuperAdmins(tx, userId);
     if (admins.length === 1 && admins[0] === userId) throw new AppError('conflict', 'You are the last super-admin: make another one first');
     return orgs;
   }

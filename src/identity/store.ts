@@ -128,11 +128,15 @@ export async function lockOrganizationsOf(sql: Sql, userId: string): Promise<Org
     where m.user_id = ${userId} group by o.id, m.role_key, m.disabled`;
 }
 
-/** Those who can act as super-admins, locked: of two who leave or lose the flag at once one sees that the other has. */
-export async function lockSuperAdmins(sql: Sql): Promise<string[]> {
-  const rows = await sql<{ id: string }[]>`
-    select id from users where is_super_admin and activated and deleted_at is null order by id for no key update`;
-  return rows.map(({ id }) => id);
+/**
+ * Those who can act as super-admins, locked: of two who leave or lose the flag at once one sees that the other has. The user who leaves or is
+ * changed is locked with them, in one order and before what is theirs, as by the notes of their use: neither waits for the other.
+ */
+export async function lockSuperAdmins(sql: Sql, userId: string): Promise<string[]> {
+  const rows = await sql<{ id: string; acts: boolean }[]>`
+    select id, is_super_admin and activated and deleted_at is null as acts from users
+    where id in (select id from users where is_super_admin and activated and deleted_at is null union all select ${userId}::uuid) order by id for no key update`;
+  return rows.filter(({ acts }) => acts).map(({ id }) => id);
 }
 
 /** Nobody may log in as this user from now on; memberships in orgs that others are in end. */

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { openDatabase } from '../../src/db/index.ts';
 import { newId, sha256 } from '../../src/kernel/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp, WITH_MAIL } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
+import { eventually, gate } from '../support/eventually.ts';
 import { codeTo, lettersTo, linkTo } from '../support/mail-links.ts';
 import { mailsOf } from '../support/mails.ts';
 
@@ -478,6 +480,37 @@ describe('deleting the account', () => {
     } finally {
       await db.sql`update users set is_super_admin = false`;
       await db.sql`update users set is_super_admin = true where id in ${db.sql(others.map(({ id }) => id as string))}`;
+    }
+  });
+  test('meets notes of use that are being written: neither waits for the other', async () => {
+    for (const leaves of [0, 1]) {
+      const people = [await somebody(), await somebody()] as const;
+      const eve = await somebody();
+      for (const one of people) await join(eve.orgId, one, 'editor');
+      const apart = openDatabase({ url: db.url, connections: 2 });
+      const other = await testApp({ sql: db.sql });
+      try {
+        for (const { client } of people) await other.client().get('/user/self', { auth: client.cookies.get('auth')!, showorg: eve.orgId });
+        const [holding, released] = [gate(), gate()];
+        const held = apart.begin(async (tx) => {
+          await tx`select from memberships where org_id = ${eve.orgId} and user_id = ${people[1 - leaves]!.userId} for update`;
+          holding.open();
+          await released.passed;
+        });
+        await holding.passed;
+        /** Whether a statement of these words waits for a row. */
+        const waits = async (words: string) =>
+          (await apart`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ~ ${words}`).length > 0;
+        const noted = other[Symbol.asyncDispose](); // both users, and the memberships of both one after the other
+        await eventually('the note waits', () => waits('with used as'));
+        const removed = remove(people[leaves]!.client);
+        await eventually('the end of the account waits for the note', () => waits('is_super_admin|delete from memberships'));
+        released.open();
+        await Promise.all([held, noted]);
+        expect((await removed).status).toBe(200);
+      } finally {
+        await apart.end({ timeout: 1 });
+      }
     }
   });
   test('frees the address and the account at the provider for somebody new [US2]', async () => {
