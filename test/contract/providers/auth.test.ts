@@ -109,7 +109,7 @@ describe.each(ways)('$name', ({ adapter, fixture }) => {
     for (const behaviour of ['hang-up', 'garbage', 'silence'] as const) {
       provider.on(fixture.step!, behaviour);
       // Only silence has little time, in a version of its own that keeps it: a slow answer must not stand for a broken one.
-      const patience = behaviour === 'silence' ? { timeoutMs: 200, version: 'v99' } : {};
+      const patience: Partial<AuthAdapter> = behaviour === 'silence' ? { timeoutMs: 200, version: 'v99' } : {};
       expect([behaviour, (await fails(logIn(patience))).failure]).toEqual([behaviour, 'unavailable']);
     }
   });
