@@ -165,7 +165,7 @@ describe('npm start', () => {
     'on %s it stops accepting work, closes its database, and exits once, also when a second signal comes [BO5, BO6]',
     async (signal) => {
       const dataFolder = newFolder();
-      const service = start(dataFolder);
+      const service = start(dataFolder, { PORT: String(await freePort()) }); // which nobody else takes when it has ended
       const address = await service.ready();
       const postgres = postgresOf(dataFolder);
       service.child.kill(signal);

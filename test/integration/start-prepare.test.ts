@@ -150,7 +150,7 @@ describe('the embedded database', () => {
   });
 
   test('a server that died while its service ends is not left behind', async () => {
-    const server = await startEmbeddedPostgres({ folder: newFolder(), revive: true });
+    const server = await startEmbeddedPostgres({ folder: newFolder(), port: await freePort(), revive: true }); // which nobody else takes when it has ended
     process.kill(server.pid, 'SIGKILL');
     await settles(() => expect(processStart(server.pid)).toBeUndefined());
     await server[Symbol.asyncDispose]();

@@ -592,8 +592,7 @@ describe('hosts', () => {
     const cuts = setInterval(() => void cut().catch(() => undefined), 100);
     try {
       await settles(
-        async () =>
-          expect((await apart`select count(*)::int as n from webhook_deliveries where webhook_id = ${id} and state = 'succeeded'`)[0]!['n']).toBe(60),
+        async () => expect((await apart`select count(*)::int as n from webhook_deliveries where webhook_id = ${id} and state = 'succeeded'`)[0]!['n']).toBe(60),
         40_000,
       );
     } finally {

@@ -34,7 +34,7 @@ await describePeer(
       pds = await start();
       ({ alice, bob } = pds.env['accounts'] as { alice: Account; bob: Account });
       providers = localProviders();
-    });
+    }, 120_000);
     afterAll(async () => {
       await providers[Symbol.asyncDispose]();
       await pds.stop();

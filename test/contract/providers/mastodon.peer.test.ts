@@ -30,7 +30,7 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
     providers = localProviders();
     tokens = await consent('alice', (snac.env['passwords'] as Record<string, string>)['alice']!);
     account = (await providers.connect(adapter(), { values: values(), account: '', tokens }).profile()).id;
-  });
+  }, 120_000);
   afterAll(async () => {
     await providers[Symbol.asyncDispose]();
     await snac.stop();

@@ -25,7 +25,7 @@ await describePeer(
     beforeAll(async () => {
       relays = await Promise.all([start(), start()]);
       providers = localProviders();
-    });
+    }, 120_000);
     afterAll(async () => {
       await providers[Symbol.asyncDispose]();
       await Promise.all(relays.map((relay) => relay.stop()));
