@@ -175,7 +175,7 @@ describe('failures', () => {
     expect(dueAt!.getTime() - network.asked[0]!.at).toBeGreaterThanOrEqual(59_990); // the two clocks round
     await settles(async () => {
       const [reminder] = await db.sql`select due_at from actor_reminders where type = 'Channel' and id = ${tenantKey(orgId, channelId)}`;
-      expect(Math.abs((reminder?.['due_at'] as Date).getTime() - dueAt!.getTime())).toBeLessThan(10_000);
+      expect(Math.abs((reminder!['due_at'] as Date).getTime() - dueAt!.getTime())).toBeLessThan(10_000);
     });
     await db.sql`update posts set due_at = now() where id = ${late.id}`; // the time has come
     await channelOf(world, orgId, channelId).wake({});
