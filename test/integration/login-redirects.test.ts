@@ -319,33 +319,29 @@ describe('odd texts', () => {
     'javascript:alert(1)',
     'file:///etc/passwd',
   ];
-  test('wherever they stand in a login, they are refused and break nothing', async () => {
-    await admin.post('/admin/providers/settings', { domain: 'auth', providerId: 'wallet', credentials: {} });
+  beforeAll(() => admin.post('/admin/providers/settings', { domain: 'auth', providerId: 'wallet', credentials: {} }));
+
+  test.each(ODD)('wherever number %# stands in a login, it is refused and breaks nothing', async (odd) => {
+    const text = encodeURIComponent(odd.toWellFormed());
     const client = app.client();
-    const answers = [];
-    for (const odd of ODD) {
-      const text = encodeURIComponent(odd.toWellFormed());
-      for (const provider of ['github', 'wallet'])
-        answers.push(
-          await client.get(`/auth/oauth/${provider}?redirect_uri=${text}`),
-          await client.get(`/auth/nonce/${provider}?address=${text}`),
-          await client.post(`/auth/oauth/${provider}/exists`, { code: odd, state: 'x' }),
-          await client.post(`/auth/oauth/${provider}/exists`, { code: 'x', state: odd }),
-          await client.post(`/auth/oauth/${provider}/exists`, { code: 'x', state: 'x', iss: odd, redirect_uri: odd }),
-          await client.post('/auth/register', { provider, providerToken: odd, company: 'Acme Ltd' }),
-          await client.post('/auth/login', { provider, providerToken: odd }),
-          await client.get(`/auth/oauth/${provider}`, { cookie: `login=${text}` }),
-        );
-      if (odd !== '')
-        answers.push(
-          await client.get(`/auth/oauth/${text}`),
-          await client.get(`/auth/nonce/${text}`),
-          await client.post(`/auth/oauth/${text}/exists`, { code: 'x', state: 'x' }),
-        );
-      answers.push(await client.get(`/auth/oauth-mobile-callback?code=${text.slice(0, 9_000)}&error_description=${text.slice(0, 90)}`));
-    }
-    expect(answers.filter(({ status }) => status >= 500).map(({ text }) => text)).toEqual([]);
+    const answers = await Promise.all([
+      ...['github', 'wallet'].flatMap((provider) => [
+        client.get(`/auth/oauth/${provider}?redirect_uri=${text}`),
+        client.get(`/auth/nonce/${provider}?address=${text}`),
+        client.post(`/auth/oauth/${provider}/exists`, { code: odd, state: 'x' }),
+        client.post(`/auth/oauth/${provider}/exists`, { code: 'x', state: odd }),
+        client.post(`/auth/oauth/${provider}/exists`, { code: 'x', state: 'x', iss: odd, redirect_uri: odd }),
+        client.post('/auth/register', { provider, providerToken: odd, company: 'Acme Ltd' }),
+        client.post('/auth/login', { provider, providerToken: odd }),
+        client.get(`/auth/oauth/${provider}`, { cookie: `login=${text}` }),
+      ]),
+      ...(odd === ''
+        ? []
+        : [client.get(`/auth/oauth/${text}`), client.get(`/auth/nonce/${text}`), client.post(`/auth/oauth/${text}/exists`, { code: 'x', state: 'x' })]),
+      client.get(`/auth/oauth-mobile-callback?code=${text.slice(0, 9_000)}&error_description=${text.slice(0, 90)}`),
+    ]);
+    expect(answers.filter(({ status }) => status >= 500).map((one) => one.text)).toEqual([]);
     expect(answers.some(({ headers }) => headers.has('auth') || headers.getSetCookie().some((line) => line.startsWith('auth=')))).toBe(false);
-    expect(answers.every(({ status }) => [200, 302, 400, 404, 413, 414, 431].includes(status))).toBe(true);
+    expect(answers.filter(({ status }) => ![200, 302, 400, 404, 413, 414, 431].includes(status))).toEqual([]);
   });
 });

@@ -283,7 +283,7 @@ describe('POST /oauth/token', () => {
     }
   });
 
-  test('a code lives ten minutes: a younger one is taken, one whose time is over is refused [OA14, OA11]', async () => {
+  test('a code that is ten minutes old is refused, a younger one is taken [OA14, OA11]', async () => {
     const lives = async (code: string) => {
       const [row] = await db.sql`
         select extract(epoch from c.expires_at - l.at)::float8 as seconds from oauth_codes c
