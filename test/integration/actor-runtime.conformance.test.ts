@@ -590,7 +590,7 @@ for (const engine of engines)
         expect(healthy).toBeGreaterThan(0);
         const tookMs = systemClock.now().getTime() - due.getTime();
         expect(running.engine.lastBeatAgeMs()).toBeLessThan(Math.max(4_000, tookMs)); // it beat meanwhile
-      }, 120_000);
+      }, 240_000);
     });
 
     describe('state and memory', () => {
@@ -722,7 +722,7 @@ for (const engine of engines)
         await eventually('the beat says it', async () =>
           (await placement(harness.sql)).some(({ engine: name, actors: active }) => name === engine.name && active['Plain'] === before + 10_000),
         );
-      }, 120_000);
+      }, 240_000);
     });
 
     describe('stop and start', () => {

@@ -34,12 +34,12 @@ describeDapr('hosts on Dapr as processes', () => {
     await createLedger(database.sql);
     dapr = await startDapr({ databaseUrl: database.url, redisUrl: process.env['TEST_REDIS_URL'], apiToken: API_TOKEN, appToken: APP_TOKEN });
     api = await startDaprCaller(dapr, database.sql, [ledgerActor]);
-  }, 60_000);
+  }, 120_000);
   afterAll(async () => {
     await api?.stop();
     await dapr?.[Symbol.asyncDispose]();
     await database?.[Symbol.asyncDispose]();
-  }, 60_000);
+  }, 120_000);
 
   const hostAt = (ports: HostPorts) =>
     startHostProcess({
@@ -67,7 +67,7 @@ describeDapr('hosts on Dapr as processes', () => {
   const linesOf = async (prefix: string) => (await readLedger(database.sql)).filter(({ actor }) => actor.startsWith(prefix));
   const actorsOf = async (prefix: string) => new Set((await linesOf(prefix)).map(({ actor }) => actor));
   const note = (id: string, text = 'x') => api.engine.invoke(at(id), 'note', { text });
-  const eventuallyAll = (wanted: readonly string[], prefix: string, ms = 60_000) =>
+  const eventuallyAll = (wanted: readonly string[], prefix: string, ms = 120_000) =>
     eventually(`all of ${prefix} fired`, async () => (await actorsOf(prefix)).size === wanted.length, ms);
   const pendingReminders = (prefix: string, count: number, firstMs: number, stepMs: number) =>
     ids(prefix, count).map((id, n) => ({ ...at(id), name: 'ring', due: soon(firstMs + n * stepMs), data: n }));
@@ -80,7 +80,7 @@ describeDapr('hosts on Dapr as processes', () => {
     expect(await api.engine.runtimeReport()).toMatchObject({
       sidecar: { id: 'rookery-api', runtimeVersion: '1.18.3', actorRuntime: { placement: 'placement: connected' } },
     });
-  }, 60_000);
+  }, 120_000);
 
   test('reminders are counted, and the report shows the hosts that placement knows', async () => {
     const running = await startDaprHost(dapr, database.sql, { implementations: [ledgerActor], needs: { sql: database.sql, incarnation: 'here' } });
@@ -101,7 +101,7 @@ describeDapr('hosts on Dapr as processes', () => {
     } finally {
       await running.stop();
     }
-  }, 60_000);
+  }, 120_000);
 
   test('a reminder that the scheduler lets lie is set again as it was', async () => {
     await using one = await member();
@@ -112,7 +112,7 @@ describeDapr('hosts on Dapr as processes', () => {
     reminders.close();
     await eventually('it fired', async () => (await linesOf('forgotten')).length === 1);
     expect((await linesOf('forgotten'))[0]!.text).toBe('ring {"text":"ünï","n":[1,2]}');
-  }, 60_000);
+  }, 120_000);
 
   test('two hosts, one killed with its sidecar: its actors answer elsewhere within 15 s', async () => {
     await using first = await member();
@@ -126,7 +126,7 @@ describeDapr('hosts on Dapr as processes', () => {
     expect(performance.now() - killed).toBeLessThan(15_000);
     expect(new Set(after)).toEqual(new Set([first.host.incarnation]));
     await second[Symbol.asyncDispose]();
-  }, 60_000);
+  }, 120_000);
 
   test.each(['host', 'sidecar', 'both'] as const)(
     '`kill -9` of %s with reminders pending: none is lost',
@@ -144,7 +144,7 @@ describeDapr('hosts on Dapr as processes', () => {
       );
       await goes[Symbol.asyncDispose]();
     },
-    90_000,
+    180_000,
   );
 
   test('`kill -9` of placement with reminders pending: none is lost, and calls wait for it instead of failing', async () => {
@@ -163,7 +163,7 @@ describeDapr('hosts on Dapr as processes', () => {
       reminders.map(({ id }) => id),
       'placement-',
     );
-  }, 90_000);
+  }, 180_000);
 
   test('`kill -9` of the scheduler with reminders pending: none is lost', async () => {
     await using one = await member();
@@ -179,7 +179,7 @@ describeDapr('hosts on Dapr as processes', () => {
       reminders.map(({ id }) => id),
       'scheduler-',
     );
-  }, 90_000);
+  }, 180_000);
 
   test('a sidecar without its app for 12 s, with reminders due meanwhile: all are delivered afterwards', async () => {
     const ports = await dapr.reserve();
@@ -201,7 +201,7 @@ describeDapr('hosts on Dapr as processes', () => {
     );
     sidecar.process.signal('SIGKILL');
     await sidecar.process.exited;
-  }, 90_000);
+  }, 180_000);
 
   test('a scheduler that lost its data takes new registrations', async () => {
     await using one = await member();
@@ -217,7 +217,7 @@ describeDapr('hosts on Dapr as processes', () => {
       ),
     );
     await eventually('the new one fires', async () => (await actorsOf('emptied-')).has('emptied-1'));
-  }, 90_000);
+  }, 180_000);
 
   test.each([
     ['the host', ['host']],
@@ -254,7 +254,7 @@ describeDapr('hosts on Dapr as processes', () => {
       expect(written).toHaveLength(sent);
       await goes[Symbol.asyncDispose]();
     },
-    90_000,
+    180_000,
   );
 
   test('SIGSTOP of a host: its actor answers elsewhere, and what it writes after SIGCONT is refused', async () => {
@@ -274,7 +274,7 @@ describeDapr('hosts on Dapr as processes', () => {
           (by) => by !== owner,
           () => false,
         ),
-      40_000,
+      60_000,
     );
     for (const count of [2, 3, 4]) expect(await counted(0)).toBe(count);
     stopped!.host.signal('SIGCONT');
@@ -286,12 +286,12 @@ describeDapr('hosts on Dapr as processes', () => {
           (by) => by === owner,
           () => false,
         ),
-      40_000,
+      60_000,
     );
     const last = await counted(0);
     expect([typeof late, last]).toEqual(typeof late === 'number' ? ['number', 6] : ['object', 5]);
     if (typeof late === 'number') expect(late).toBe(5);
-  }, 90_000);
+  }, 180_000);
 
   test('a round while a turn lasts longer than the drain: the turn may run again, and counts once', async () => {
     await using one = await member();
@@ -302,7 +302,7 @@ describeDapr('hosts on Dapr as processes', () => {
     expect(await long).toBe(2);
     expect(await api.engine.invoke(at('round'), 'count', { ms: 0 })).toBe(3);
     await eventually('the host beats on', async () => (await one.host.beatAgeMs()) < 1_500);
-  }, 90_000);
+  }, 180_000);
 
   test('a forged reminder through the API sidecar is no more than a reminder without data', async () => {
     await using one = await member();
@@ -320,5 +320,5 @@ describeDapr('hosts on Dapr as processes', () => {
     await post('/v1.0/actors/Ledger/forged/method/timer%2Fring');
     expect((await linesOf('forged')).map(({ text }) => text)).toEqual(['ring undefined']);
     expect(await note('forged')).toBe(one.host.incarnation);
-  }, 60_000);
+  }, 120_000);
 });
