@@ -107,16 +107,13 @@ await describePeer(
       let before = new Date().getTime();
       await queue(to);
       send();
-      for (const attempts of [1, 2]) {
-        await eventually(
-          'it was tried',
-          async () => (await rowOf(to))['attempts'] === attempts && (await rowOf(to))['last_error'] !== null && room.attempted.length === attempts,
-        );
+      for (const attempt of [1, 2]) {
+        await eventually('it was tried', () => room.attempted.length >= attempt);
         const row = await rowOf(to);
         expect(row).toMatchObject({ status: 'queued', last_error: expect.stringContaining('451') });
         expect(row['next_attempt_at'].getTime() - before).toBeGreaterThan(3_000);
         before = new Date().getTime();
-        await db.sql`update emails set next_attempt_at = now() where to_address = ${to}`;
+        await db.sql`update emails set next_attempt_at = now() where to_address = ${to} and attempts = ${attempt}`; // unless its time has come already
       }
       await comes(to, 'sent');
       expect(room.attempted.map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
