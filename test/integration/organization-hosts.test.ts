@@ -82,7 +82,10 @@ describe.each(engines)('two thousand posts for six hundred places on the $name e
         if (killed || rows < LIMIT / 3) continue;
         killed = true;
         await service.kill(0, { sidecar: true });
-        if (name === 'embedded') await service.restart(0);
+        if (name !== 'embedded') continue;
+        // The API has died with it. What it had under way may be asked for again after two minutes: they pass at once.
+        await database.sql`update idempotency_keys set claimed_until = now() where status is null`;
+        await service.restart(0);
       }
       expect(killed).toBe(true);
       expect(looks).toBeGreaterThan(5);
