@@ -32,23 +32,18 @@ const OWN = new Set(['leases', 'actor_hosts', 'cron_runs', 'provider_health']);
 
 /** The rows of every table but for notes of use, as one text each. */
 async function rows(): Promise<Record<string, string>> {
-  const tables = await app.db.sql<{ name: string }[]>`select tablename as name from pg_tables where schemaname = 'public' order by 1`;
-  const all: Record<string, string> = {};
-  for (const { name } of tables) {
-    if (OWN.has(name)) continue;
-    const found = await app.db.sql<{ row: Record<string, unknown> }[]>`select to_jsonb(t) as row from ${app.db.sql(name)} t`;
-    all[name] = found
-      .map(({ row }) =>
-        JSON.stringify(
-          Object.entries(row).filter(
-            ([column]) => !/^(last_.*|ip|agent|user_agent|used_at|updated_at)$/.test(column) && !(name === 'sessions' && column === 'expires_at'),
-          ),
-        ),
-      )
-      .toSorted()
-      .join('\n');
-  }
-  return all;
+  const { sql } = app.db;
+  const tables = await sql<{ name: string }[]>`select tablename as name from pg_tables where schemaname = 'public' order by 1`;
+  const own = tables.filter(({ name }) => !OWN.has(name)).map(({ name }) => sql`select ${name}::text as name, to_jsonb(t) as row from ${sql(name)} t`);
+  const found = await sql<{ name: string; row: Record<string, unknown> }[]>`${own.reduce((all, one) => sql`${all} union all ${one}`)}`;
+  const kept = ({ name, row }: (typeof found)[number]) =>
+    JSON.stringify(
+      Object.entries(row).filter(
+        ([column]) => !/^(last_.*|ip|agent|user_agent|used_at|updated_at)$/.test(column) && !(name === 'sessions' && column === 'expires_at'),
+      ),
+    );
+  const texts = Object.groupBy(found, ({ name }) => name);
+  return Object.fromEntries(tables.map(({ name }) => [name, (texts[name] ?? []).map(kept).toSorted().join('\n')]));
 }
 
 test('a safe method changes nothing [X17]', async () => {
@@ -68,16 +63,19 @@ test('a safe method changes nothing [X17]', async () => {
 test('no route sends a browser to an address that a stranger put into the link [X18]', async () => {
   const names = ['next', 'url', 'redirect', 'redirect_uri', 'redirectUri', 'return', 'returnUrl', 'return_to', 'continue', 'state', 'code', 'to'];
   let asked = 0;
-  for (const route of gets)
-    for (const evil of ['https://evil.example/', '//evil.example/', '\\\\evil.example', 'javascript:alert(1)', 'https:evil.example']) {
-      asked += 1;
+  for (const route of gets) {
+    const answers = ['https://evil.example/', '//evil.example/', '\\\\evil.example', 'javascript:alert(1)', 'https:evil.example'].map((evil) => {
       const pairs = [...new Set([...names, ...parametersOf(route)])].map((name): [string, string] => [name, evil]);
-      const { headers } = await asker(route).get(address(route, pairs));
+      return asker(route).get(address(route, pairs));
+    });
+    for (const { headers } of await Promise.all(answers)) {
+      asked += 1;
       const to = headers.get('location');
       if (to === null) continue;
       const { origin, protocol } = new URL(to, app.address);
       expect([route.path, protocol === 'javascript:' || origin.includes('evil')]).toEqual([route.path, false]);
     }
+  }
   expect(asked).toBeGreaterThan(300);
 }, 240_000);
 
@@ -85,12 +83,12 @@ test('a parameter that comes twice, or as a list, is one value or a clear refusa
   const odd: string[] = [];
   let asked = 0;
   for (const route of gets)
-    for (const name of parametersOf(route))
-      for (const form of [`${name}=1&${name}=2`, `${name}[]=1`, `${name}[a]=1`, `${name}=1;${name}=2`, `__proto__[${name}]=1`]) {
-        asked += 1;
-        const { status } = await asker(route).get(`${pathOf(route)}?${form}`); // 502: the source of stock media is not there
-        if (status >= 500 && status !== 502) odd.push(`${route.path}?${form}: ${status}`);
-      }
+    for (const name of parametersOf(route)) {
+      const forms = [`${name}=1&${name}=2`, `${name}[]=1`, `${name}[a]=1`, `${name}=1;${name}=2`, `__proto__[${name}]=1`];
+      const answers = await Promise.all(forms.map((form) => asker(route).get(`${pathOf(route)}?${form}`)));
+      asked += answers.length;
+      for (const [n, { status }] of answers.entries()) if (status >= 500 && status !== 502) odd.push(`${route.path}?${forms[n]}: ${status}`); // 502: the source of stock media is not there
+    }
   expect(asked).toBeGreaterThan(200);
   expect(odd).toEqual([]);
   expect((await ann.client.get('/user/sessions?page=x&page=1')).status).toBeLessThan(400); // of a repeated key the last counts
