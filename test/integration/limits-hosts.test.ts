@@ -11,7 +11,7 @@ import { startEmbedded } from '../support/service.ts';
 const REQUESTS = 2_000;
 const PLACES = 60;
 const CALLERS = 40;
-const TEST_MS = 120_000;
+const TEST_MS = 300_000;
 const GB = 1024 ** 3;
 
 interface Kind {
