@@ -43,6 +43,10 @@ test('kill -9 in the middle loses no event: every webhook gets each one, or thre
     await settles(() => expect(receiver.ledger.length).toBeGreaterThan(before + 7));
     child.kill('SIGKILL');
     await once(child, 'exit');
+    // what it had begun in the database goes on to its end, and could take the lease or beat once more
+    await settles(async () =>
+      expect(await db.sql`select from pg_stat_activity where datname = current_database() and application_name = 'webhook-process'`).toHaveLength(0),
+    );
     await db.sql`update leases set expires_at = now()`; // sparing the test the wait, not the product its work
     await db.sql`update actor_hosts set last_beat = now() - interval '6 s'`;
     await db.sql`update webhooks set due_at = due_at - interval '6 s'`;

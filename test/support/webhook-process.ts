@@ -3,7 +3,7 @@
 import { newId } from '../../src/kernel/index.ts';
 import { startHost } from './webhook-world.ts';
 
-const host = await startHost({ url: process.argv[2]! });
+const host = await startHost({ url: process.argv[2]!, applicationName: 'webhook-process' });
 await host.sql`insert into actor_hosts (incarnation, engine, address, types) values (${host.incarnation}, 'embedded', ${newId()}, '{Webhook}')`;
 host.relays();
 setInterval(() => void host.sql`update actor_hosts set last_beat = now() where incarnation = ${host.incarnation}`.catch(() => undefined), 500);

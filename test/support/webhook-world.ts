@@ -46,7 +46,8 @@ interface Options {
   signingKey?: string;
   allowedPrivateCidrs?: string[];
   onStatement?: (text: string) => void;
-  beats?: boolean;
+  /** Of its connections, for a test that looks for them. */
+  applicationName?: string;
 }
 
 /** One process of the part from the outbox to the receivers: relay, bus, webhooks, and the way out. */
@@ -58,9 +59,10 @@ export async function startHost({
   signingKey = SIGNING_KEY,
   allowedPrivateCidrs = ['127.0.0.1/32'],
   onStatement,
+  applicationName = 'rookery',
 }: Options) {
   const log = quietLog();
-  const sql = openDatabase({ url, connections: 4, ...(onStatement && { onStatement }) });
+  const sql = openDatabase({ url, connections: 4, applicationName, ...(onStatement && { onStatement }) });
   const outbound = openOutbound({
     timeoutMs: 5_000,
     allowedPrivateCidrs,
