@@ -238,7 +238,8 @@ describe('peers that take their time', () => {
   test('fifty of them at once leave the service to the others', async () => {
     const drips = Array.from({ length: 50 }, () => drip('bodies', post('Content-Length: 1000\r\n'), () => ' '));
     const one = { at: quick.bodies.address };
-    for (let n = 0; n < 20; n += 1) expect((await wire(['GET /probe/text HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'], one)).answers[0]?.status).toBe(200);
+    for (let n = 0; n < 20; n += 1)
+      expect((await wire(['GET /probe/text HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'], one)).answers[0]?.status).toBe(200);
     expect((await Promise.all(drips)).every(({ ended }) => ended)).toBe(true);
   });
 });
