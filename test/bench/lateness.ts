@@ -57,7 +57,7 @@ export async function lateness(options: Options): Promise<Report> {
     name,
     async run() {
       while ((await sql`select 1 from posts where state = 'QUEUE' limit 1`).length > 0) await sleep(100); // the last results of the round before
-      await sql`truncate posts, post_timeline, outbox`;
+      await sql`truncate posts, outbox cascade`;
       const lone = await lates(provider, alone, (n) => 1_500 + n * APART_MS, make);
       const many = await lates(provider, crowd, (n) => 3_000 + crowd * 2 + Math.floor((n * 1_000) / crowd), make);
       return { ...spread('lone', lone), ...spread('crowd', many), early: [...lone, ...many].filter((ms) => ms < 0).length } satisfies Figures;

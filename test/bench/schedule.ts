@@ -131,7 +131,7 @@ async function measured(target: Target, { ms, restMs, dueInMs, perSecond, farMs 
     return createPost(load, { key, channelId: channels[0]!, due: new Date(Date.now() + inMs) });
   };
   const emptied = async () => {
-    await sql`truncate posts, post_timeline, outbox`;
+    await sql`truncate posts, outbox cascade`;
     await sql`update channels set next_due_at = null, registered_for = null, moves = moves + 1`;
     await sql`vacuum channels`;
   };

@@ -145,7 +145,7 @@ async function measured(
   tenants: readonly Tenant[],
   leadMs: number,
 ): Promise<Figures> {
-  await sql`truncate posts, post_timeline, outbox`;
+  await sql`truncate posts, outbox cascade`;
   await provider.reset(latencyMs);
   const due = new Date(Date.now() + leadMs);
   const posts = await seedPosts(sql, tenants, size, () => due);
