@@ -11,13 +11,14 @@ export interface ClusterPorts {
   redis: number;
 }
 
+// All below what systems deal out to connections (from 32,768 on): there, a connection that was just closed holds its port for a minute.
 const STEP = 100;
 const STEPS = 20;
 
 const block = (step: number, hosts: number): ClusterPorts => ({
   step,
-  placement: { grpc: 50_005 + step, raft: 8_201 + step, health: 8_081 + step, metrics: 9_091 + step },
-  scheduler: { grpc: 50_006 + step, etcdClient: 2_379 + step, etcdPeer: 2_380 + step, health: 8_082 + step, metrics: 9_092 + step },
+  placement: { grpc: 6_005 + step, raft: 8_201 + step, health: 8_081 + step, metrics: 9_091 + step },
+  scheduler: { grpc: 6_006 + step, etcdClient: 2_379 + step, etcdPeer: 2_380 + step, health: 8_082 + step, metrics: 9_092 + step },
   hosts: Array.from({ length: hosts }, (_, n) => sidecar(step, n, 7_001 + n + step)),
   api: sidecar(step, hosts, undefined),
   redis: 6_390 + step,
@@ -25,8 +26,8 @@ const block = (step: number, hosts: number): ClusterPorts => ({
 const sidecar = <App extends number | undefined>(step: number, n: number, app: App) => ({
   app,
   http: 3_501 + n + step,
-  grpc: 50_011 + n + step,
-  internal: 50_101 + n + step,
+  grpc: 6_011 + n + step,
+  internal: 6_101 + n + step,
   metrics: 9_101 + n + step,
 });
 

@@ -71,7 +71,7 @@ describeDapr('npm run cluster', () => {
 
   test('starts, says who hosts what, survives a host, and ends everything on SIGTERM', async () => {
     const taken = createServer();
-    await new Promise<void>((done) => void taken.once('error', () => done()).listen(50_005, '127.0.0.1', done)); // taken by us, or by somebody else
+    await new Promise<void>((done) => void taken.once('error', () => done()).listen(6_005, '127.0.0.1', done)); // taken by us, or by somebody else
     cleanUp.push(() => new Promise((done) => void taken.close(done)));
     const { child, exited, address, said, serves, children } = await cluster();
     await serves();
