@@ -138,10 +138,14 @@ describeDapr('hosts on Dapr as processes', () => {
       await sleep(1_700);
       if (what !== 'sidecar') goes.host.signal('SIGKILL');
       if (what !== 'host') goes.sidecar.process.signal('SIGKILL');
+      // Whoever watches over a host starts it again. Dapr 1.18.3 parks a reminder that met a sidecar whose app had just died until one joins,
+      // and does not always take it anew from those who stayed.
+      const again = what === 'host' ? await hostAt(goes.ports) : undefined;
       await eventuallyAll(
         reminders.map(({ id }) => id),
         `lost-${what}-`,
       );
+      await again?.[Symbol.asyncDispose]();
       await goes[Symbol.asyncDispose]();
     },
     180_000,
