@@ -5,7 +5,7 @@ import { AppError, randomHex } from '../../src/kernel/index.ts';
 import type { CookieWriter } from './cookies.ts';
 import { isCsrfToken } from './csrf.ts';
 import type { Exchange } from './exchange.ts';
-import type { AnyRoute, Principal } from './route.ts';
+import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
 import { failedAuthentication } from './throttle.ts';
 
 const noKey = () => new AppError('unauthenticated', 'No API Key found');
@@ -83,7 +83,7 @@ async function identify(
 async function actAs(exchange: Exchange, route: AnyRoute, { admin }: Context, writeCookie: CookieWriter): Promise<void> {
   const { request, principal: self } = exchange;
   const token = request.headers['impersonate'] ?? request.cookies['impersonate'];
-  if (!token || self?.sessionId === undefined || route.auth.includes('super-admin') || route.impersonation === 'ignored') return;
+  if (!token || self?.sessionId === undefined || impersonationOf(route) === 'ignored') return;
   const wantedOrg = request.headers['showorg'] ?? request.cookies['showorg'];
   try {
     const user = await admin.impersonations.authenticate(token, { userId: self.userId, sessionId: self.sessionId }, wantedOrg);

@@ -1,5 +1,5 @@
 import { permissionsOf, SYSTEM_ROLES } from '../../src/access/index.ts';
-import type { AnyRoute } from './route.ts';
+import { type AnyRoute, impersonationOf } from './route.ts';
 
 /** Who may call what: one line for each route, as a Markdown table. */
 export function permissionMatrix(routes: readonly AnyRoute[]): string {
@@ -10,15 +10,17 @@ export function permissionMatrix(routes: readonly AnyRoute[]): string {
       const only = route.auth.includes('super-admin');
       const may = SYSTEM_ROLES.map((role) => (everybody || (!only && (!route.permission || permissionsOf(role, false).has(route.permission))) ? 'yes' : '–'));
       const credential = everybody ? 'none needed' : route.auth.join(', ');
-      return `| ${route.method.toUpperCase()} | \`${route.path}\` | ${credential} | ${route.permission ?? '–'} | ${route.gate ?? '–'} | ${may.join(' | ')} |`;
+      const acting = route.auth.includes('session') ? impersonationOf(route) : '–';
+      return `| ${route.method.toUpperCase()} | \`${route.path}\` | ${credential} | ${route.permission ?? '–'} | ${route.gate ?? '–'} | ${acting} | ${may.join(' | ')} |`;
     });
   return [
     '# Permissions',
     '',
-    'Who may call what, read from the route declarations. A super-admin passes every permission.',
+    'Who may call what, read from the route declarations. A super-admin passes every permission. “Acting” says what holds for a super-admin',
+    'who acts as a user: the route works under the rights of that user, is refused, or ignores whom they act as.',
     '',
-    `| Method | Path | Credential | Permission | Limit (402) | ${SYSTEM_ROLES.join(' | ')} |`,
-    `|---|---|---|---|---|${SYSTEM_ROLES.map(() => '---|').join('')}`,
+    `| Method | Path | Credential | Permission | Limit (402) | Acting | ${SYSTEM_ROLES.join(' | ')} |`,
+    `|---|---|---|---|---|---|${SYSTEM_ROLES.map(() => '---|').join('')}`,
     ...lines,
     '',
   ].join('\n');

@@ -1,13 +1,13 @@
 import { scopeFor } from '../../src/access/index.ts';
 import { requireFeature } from '../../src/billing/index.ts';
 import { AppError } from '../../src/kernel/index.ts';
-import type { AnyRoute, Principal } from './route.ts';
+import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
 
 /** Refuses with 403 what the role, or the scope of a token, does not allow; the super-admin flag passes every permission. Then with 402 a program whose plan has no API (S58). */
 export function permit(route: AnyRoute, principal: Principal | undefined): void {
   if (!principal) return;
   if (route.auth.includes('super-admin') && !principal.isSuperAdmin) throw new AppError('super_admin_required', 'Only a super-admin may do this');
-  if (route.impersonation === 'refused' && principal.impersonatorId) throw new AppError('forbidden', 'Not while acting as somebody else');
+  if (principal.impersonatorId && impersonationOf(route) !== 'allowed') throw new AppError('forbidden', 'Not while acting as somebody else');
   const scope = scopeFor(route.method);
   if (principal.scopes && !principal.scopes.has(scope)) throw new AppError('insufficient_scope', `This token lacks the scope ${scope}`);
   if (route.permission && !principal.permissions.has(route.permission)) throw new AppError('forbidden', `Your role lacks the permission ${route.permission}`);

@@ -8,6 +8,8 @@ import type { Context } from '../../src/context.ts';
 export type AuthKind = 'session' | 'api-key' | 'oauth' | 'super-admin' | 'none';
 export type Gate = 'channel' | 'team_members' | 'posts_per_month' | 'brand_kits' | 'webhooks' | 'competitors' | 'storage_gb' | 'video_exports' | 'api' | 'mcp';
 
+export type Impersonation = 'allowed' | 'refused' | 'ignored';
+
 /** Who asks. `orgId` is the one that the credential selects; every statement of a handler names it. */
 export interface Principal {
   kind: 'session' | 'api-key' | 'oauth';
@@ -109,8 +111,11 @@ export interface Route<B extends z.ZodType, Q extends z.ZodType, P extends z.Zod
   page?(call: CallOf<z.output<B>, z.output<Q>, z.output<P>>): Promise<string>;
   /** The same as a file, for `?format=csv`, which the query declares: text piece by piece. */
   csv?(call: CallOf<z.output<B>, z.output<Q>, z.output<P>>): AsyncIterable<string>;
-  /** What becomes of a super-admin who acts as a user (S212): `refused` with 403, or `ignored`: they act as themselves, as on every route for super-admins. */
-  impersonation?: 'refused' | 'ignored';
+  /**
+   * Says whether a super-admin may call this while acting as a user (S212). Reads are `allowed` unless declared, everything else is `refused`
+   * with 403 until its declaration allows it. `ignored`: they act as themselves, as on every route for super-admins.
+   */
+  impersonation?: Impersonation;
   answer: Answer;
   handle(call: CallOf<z.output<B>, z.output<Q>, z.output<P>>): Promise<Result>;
   present(result: Result): z.input<Answer>;
@@ -118,6 +123,10 @@ export interface Route<B extends z.ZodType, Q extends z.ZodType, P extends z.Zod
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of routes of all shapes; each was checked where it was declared
 export type AnyRoute = Route<any, any, any, any, any>;
+
+/** What holds for a super-admin who calls this route while acting as a user. */
+export const impersonationOf = ({ method, auth, impersonation }: AnyRoute): Impersonation =>
+  auth.includes('super-admin') ? 'ignored' : (impersonation ?? (method === 'get' ? 'allowed' : 'refused'));
 
 type Params = z.ZodType<Readonly<Record<string, string>>>;
 /** Declares a route; the types of body, query, parameters and answer are inferred. */

@@ -9,7 +9,7 @@ const partNumber = z.int().min(1).max(MOST_PARTS);
 
 /** Uploads in parts (S149), as uploader libraries ask for them. */
 export const multipartRoutes = (prefix: '/files' | '/media') => {
-  const common = { method: 'post', auth: ['session'], permission: 'media:create' } as const;
+  const common = { method: 'post', auth: ['session'], impersonation: 'allowed', permission: 'media:create' } as const;
   return [
     route({
       ...common,

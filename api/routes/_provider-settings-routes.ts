@@ -48,7 +48,11 @@ interface Place {
 
 /** The settings of providers of one owner: the same routes and the same judgement for each. */
 export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place) {
-  const may = (action: 'create' | 'read' | 'update' | 'delete') => ({ auth, ...(permission && { permission: permission(action) }) });
+  const may = (action: 'create' | 'read' | 'update' | 'delete') => ({
+    auth,
+    impersonation: 'allowed' as const,
+    ...(permission && { permission: permission(action) }),
+  });
   return [
     route({
       ...may('read'),

@@ -74,6 +74,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     path: `${prefix}/webhooks`,
     summary: 'Makes a webhook. `secret: true` answers its own signing secret, once.',
     auth,
+    impersonation: 'allowed',
     permission: 'webhooks:create',
     gate: 'webhooks',
     creates: true,
@@ -103,6 +104,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     path: `${prefix}/webhooks`,
     summary: 'Changes a webhook. `rotateSecret: true` answers a new signing secret, once; the one before signs beside it for 24 hours.',
     auth,
+    impersonation: 'allowed',
     permission: 'webhooks:update',
     body: WebhookUpdate.extend({ id: z.string() }),
     answer: WithSecret,
@@ -115,6 +117,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     path: `${prefix}/webhooks/:id`,
     summary: 'Deletes a webhook; deliveries that wait are dropped.',
     auth,
+    impersonation: 'allowed',
     permission: 'webhooks:delete',
     answer: z.strictObject({ id: z.string(), success: z.literal(true) }),
     async handle({ ctx, principal, params, request }) {

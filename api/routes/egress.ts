@@ -23,6 +23,7 @@ export default [
     summary:
       'Chooses the way of all channels that choose none: `open`, or the id of a route. A route that does not work stops them; the open way is not taken instead.',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'settings:update',
     body: Choice,
     answer: EgressShape,
@@ -38,6 +39,7 @@ export default [
     path: '/integrations/:id/egress',
     summary: 'Chooses the way of a channel: `org` for that of the organization, `open`, or the id of a route.',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'channels:update',
     body: Choice,
     answer: Success,
@@ -49,6 +51,7 @@ export default [
     path: '/egress/:id/check',
     summary: 'Asks where a route comes out, and keeps the answer; a route that does not work is an answer.',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'channels:update',
     limit: '60/hour',
     answer: RouteHealth,

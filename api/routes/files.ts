@@ -19,6 +19,7 @@ const routesBelow = (prefix: '/files' | '/media') => [
     path: `${prefix}/save-media`,
     summary: 'Shows in the library what was uploaded with preventSave',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'media:create',
     body: z.strictObject({ name: z.string().min(1).max(2_048), originalName: line(255).pipe(z.string().min(1)).optional() }),
     answer: FileShape,
@@ -30,6 +31,7 @@ const routesBelow = (prefix: '/files' | '/media') => [
     path: `${prefix}/information`,
     summary: 'Changes what is said about a file: name, alternative text, folder, thumbnail',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'media:update',
     body: z.strictObject({
       id: z.string(),

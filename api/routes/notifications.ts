@@ -30,6 +30,7 @@ export default [
     path: '/notifications/preferences',
     summary: 'Changes what the user wants to be told; what is absent stays.',
     auth: ['session'],
+    impersonation: 'allowed',
     body: Change,
     answer: Preferences,
     handle: ({ ctx, principal, body }) => ctx.identity.updatePreferences(principal.userId, body),

@@ -9,6 +9,7 @@ export default [
     path: '/posts/should-shortlink',
     summary: 'Whether to ask a person if the links of these texts are to be shortened',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'posts:create',
     body: z.strictObject({ messages: z.array(z.string().max(100_000)).max(100) }),
     answer: z.strictObject({ ask: z.boolean() }),

@@ -71,6 +71,7 @@ export default [
     path: '/posts/:id/date',
     summary: 'Moves a post to another date; `update` leaves a draft a draft',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'posts:update',
     body: z.strictObject({ date: DateText, action: z.enum(['schedule', 'update']).default('schedule') }),
     answer: z.strictObject({ id: z.string(), publishDate: z.string(), state: z.string() }),

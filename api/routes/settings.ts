@@ -30,6 +30,7 @@ export default [
     path: '/settings',
     summary: 'Changes settings of the org; what is absent keeps its value.',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'settings:update',
     body: z.strictObject({
       timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional(),
@@ -60,6 +61,7 @@ export default [
     path: '/settings/shortlink',
     summary: 'Says whether links of posts are shortened.',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'settings:update',
     body: z.strictObject({ shortlink: shortlink.unwrap() }),
     answer: Shortlink,
@@ -83,6 +85,7 @@ export default [
     path: '/settings/mcp',
     summary: 'Restricts what programs may do over MCP: null does not restrict, an empty list allows nothing.',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'settings:update',
     body: z.strictObject({ allowedScopes: field(allowedScopes), allowProposals: field(allowProposals) }),
     answer: Mcp,

@@ -39,6 +39,7 @@ const routesBelow = (prefix: '/files' | '/media') => [
     path: `${prefix}/stock/import`,
     summary: 'Takes an item of a stock source into the library, under its licence and with its attribution',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'media:create',
     gate: 'storage_gb',
     limit: '120/hour',

@@ -49,6 +49,7 @@ export default [
       path: '/user/personal',
       summary: 'Changes the profile; what is absent stays.',
       auth: ['session'],
+      impersonation: 'allowed',
       body: ProfileChange,
       answer: Profile,
       handle: ({ ctx, principal, body }) => ctx.identity.updateProfile(principal.userId, body),

@@ -59,6 +59,7 @@ export default [
     path: '/user/change-org',
     summary: 'Acts for another org of the user from now on.',
     auth: ['session'],
+    impersonation: 'allowed',
     body: z.strictObject({ id: z.uuid() }),
     answer: z.object({ id: z.string() }),
     async handle({ ctx, principal, body, reply }) {

@@ -24,6 +24,7 @@ export default [
     path: '/webhooks/test-ping/:id',
     summary: 'Sends one signed `ping` to a webhook and says what came of it.',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'webhooks:create',
     limit: '30/hour',
     answer: Sent,
@@ -37,6 +38,7 @@ export default [
     summary:
       "Sends one signed `ping` to a URL and says what came of it. Event and body are not the caller's to choose: the signature is that of the deployment.",
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'webhooks:create',
     limit: '30/hour',
     body: z.strictObject({ url: z.string().max(2_000).optional(), message: z.string().max(500).optional() }),
@@ -65,6 +67,7 @@ export default [
     path: '/webhooks/:id/deliveries/:deliveryId/redeliver',
     summary: 'Sends a delivery that is over once more, with the same id and bytes.',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'webhooks:create',
     limit: '30/hour',
     answer: Sent,

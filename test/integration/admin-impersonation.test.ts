@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { AnyRoute } from '../../api/http/route.ts';
+import { type AnyRoute, impersonationOf } from '../../api/http/route.ts';
 import { routes } from '../../api/routes/index.ts';
 import { newId } from '../../src/kernel/index.ts';
 import { Client, type SignedUp, testApp, type TestApp } from '../support/app.ts';
@@ -84,7 +84,9 @@ describe('every action is in the audit log with both ids', () => {
     await root.client.delete('/admin/impersonate');
     const lines = await noted();
     expect(lines[0]).toEqual({ action: 'impersonation.begun', user: root.userId, by: null, org: null, detail: { reason: REASON } });
-    expect(lines[1]).toEqual({ action: 'impersonation.acted', user: ann.userId, by: root.userId, org: ann.orgId, detail: { method: 'POST', route: '/orgs' } });
+    const acted = { action: 'impersonation.acted', user: ann.userId, by: root.userId, org: ann.orgId };
+    expect(lines[1]).toEqual({ ...acted, detail: { method: 'GET', route: '/user/api-keys' } });
+    expect(lines[2]).toEqual({ ...acted, detail: { method: 'POST', route: '/orgs' } });
     expect(lines.at(-1)).toMatchObject({ action: 'impersonation.ended', user: root.userId });
     for (const line of lines.slice(1, -1)) expect([line.user, line.by]).toEqual([ann.userId, root.userId]);
     const shown = (await ann.client.get('/settings/audit')).body.items;
@@ -101,8 +103,40 @@ describe('every action is in the audit log with both ids', () => {
   });
 });
 
+describe('reads as somebody else', () => {
+  let bob: SignedUp;
+  beforeAll(async () => {
+    bob = await app.signUp();
+  });
+  const reads = async () => (await noted()).flatMap(({ action, detail }) => (action === 'impersonation.acted' ? [detail] : []));
+  const readable = routes.filter((route) => route.method === 'get' && route.auth.includes('session') && impersonationOf(route) === 'allowed');
+
+  test.each(readable.map((route): [string, AnyRoute] => [route.path, route]))('GET %s is noted under both names [S212]', async (_, route) => {
+    await begin(bob.userId);
+    await root.client.get(route.path.replace(/:\w+/g, newId()));
+    // a query that is refused was read by nobody
+    const { status } = await root.client.get(route.path.replace(/:\w+/g, newId()));
+    const lines = (await noted()).filter(({ action }) => action === 'impersonation.acted');
+    expect(lines).toEqual(
+      status === 400
+        ? []
+        : [{ action: 'impersonation.acted', user: bob.userId, by: root.userId, org: bob.orgId, detail: { method: 'GET', route: route.path } }],
+    );
+  });
+
+  test('are one note a route and minute, however often a page polls', async () => {
+    await begin((await app.signUp()).userId);
+    for (let n = 0; n < 3; n += 1) await root.client.get('/user/self');
+    await root.client.get('/user/organizations');
+    expect(await reads()).toEqual([
+      { method: 'GET', route: '/user/self' },
+      { method: 'GET', route: '/user/organizations' },
+    ]);
+  });
+});
+
 describe('refused while acting as somebody else', () => {
-  const refused = routes.filter(({ impersonation }) => impersonation === 'refused');
+  const refused = routes.filter((route) => route.auth.includes('session') && impersonationOf(route) === 'refused');
   const named = (list: readonly AnyRoute[]): [string, AnyRoute][] => list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
 
   test('billing, password and key creation are among it, and what gives others the user’s rights [S212]', () => {
@@ -127,9 +161,21 @@ describe('refused while acting as somebody else', () => {
       'POST /device/approve',
     ])
       expect([name, names.has(name)]).toEqual([name, true]);
-    const changesBilling = routes.filter(({ path, method, auth }) => path.startsWith('/billing/') && method !== 'get' && auth.includes('session'));
-    expect(changesBilling.length).toBeGreaterThan(5);
-    for (const [name, { impersonation }] of named(changesBilling)) expect([name, impersonation]).toEqual([name, 'refused']);
+  });
+
+  const closed = /^\/(billing|members|roles|settings\/team|user\/(api-keys|sessions|oauth-app|approved-apps|change-password|change-email|join-org|leave-org))/;
+  const changes = routes.filter(({ method, auth }) => method !== 'get' && auth.includes('session'));
+  test.each(named(changes.filter(({ path, permission }) => closed.test(path) || /^(members|roles|api_keys|billing|oauth_apps):/.test(permission ?? ''))))(
+    '%s is closed to it: billing, passwords, keys, sessions, apps, roles, members, invitations, joining and leaving [S212]',
+    (_, route) => {
+      expect(impersonationOf(route)).toBe('refused');
+    },
+  );
+
+  test('a change is refused until its declaration allows it [S212]', () => {
+    const undeclared = changes.filter(({ impersonation }) => impersonation === undefined);
+    expect(undeclared.length).toBeGreaterThan(5);
+    expect(undeclared.map(impersonationOf)).toEqual(undeclared.map(() => 'refused'));
   });
 
   test.each(named(refused))('%s is 403, and changes nothing [S212]', async (_, route) => {
