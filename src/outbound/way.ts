@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import { Agent, errors, WebSocket as GuardedWebSocket } from 'undici';
 import { readBody } from './body.ts';
 import { OutboundError, type OutboundHead, type OutboundRequest, type Way } from './contract.ts';
@@ -9,6 +9,8 @@ import { ProxyFailure } from './proxy-failure.ts';
 const MOST_HOPS = 5;
 const MOST_ADDRESSES = 4; // of one name are tried
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
+const CLOSE_MS = 500;
+const MESSAGE_BYTES = 1024 * 1024; // of one message of a websocket
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Headers that say nothing about who asks; all others stay with the origin they were meant for. */
 const CARRIED = ['accept', 'accept-language', 'content-type', 'range', 'user-agent'];
@@ -127,18 +129,29 @@ export function openWay({ guard, beneath, timeoutMs: defaultTimeout, judged }: W
 
     webSocket(text, protocols = []) {
       const url = guard.judgeUrl(text, ['wss:', 'ws:']);
+      let connection: Duplex | undefined;
       const dispatcher = new Agent({
         allowH2: false,
         connections: 1,
-        webSocket: { maxPayloadSize: DEFAULT_MAX_BYTES },
+        webSocket: { maxPayloadSize: MESSAGE_BYTES },
         connect: (options, callback) => {
           judged(url).then(
-            ([address]) => pinnedConnector(guard, url.hostname.replace(/^\[|\]$/g, ''), address!, beneath)(options, callback),
+            ([address]) =>
+              pinnedConnector(
+                guard,
+                url.hostname.replace(/^\[|\]$/g, ''),
+                address!,
+                beneath,
+              )(options, (...made) => {
+                connection = made[1] ?? undefined;
+                callback(...made);
+              }),
             (error: Error) => callback(error, null),
           );
         },
       });
-      const socket = new GuardedWebSocket(url.href, { protocols: [...protocols], dispatcher });
+      const socket = new EndingWebSocket(url.href, { protocols: [...protocols], dispatcher });
+      socket.cut = () => connection?.destroy();
       socket.addEventListener('close', () => void dispatcher.destroy().catch(() => undefined));
       return socket as unknown as WebSocket; // undici's and the platform's are one class in two declarations
     },
@@ -146,6 +159,15 @@ export function openWay({ guard, beneath, timeoutMs: defaultTimeout, judged }: W
     close: () => pools.close(),
     [Symbol.asyncDispose]: () => pools[Symbol.asyncDispose](),
   };
+}
+
+/** Closed at the latest half a second after `close`, whatever the other side goes on to send. */
+class EndingWebSocket extends GuardedWebSocket {
+  cut = (): void => {};
+  override close(...why: Parameters<GuardedWebSocket['close']>): void {
+    super.close(...why);
+    setTimeout(() => this.cut(), CLOSE_MS).unref();
+  }
 }
 
 async function prepare(request: OutboundRequest, defaultTimeout: number): Promise<Prepared> {

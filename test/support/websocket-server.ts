@@ -8,6 +8,8 @@ export interface Peer {
   send(text: string): void;
   /** The same, packed (RFC 7692); only where the server offers it. */
   sendPacked(text: string): void;
+  /** Sends the same again and again, as fast as it is read and deaf to a closing frame; ends when the connection does. */
+  pour(text: string): Promise<void>;
   hangUp(): void;
 }
 interface Options {
@@ -34,9 +36,16 @@ export async function startWebSocketServer({ onText, onConnect, packs = false, r
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
+    let isDeaf = false;
     const peer: Peer = {
       send: (text) => void socket.write(frame(1, Buffer.from(text))),
       sendPacked: (text) => void socket.write(frame(0x41, deflateRawSync(text, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4))),
+      async pour(text) {
+        const whole = frame(1, Buffer.from(text));
+        isDeaf = true;
+        while (!socket.destroyed && socket.writable)
+          if (!socket.write(whole)) await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => {});
+      },
       hangUp: () => void socket.destroy(),
     };
     let waiting: Buffer = Buffer.alloc(0);
@@ -44,7 +53,7 @@ export async function startWebSocketServer({ onText, onConnect, packs = false, r
       waiting = Buffer.concat([waiting, data]);
       for (let read = readFrame(waiting); read; read = readFrame(waiting)) {
         waiting = waiting.subarray(read.length);
-        if (read.opcode === 8) socket.end(frame(8, read.payload.subarray(0, 2)));
+        if (read.opcode === 8 && !isDeaf) socket.end(frame(8, read.payload.subarray(0, 2)));
         else if (read.opcode === 1) onText(peer, read.payload.toString());
       }
     });

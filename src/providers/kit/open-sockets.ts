@@ -2,8 +2,9 @@ import { ProviderError } from '../../kernel/index.ts';
 import { type Outbound, OutboundError } from '../../outbound/index.ts';
 import type { Socket, Sockets } from './sockets.ts';
 
-/** Longest message that is kept; a longer one ends the connection. */
-const MAX_CHARACTERS = 1024 * 1024;
+/** What may wait to be read; more ends the connection. */
+const MOST_CHARACTERS = 1024 * 1024;
+const MOST_MESSAGES = 1_000;
 
 /** `Sockets` over the guarded WebSocket. A refused or failed connection is `unavailable`, a forbidden address `rejected`. */
 export const openSockets = (outbound: Pick<Outbound, 'webSocket'>): Sockets => ({
@@ -42,13 +43,19 @@ const opened = (ws: WebSocket, host: string, timeoutMs: number) =>
 
 function wrap(ws: WebSocket): Socket {
   const messages: string[] = [];
+  let waiting = 0;
   let closed = false;
   let wake = () => {};
   const note = () => wake();
   ws.addEventListener('message', ({ data }: MessageEvent) => {
-    if (typeof data !== 'string') return;
-    if (data.length > MAX_CHARACTERS || messages.length > 1_000) ws.close();
-    else messages.push(data);
+    if (typeof data !== 'string' || closed) return;
+    if (waiting + data.length > MOST_CHARACTERS || messages.length >= MOST_MESSAGES) {
+      closed = true;
+      ws.close();
+    } else {
+      messages.push(data);
+      waiting += data.length;
+    }
     note();
   });
   for (const end of ['close', 'error'] as const)
@@ -58,7 +65,10 @@ function wrap(ws: WebSocket): Socket {
     });
   return {
     send: (text) => ws.send(text),
-    close: () => ws.close(),
+    close() {
+      closed = true;
+      ws.close();
+    },
     async next(signal) {
       while (messages.length === 0 && !closed && !signal?.aborted) {
         await new Promise<void>((resolve) => {
@@ -66,7 +76,9 @@ function wrap(ws: WebSocket): Socket {
           signal?.addEventListener('abort', () => resolve(), { once: true });
         });
       }
-      return messages.shift();
+      const message = messages.shift();
+      waiting -= message?.length ?? 0;
+      return message;
     },
   };
 }

@@ -18,13 +18,21 @@ const Message = z.union([
 ]);
 type Message = z.output<typeof Message>;
 
-/** The next message that we understand; undefined when the relay hangs up or the time is over. */
-async function hear(socket: Socket, signal: AbortSignal): Promise<Message | undefined> {
-  for (;;) {
+/** What is heard in one exchange with all relays, which users name and which may send without end. */
+const MOST_MESSAGES = 300;
+const MOST_CHARACTERS = 1024 * 1024;
+/** Room for one event of the greatest length, however many relays there are. */
+const LEAST_CHARACTERS = 160 * 1024;
+
+/** Messages of one of several relays that we understand; ends when it hangs up, the time is over, or it has said too much. */
+async function* messagesOf(socket: Socket, signal: AbortSignal, relays: number): AsyncGenerator<Message> {
+  let left = Math.max(MOST_CHARACTERS / relays, LEAST_CHARACTERS);
+  for (let n = 0; n < MOST_MESSAGES / relays; n += 1) {
     const text = await socket.next(signal);
-    if (text === undefined) return undefined;
+    left -= text?.length ?? 0;
+    if (text === undefined || left < 0) return;
     const message = Message.safeParse(parse(text));
-    if (message.success) return message.data;
+    if (message.success) yield message.data;
   }
 }
 
@@ -46,14 +54,12 @@ async function withRelay<T>({ sockets, timeoutMs }: Line, relay: string, work: (
 }
 
 /** Sends one signed event to one relay; logs in (NIP-42) when the relay asks for it. */
-function sendTo(line: Line, relay: string, event: NostrEvent, privateKey: Uint8Array): Promise<Verdict> {
+function sendTo(line: Line, relay: string, relays: number, event: NostrEvent, privateKey: Uint8Array): Promise<Verdict> {
   return withRelay(line, relay, async (socket, signal): Promise<Verdict> => {
     let challenge: string | undefined;
     let loggedIn: string | undefined;
     socket.send(JSON.stringify(['EVENT', event]));
-    for (;;) {
-      const message = await hear(socket, signal);
-      if (!message) return { relay, word: 'sent', reason: 'no answer' };
+    for await (const message of messagesOf(socket, signal, relays)) {
       if (message[0] === 'AUTH') challenge = message[1];
       if (message[0] === 'OK' && message[1] === loggedIn) socket.send(JSON.stringify(['EVENT', event]));
       if (message[0] !== 'OK' || message[1] !== event.id) continue;
@@ -77,6 +83,7 @@ function sendTo(line: Line, relay: string, event: NostrEvent, privateKey: Uint8A
       }
       return { relay, ...wordOf(accepted, reason) };
     }
+    return { relay, word: 'sent', reason: 'no answer' };
   });
 }
 
@@ -91,7 +98,7 @@ function wordOf(accepted: boolean, reason: string): Pick<Verdict, 'word' | 'reas
 export async function sendToAll(line: Line, relays: readonly string[], event: NostrEvent, privateKey: Uint8Array): Promise<Verdict[]> {
   const verdicts = await Promise.all(
     relays.map((relay) =>
-      sendTo(line, relay, event, privateKey).catch((error: unknown): Verdict => ({
+      sendTo(line, relay, relays.length, event, privateKey).catch((error: unknown): Verdict => ({
         relay,
         word: 'unavailable',
         reason: error instanceof Error ? error.message : 'unknown',
@@ -106,29 +113,35 @@ export async function sendToAll(line: Line, relays: readonly string[], event: No
   throw refused('rejected', `No relay takes the note (${said})`);
 }
 
-/** The first event that matches, and which relays have it. `unavailable` when no relay answered to the end. */
-export async function ask(
-  line: Line,
-  relays: readonly string[],
-  filter: Record<string, unknown>,
-): Promise<{ event: NostrEvent; relays: string[] } | undefined> {
+export interface Filter {
+  ids?: readonly string[];
+  kinds?: readonly number[];
+  authors?: readonly string[];
+  limit?: number;
+}
+const fits = ({ ids, kinds, authors }: Filter, event: NostrEvent): boolean =>
+  (ids?.includes(event.id) ?? true) && (kinds?.includes(event.kind) ?? true) && (authors?.includes(event.pubkey) ?? true);
+
+/**
+ * The newest of the events that the relays name first, and which of them have it. `unavailable` when no relay answered
+ * to the end.
+ */
+export async function ask(line: Line, relays: readonly string[], filter: Filter): Promise<{ event: NostrEvent; relays: string[] } | undefined> {
   const answers = await Promise.all(
     relays.map((relay) =>
       withRelay(line, relay, async (socket, signal) => {
-        const found: NostrEvent[] = [];
         socket.send(JSON.stringify(['REQ', 'q', filter]));
-        for (;;) {
-          const message = await hear(socket, signal);
-          if (!message) return { relay, found, whole: false };
-          if (message[0] === 'EVENT') found.push(message[2]);
-          if (message[0] === 'EOSE') return { relay, found, whole: true };
-          if (message[0] === 'CLOSED') return { relay, found, whole: false };
+        for await (const message of messagesOf(socket, signal, relays.length)) {
+          if (message[0] === 'EVENT' && fits(filter, message[2])) return { relay, event: message[2], whole: true };
+          if (message[0] === 'EOSE') return { relay, event: undefined, whole: true };
+          if (message[0] === 'CLOSED') break;
         }
-      }).catch(() => ({ relay, found: [] as NostrEvent[], whole: false })),
+        return { relay, event: undefined, whole: false };
+      }).catch(() => ({ relay, event: undefined, whole: false })),
     ),
   );
-  const newest = answers.flatMap(({ found }) => found).toSorted((a, b) => b.created_at - a.created_at)[0];
-  if (newest) return { event: newest, relays: answers.filter(({ found }) => found.some(({ id }) => id === newest.id)).map(({ relay }) => relay) };
+  const newest = answers.flatMap(({ event }) => event ?? []).toSorted((a, b) => b.created_at - a.created_at)[0];
+  if (newest) return { event: newest, relays: answers.filter(({ event }) => event?.id === newest.id).map(({ relay }) => relay) };
   if (!answers.some(({ whole }) => whole)) throw refused('unavailable', 'No relay answered');
   return undefined;
 }
