@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { secret, text } from './kit/fields.ts';
+import { type Fields, secret, text } from './kit/fields.ts';
 import { chooseVersion, checkSettings, immutable, lifecycleOf, readFields } from './rules.ts';
 import { generateRegistry, REGISTRY_FILE } from './generate.ts';
 import { readFile } from 'node:fs/promises';
@@ -135,6 +135,16 @@ describe('readFields', () => {
     for (const server of wrong) expect(() => readFields(fields, { name: 'bob', key: 'k', server })).toThrow('must be the address of a server');
     for (const server of ['a.example:8443', 'HTTPS://a.example:8443', 'localhost:8443'])
       expect(readFields(fields, { name: 'bob', key: 'k', server })['server']).toMatch(/^https:\/\/(a\.example|localhost):8443$/);
+  });
+
+  test('judges the length of a value before its form', () => {
+    const typed = (form: Fields, name: string) => () => readFields(form, { name });
+    const line = { name: text('Name', { validation: '(?:a+)+' }) };
+    expect(typed(line, 'a'.repeat(4_096))()).toEqual({ name: 'a'.repeat(4_096) });
+    expect(typed(line, `${'a'.repeat(4_096)}!`)).toThrow('Name: has more than 4096 characters');
+    const file = { name: secret('File', { maxLength: 5_000 }) };
+    expect(typed(file, 'a'.repeat(5_000))()).toEqual({ name: 'a'.repeat(5_000) });
+    expect(typed(file, 'a'.repeat(5_001))).toThrow('File: has more than 5000 characters');
   });
 
   test('names every fault', () => {

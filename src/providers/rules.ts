@@ -1,6 +1,6 @@
 import { AppError, invalidField, type FieldError, validationFailed } from '../kernel/index.ts';
 import { type Adapter, type Domain, DOMAINS, type Lifecycle } from './kit/adapter.ts';
-import type { Fields } from './kit/fields.ts';
+import { type Fields, MAX_LENGTH } from './kit/fields.ts';
 import type { AuthAdapter } from './auth/_contract.ts';
 import type { ContentPackAdapter } from './contentpack/_contract.ts';
 import type { EmailAdapter } from './email/_contract.ts';
@@ -101,6 +101,7 @@ export function readFields(fields: Fields, input: Readonly<Record<string, unknow
     if (given === undefined) {
       if (field.required) fault('is needed', 'required');
     } else if (typeof given !== 'string') fault('must be a text', 'invalid_type');
+    else if (given.length > (field.maxLength ?? MAX_LENGTH)) fault(`has more than ${field.maxLength ?? MAX_LENGTH} characters`, 'too_big');
     else if (field.options && !field.options.some(({ value }) => value === given))
       fault(`must be one of ${field.options.map(({ value }) => value).join(', ')}`, 'invalid_value');
     else if (field.validation && !new RegExp(`^(?:${field.validation})$`, 'u').test(given.trim())) fault(field.help ?? 'has another form', 'invalid_format');

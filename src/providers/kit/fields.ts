@@ -7,6 +7,8 @@ export interface Field {
   options?: readonly { value: string; label: string }[];
   /** Regular expression source that a value must match whole. */
   validation?: string;
+  /** Characters that a value has at most. Default: `MAX_LENGTH`. */
+  maxLength?: number;
   help?: string;
   placeholder?: string;
   /** `origin`: the address of a server. Stored as `https://host`, however it was typed. `url`: an http or https address, kept as typed. */
@@ -16,6 +18,9 @@ export interface Field {
 }
 export type Fields = Readonly<Record<string, Field>>;
 export type ValuesOf<F extends Fields> = { readonly [K in keyof F]: string };
+
+/** Characters of a typed field that declares no `maxLength`. */
+export const MAX_LENGTH = 4_096;
 
 type Extra = Omit<Field, 'label' | 'secret'>;
 /** Values of typed fields, or those that were given of the ones that may be absent. */

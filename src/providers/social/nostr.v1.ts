@@ -14,8 +14,15 @@ const Card = z.object({ name: z.string().nullish(), display_name: z.string().nul
 /** Of a note that is out: what a reply needs. */
 const Saved = z.object({ event: NostrEvent, relays: z.array(z.string()) });
 
-const relaysOf = (typed: string): string[] => [...new Set(typed.split(/[\s,]+/).filter((one) => one !== ''))].slice(0, MAX_RELAYS);
+const relaysOf = (typed: string): string[] => [...new Set(typed.split(/[\s,]+/).filter((one) => one !== ''))];
 const seconds = (clock: Clock) => Math.floor(clock.now().getTime() / 1000);
+
+/** The fault of a list of relays as a person typed it; undefined where it has none. */
+function relaysFault(typed: string): string | undefined {
+  const relays = relaysOf(typed);
+  if (relays.length === 0 || relays.some((one) => !relay.safeParse(one).success)) return 'must be wss:// addresses, with commas between them';
+  return relays.length > MAX_RELAYS ? `must be ${MAX_RELAYS} addresses at most` : undefined;
+}
 
 function keyOf(typed: string): Uint8Array {
   const key = readPrivateKey(typed);
@@ -36,7 +43,7 @@ export default social({
     relays: text('Relays', {
       required: false,
       default: RELAYS.join(', '),
-      validation: '(?:wss?://[^\\s,]+[\\s,]*)+',
+      fault: relaysFault,
       help: 'wss:// addresses, with commas between them; ten at most',
     }),
   },

@@ -49,7 +49,12 @@ export const PORT = '[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2
 export const host = (label: string, more = {}) => text(label, { required: false, validation: HOST, help: 'A name or an address', ...more });
 
 const TUNNEL = {
-  wireguardConfig: secret('WireGuard file', { required: false, fault: wireguardFault, help: 'The whole .conf of the provider, for the sidecar that runs it' }),
+  wireguardConfig: secret('WireGuard file', {
+    required: false,
+    maxLength: 16_384,
+    fault: wireguardFault,
+    help: 'The whole .conf of the provider, for the sidecar that runs it',
+  }),
   sidecar: text('Sidecar', {
     required: false,
     validation: `${HOST}:(?:${PORT})`,

@@ -4,7 +4,6 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   peer: ['publickey', 'presharedkey', 'endpoint', 'allowedips', 'persistentkeepalive'],
 };
 const NEEDED: Readonly<Record<string, readonly string[]>> = { interface: ['privatekey', 'address'], peer: ['publickey', 'endpoint', 'allowedips'] };
-const MOST_CHARACTERS = 16_384;
 
 const V4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
 const isV4 = (text: string) => V4.test(text);
@@ -43,7 +42,6 @@ const CHECKS: Readonly<Record<string, [good: (text: string) => boolean, what: st
 
 /** What is wrong with a WireGuard file as `wg-quick` reads it, without any of its values; undefined: nothing. */
 export function wireguardFault(file: string): string | undefined {
-  if (file.length > MOST_CHARACTERS) return `has more than ${MOST_CHARACTERS} characters`;
   const sections: { name: string; keys: Set<string> }[] = [];
   for (const [index, raw] of file.split(/\r?\n/).entries()) {
     const line = raw.replace(/#.*/, '').trim();
