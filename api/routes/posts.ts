@@ -32,7 +32,7 @@ export default [
   route({
     method: 'get',
     path: '/posts/list',
-    summary: 'Posts page by page, from page 0, the latest date first',
+    summary: 'Posts page by page, from page 0, the latest date first; `total` counts up to 10,000',
     auth: ['session'],
     permission: 'posts:read',
     query: z.object({
@@ -51,7 +51,7 @@ export default [
       });
       return { ...found, page, limit: Math.max(limit, 1) };
     },
-    present: ({ posts, total, page, limit }) => ({ posts: posts.map(presentPost), total, page, limit, hasMore: (page + 1) * limit < total }),
+    present: ({ posts, ...more }) => ({ posts: posts.map(presentPost), ...more }),
   }),
   route({
     method: 'get',

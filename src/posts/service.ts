@@ -9,7 +9,7 @@ import { type LatenessFigures, openLateness } from './lateness.ts';
 import type { Beat, ChannelsPort, LinksPort, Log, MediaPort, Nudges, PostEvents } from './ports.ts';
 import { HOLD_MS, questionOf, settle, SILENCE_MS, UNCONFIRMED_HOLD_MS } from './rules.ts';
 import { openSender } from './send.ts';
-import { nextSlot } from './slots.ts';
+import { slotsOf } from './slots.ts';
 import { type Admitted, admitOf } from './store/admit.ts';
 import { endOf } from './store/attempt.ts';
 import * as changes from './store/change.ts';
@@ -98,7 +98,7 @@ export interface Posts extends AsyncDisposable {
   get(orgId: string, postId: string): Promise<PostRow[]>;
   group(orgId: string, group: string): Promise<PostRow[]>;
   list(orgId: string, filter: CalendarFilter): Promise<PostRow[]>;
-  page(orgId: string, filter: PageFilter): Promise<{ posts: PostRow[]; total: number }>;
+  page(orgId: string, filter: PageFilter): Promise<read.Page>;
   timeline(orgId: string, postId: string): Promise<{ postId: string; items: TimelineRow[] }>;
   /** Posts on the network that may be this one, for a post whose release is not known (S118). */
   missing(orgId: string, postId: string): Promise<{ id: string; url: string }[]>;
@@ -411,7 +411,7 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
     },
     list: (orgId, filter) => (filter.customerId !== undefined && !isId(filter.customerId) ? Promise.resolve([]) : read.calendar(sql, orgId, filter)),
     page: (orgId, filter) =>
-      filter.customerId !== undefined && !isId(filter.customerId) ? Promise.resolve({ posts: [], total: 0 }) : read.page(sql, orgId, filter),
+      filter.customerId !== undefined && !isId(filter.customerId) ? Promise.resolve({ posts: [], total: 0, hasMore: false }) : read.page(sql, orgId, filter),
     async timeline(orgId, postId) {
       const items = await read.timeline(sql, orgId, postId);
       if (!items) throw notFound('Post not found');
@@ -429,8 +429,9 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
       if (channelId !== undefined && !(await read.channelExists(sql, orgId, channelId))) throw notFound('Integration not found');
       const now = clock.now();
       const times = await read.postingTimes(sql, orgId, channelId);
-      const taken = await read.takenDates(sql, orgId, { channelId, from: now, to: clock.in(367 * 86_400_000) });
-      const slot = nextSlot({ minutes: times?.minutes ?? DEFAULT_TIMES, timezone: times?.timezone ?? 'UTC', taken, now });
+      const slots = [...slotsOf({ minutes: times?.minutes ?? DEFAULT_TIMES, timezone: times?.timezone ?? 'UTC', now })];
+      let slot: Date | undefined;
+      for (let n = 0; !slot && n < slots.length; n += SLOTS_AT_ONCE) [slot] = await read.freeMinutes(sql, orgId, slots.slice(n, n + SLOTS_AT_ONCE), channelId);
       if (!slot) throw new AppError('conflict', 'Every posting time of the next year is taken');
       return slot;
     },
@@ -484,3 +485,5 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
 }
 
 const DEFAULT_TIMES = [120, 400, 700];
+/** Posting times that one statement looks at. */
+const SLOTS_AT_ONCE = 100;

@@ -9,18 +9,8 @@ function offsetAt(instant: number, format: Intl.DateTimeFormat): number {
   );
 }
 
-/** The next posting time that no post has taken, within a year; undefined when all are taken. `minutes` count from midnight in the zone, ascending. */
-export function nextSlot({
-  minutes,
-  timezone,
-  taken,
-  now,
-}: {
-  minutes: readonly number[];
-  timezone: string;
-  taken: readonly Date[];
-  now: Date;
-}): Date | undefined {
+/** The posting times of the coming year, the next one first. `minutes` count from midnight in the zone, ascending. */
+export function* slotsOf({ minutes, timezone, now }: { minutes: readonly number[]; timezone: string; now: Date }): Generator<Date> {
   const format = new Intl.DateTimeFormat('en-u-hc-h23', {
     timeZone: timezone,
     year: 'numeric',
@@ -29,13 +19,11 @@ export function nextSlot({
     hour: 'numeric',
     minute: 'numeric',
   });
-  const used = new Set(taken.map((date) => Math.floor(date.getTime() / MINUTE)));
   const midnight = Math.floor((now.getTime() + offsetAt(now.getTime(), format)) / DAY) * DAY; // of today there, written as if it were UTC
   for (let day = 0; day < 366; day++)
     for (const minute of minutes) {
       const local = midnight + day * DAY + minute * MINUTE;
       const instant = local - offsetAt(local - offsetAt(local, format), format); // a time that the clocks skip moves forward
-      if (instant > now.getTime() && !used.has(instant / MINUTE)) return new Date(instant);
+      if (instant > now.getTime()) yield new Date(instant);
     }
-  return undefined;
 }

@@ -75,17 +75,30 @@ export interface PageFilter {
   customerId?: string | undefined;
   state?: string | undefined;
 }
-/** One page of roots, the latest date first, and how many there are. */
-export async function page(sql: Sql, orgId: string, { page: number, limit, customerId, state }: PageFilter): Promise<{ posts: PostRow[]; total: number }> {
+/** Where a count of a list ends: it would cost as much as there are posts. */
+export const MOST_COUNTED = 10_000;
+export interface Page {
+  posts: PostRow[];
+  /** How many there are, counted up to `MOST_COUNTED`. */
+  total: number;
+  hasMore: boolean;
+}
+/** One page of roots, the latest date first. What is skipped is read from the index alone. */
+export async function page(sql: Sql, orgId: string, { page: number, limit, customerId, state }: PageFilter): Promise<Page> {
   const filter = sql`
-    from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id
+    from posts p
     where p.org_id = ${orgId} and p.root_post_id is null and p.deleted_at is null
-      ${customerId === undefined ? sql`` : sql`and c.customer_id = ${customerId}`} ${state === undefined ? sql`` : sql`and p.state = ${state}`}`;
-  const [posts, [count]] = await Promise.all([
-    sql<PostRow[]>`select ${shown(sql)} ${filter} order by p.publish_date desc, p.seq desc limit ${limit} offset ${number * limit}`,
-    sql<{ total: number }[]>`select count(*)::int as total ${filter}`,
+      ${customerId === undefined ? sql`` : sql`and p.channel_id in (select id from channels where org_id = ${orgId} and customer_id = ${customerId})`}
+      ${state === undefined ? sql`` : sql`and p.state = ${state}`}`;
+  const [rows, [count]] = await Promise.all([
+    sql<PostRow[]>`
+      select ${shown(sql)}
+      from (select p.id ${filter} order by p.publish_date desc, p.seq desc limit ${limit + 1} offset ${number * limit}) i
+      join posts p on p.id = i.id and p.org_id = ${orgId} join channels c on c.id = p.channel_id and c.org_id = p.org_id
+      order by p.publish_date desc, p.seq desc`,
+    sql<{ total: number }[]>`select count(*)::int as total from (select 1 ${filter} limit ${MOST_COUNTED}) counted`,
   ]);
-  return { posts, total: count!.total };
+  return { posts: rows.slice(0, limit), total: count!.total, hasMore: rows.length > limit };
 }
 
 export interface TimelineRow {
@@ -181,10 +194,16 @@ export async function authorOf(sql: Sql, orgId: string, postId: string): Promise
 export const channelExists = async (sql: Sql, orgId: string, channelId: string): Promise<boolean> =>
   (await sql`select 1 from channels where org_id = ${orgId} and id = ${channelId} and deleted_at is null`).length > 0;
 
-/** Dates that posts of the channel, or of the org, have taken. */
-export async function takenDates(sql: Sql, orgId: string, { channelId, from, to }: { channelId?: string | undefined; from: Date; to: Date }): Promise<Date[]> {
+/** Those of the minutes that no post of the channel, or of the org, has taken: one look at the index for each. */
+export async function freeMinutes(sql: Sql, orgId: string, minutes: readonly Date[], channelId?: string): Promise<Date[]> {
   const rows = await sql<{ at: Date }[]>`
-    select distinct date_trunc('minute', p.publish_date) as at from posts p
-    where p.org_id = ${orgId} and p.root_post_id is null and p.deleted_at is null and p.publish_date between ${from} and ${to} ${channelId === undefined ? sql`` : sql`and p.channel_id = ${channelId}`}`;
+    select m.at from unnest(${minutes.map((at) => at.toISOString())}::timestamptz[]) as m (at)
+    where not exists (
+      select 1 from posts p
+      where p.org_id = ${orgId} and p.root_post_id is null and p.deleted_at is null and p.publish_date >= m.at and p.publish_date < m.at + interval '1 minute'
+        ${channelId === undefined ? sql`` : sql`and p.channel_id = ${channelId}`}
+      order by p.publish_date limit 1
+    )
+    order by m.at`;
   return rows.map(({ at }) => at);
 }
