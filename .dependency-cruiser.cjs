@@ -14,7 +14,8 @@ const UNDER = {
 const ROOMS = {
   // a room may enter the rooms named beside it, by their doors; only rooms further up may be named
   access: [],
-  providers: [],
+  content: [],
+  providers: ['content'],
   email: ['providers'],
   billing: ['email'],
   identity: ['access', 'billing', 'email'],
@@ -26,7 +27,7 @@ const ROOMS = {
   egress: ['providers', 'provider-settings'],
   channels: ['billing', 'egress', 'providers'],
   organizations: ['access', 'billing', 'identity', 'members', 'providers'],
-  shortlinks: ['organizations', 'provider-settings', 'providers'],
+  shortlinks: ['content', 'organizations', 'provider-settings', 'providers'],
   media: ['billing', 'providers', 'provider-settings'],
   stock: ['media', 'providers', 'provider-settings'],
   oauth: ['access', 'auth', 'billing', 'media'],
@@ -34,7 +35,7 @@ const ROOMS = {
   webhooks: ['billing'],
   notifications: ['email', 'identity', 'providers'],
   collaboration: ['access', 'identity'],
-  posts: ['billing', 'channels', 'media', 'providers', 'shortlinks'],
+  posts: ['billing', 'channels', 'content', 'media', 'providers', 'shortlinks'],
   plugs: ['channels', 'posts', 'providers'],
   comments: ['channels', 'posts', 'providers'],
   analytics: ['channels', 'posts', 'providers'],
@@ -58,6 +59,7 @@ const OWNERS = {
   sharp: 'src/(media|providers/kit)/',
   busboy: 'src/media/',
   'file-type': 'src/media/',
+  htmlparser2: 'src/content/',
   'nodemailer|openid-client|viem|@aws-sdk|aws4fetch|ai|@ai-sdk|@noble|@scure': 'src/providers/kit/',
 };
 

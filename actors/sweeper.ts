@@ -88,6 +88,7 @@ export const sweepsOf = ({
   { name: 'sessions', everyMs: HOUR, run: (limit) => auth.sessions.dropEnded(limit) },
   { name: 'invitations', everyMs: HOUR, run: (limit) => members.invitations.dropOld(limit) },
   { name: 'traces', everyMs: HOUR, run: (limit) => auth.forgetTraces(limit) },
+  { name: 'contents', everyMs: MINUTE, run: (limit) => posts.sweeps.cleanContents(limit) },
   { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
   { name: 'organizations', everyMs: HOUR, run: (limit) => organizations.dropRemoved(limit) },
   { name: 'users', everyMs: HOUR, run: (limit) => identity.dropRemoved(limit) },

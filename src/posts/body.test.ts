@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import { htmlToText } from '../providers/index.ts';
 import { readDate } from './body.ts';
 import { judgeContent, typedSettings } from './compose.ts';
 
@@ -66,12 +65,3 @@ test('neither text nor media, too much media, media that is needed', () => {
 });
 test('the channel’s provider stands in the settings, whatever was sent', () =>
   expect(typedSettings({ __type: 'twitter', a: 1 }, 'x')).toEqual({ __type: 'x', a: 1 }));
-
-test('the tags of the editor become plain text, others are stripped and their text kept [T15]', () => {
-  expect(
-    htmlToText(
-      '<h1>Title</h1><p>One <strong>two</strong> <em>three</em> <u>four</u><br>five</p><ul><li>a</li><li>b</li></ul><p><span class="mention" data-id="1">@ann</span> &amp; <blink>kept</blink></p>',
-    ),
-  ).toBe('Title\nOne two three four\nfive\n- a\n- b\n\n@ann & kept');
-  expect(htmlToText('plain text\nwith lines < and 3 > 2')).toBe('plain text\nwith lines < and 3 > 2');
-});

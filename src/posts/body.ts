@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { cleanContents } from '../content/index.ts';
 
 // The bodies of create and edit, with the tolerance of clients.md section 4: optional collections may be missing, null or empty.
 
@@ -110,3 +111,30 @@ export const EditBody = z.strictObject({
     .optional(),
 });
 export type EditBody = z.output<typeof EditBody>;
+
+const fieldsOf = ({ posts }: CreateBody) =>
+  posts.flatMap(({ value }, n) => value.map(({ content }, item) => ({ field: `posts.${n}.value.${item}.content`, content })));
+
+/** A create body with its contents as they are stored. */
+export function cleanBody(body: CreateBody): CreateBody {
+  const clean = cleanContents(fieldsOf(body));
+  let at = 0;
+  return {
+    ...body,
+    posts: body.posts.map((post) => ({ ...post, value: post.value.map((item) => ({ ...item, content: clean[at++]! })) })),
+  };
+}
+
+/** An edit with its contents as they are stored. */
+export function cleanEdit(body: EditBody): EditBody {
+  const { content, thread = [] } = body;
+  const [own = '', ...others] = cleanContents([
+    { field: 'content', content: content ?? '' },
+    ...thread.map((item, n) => ({ field: `thread.${n}.content`, content: item.content })),
+  ]);
+  return {
+    ...body,
+    ...(content !== undefined && { content: own }),
+    ...(body.thread && { thread: thread.map((item, n) => ({ ...item, content: others[n]! })) }),
+  };
+}

@@ -1,5 +1,6 @@
+import { contentToText } from '../content/index.ts';
 import { AppError, invalidField, isId, newId } from '../kernel/index.ts';
-import { htmlToText, textLength } from '../providers/index.ts';
+import { textLength } from '../providers/index.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import type { NewPost, PostChange, PostMedia } from './input.ts';
 import type { NetworkRules } from './ports.ts';
@@ -35,7 +36,7 @@ export function judgeContent({ title, limits }: NetworkRules, card: Pick<Card, '
     throw new AppError('invalid_content', `${title} (${card.name}): ${message}`, { provider: card.providerId, name: card.name });
   };
   items.forEach(({ content, media }, n) => {
-    const text = htmlToText(content);
+    const text = contentToText(content);
     const where = n === 0 ? '' : `item ${n + 1} of the thread: `;
     if (text === '' && media.length === 0) fault(`${where}there is neither text nor media`);
     const length = textLength(text, limits);

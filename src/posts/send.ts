@@ -1,6 +1,7 @@
 import type { Database } from '../db/index.ts';
 import { AppError, type Clock, ProviderError } from '../kernel/index.ts';
-import { htmlToText, type Media } from '../providers/index.ts';
+import { contentToText } from '../content/index.ts';
+import type { Media } from '../providers/index.ts';
 import { type Link, withShortLinks } from '../shortlinks/index.ts';
 import { type Outcome, Release, type Taken } from './attempt.ts';
 import { Closed, openGate } from './gate.ts';
@@ -67,7 +68,7 @@ const failure = (error: unknown): Failure | undefined =>
 
 const postOf = (taken: Taken, links: readonly Link[], files: readonly Media[]) => ({
   id: taken.postId,
-  text: withShortLinks(htmlToText(taken.content), links),
+  text: withShortLinks(contentToText(taken.content), links),
   media: files,
 });
 const settingsOf = (taken: Taken) => ({ ...taken.channel.settings, ...taken.settings });

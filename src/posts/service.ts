@@ -2,7 +2,7 @@ import type { PostQuota } from '../billing/index.ts';
 import { asCallerError, type Database, isFinal, isUnavailable, type Sql } from '../db/index.ts';
 import { AppError, type Clock, isId, newId, notFound } from '../kernel/index.ts';
 import type { Next, Outcome, Taken } from './attempt.ts';
-import type { CreateBody, EditBody } from './body.ts';
+import { cleanBody, cleanEdit, type CreateBody, type EditBody } from './body.ts';
 import { checkDate, compose, type Composed, judgeContent, namedPosts, shortensLinks, typedSettings } from './compose.ts';
 import type { Create, PostChange, PostMedia } from './input.ts';
 import { type LatenessFigures, openLateness } from './lateness.ts';
@@ -13,6 +13,7 @@ import { slotsOf } from './slots.ts';
 import { type Admitted, admitOf } from './store/admit.ts';
 import { endOf } from './store/attempt.ts';
 import * as changes from './store/change.ts';
+import { cleanStoredContents } from './store/clean.ts';
 import { dropDeletedPosts } from './store/old.ts';
 import * as read from './store/read.ts';
 import type { CalendarFilter, PageFilter, PostRow, TimelineRow } from './store/read.ts';
@@ -127,6 +128,8 @@ export interface Sweeps {
   unasked(limit: number): Promise<scan.Unsettled[]>;
   /** Forgets minutes of lateness that no figure needs; answers how many. */
   dropLateness(limit: number): Promise<number>;
+  /** Cleans contents that an earlier release stored as they came; answers how many. */
+  cleanContents(limit: number): Promise<number>;
   /** Forgets posts that were deleted `deletedDays` ago, at most `limit`; answers how many. */
   dropDeleted(limit: number): Promise<number>;
 }
@@ -252,7 +255,8 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
   }
 
   return {
-    async prepare(orgId, body) {
+    async prepare(orgId, sent) {
+      const body = cleanBody(sent);
       const now = clock.now();
       const ids = [...new Set(body.posts.map(({ integration }) => integration.id).filter(isId))];
       const named = namedPosts(body);
@@ -274,7 +278,8 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
       return compose(body, { ...known, tagIds: await tagsOf(orgId, body.tags) });
     },
 
-    async prepareEdit(orgId, postId, body, { merge, version }) {
+    async prepareEdit(orgId, postId, sent, { merge, version }) {
+      const body = cleanEdit(sent);
       const rows = await get(orgId, postId);
       const post = rows.find(({ id }) => id === postId)!;
       if (post.rootPostId !== null && body.thread)
@@ -442,6 +447,7 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
       enter: (limit) => scan.enter(sql, nudges, { horizonMs, limit }),
       unasked: (limit) => scan.unasked(sql, { graceMs: SILENCE_MS, limit }),
       dropLateness: (limit) => dropOldLateness(sql, limit),
+      cleanContents: (limit) => cleanStoredContents(sql, limit),
       dropDeleted: (limit) => dropDeletedPosts(sql, deletedDays, limit),
     },
     lateness: () => lateness.lastHour(),

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { contentToText } from '../content/index.ts';
 import { PROVIDER_FAILURES } from '../kernel/index.ts';
-import { htmlToText } from '../providers/index.ts';
 import { askAgainMs, isNoLonger, isShortAlready, linksOf, withShortLinks } from './rules.ts';
 
 const A = 'https://shop.example/a?b=1&c=2';
@@ -19,7 +19,7 @@ test.each([
   ['', [], ''],
 ])('links are found and replaced as people see them, and nothing else is: %s', (content, links, text) => {
   expect(linksOf(content)).toEqual(links);
-  expect(withShortLinks(htmlToText(content), [{ url: A, short: S }])).toBe(text);
+  expect(withShortLinks(contentToText(content), [{ url: A, short: S }])).toBe(text);
 });
 
 test('a short link is not looked into: what comes from a provider cannot make more links', () => {

@@ -1,5 +1,6 @@
+import { contentToText } from '../content/index.ts';
 import type { ProviderFailure } from '../kernel/index.ts';
-import { findInText, htmlToText, type ShortlinkAdapter } from '../providers/index.ts';
+import { findInText, type ShortlinkAdapter } from '../providers/index.ts';
 
 /** A link of a text, and what goes out in its place; null: it goes out as it is. */
 export interface Link {
@@ -14,7 +15,7 @@ const MOST_CHARACTERS = 8_000;
 /** The links of a content (HTML or plain) that can be shortened, each once. One with a password in it is told to nobody. */
 export function linksOf(content: string): string[] {
   if (!/https?:/i.test(content)) return [];
-  const found = findInText(htmlToText(content)).filter(({ kind, value }) => kind === 'link' && value.length <= MOST_CHARACTERS);
+  const found = findInText(contentToText(content)).filter(({ kind, value }) => kind === 'link' && value.length <= MOST_CHARACTERS);
   const open = found.filter(({ value }) => {
     const { username, password } = new URL(value);
     return username === '' && password === '';

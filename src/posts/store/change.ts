@@ -121,6 +121,7 @@ export const edit =
     ), changed as (
       update posts p set
         content = case when p.id = ${postId} then coalesce(${change.content ?? null}::text, p.content) else p.content end,
+        content_clean = p.content_clean or p.id = ${postId} and ${has('content')},
         media = case when p.id = ${postId} then coalesce(${change.media ? JSON.stringify(change.media) : null}::text::jsonb, p.media) else p.media end,
         settings = case when p.id = ${postId} and ${has('settings')} then case when ${change.settings?.merge ?? false} then p.settings else '{}' end || ${JSON.stringify(change.settings?.values ?? {})}::text::jsonb else p.settings end,
         title = case when p.id = ${postId} and ${has('title')} then ${change.title ?? null}::text else p.title end,
@@ -166,8 +167,8 @@ export async function replaceThread(
   if (items.length === 0) return;
   const rows = items.map((item, n) => ({ ...item, n, parentId: items[n - 1]?.id ?? postId }));
   await sql`
-    insert into posts (id, org_id, channel_id, group_id, parent_post_id, root_post_id, state, detail, content, media, settings, delay_minutes, publish_date, tag_ids, creation_method, created_by)
-    select i.id, r.org_id, r.channel_id, r.group_id, i."parentId", r.id, r.state, case r.detail when 'retrying' then 'scheduled' else r.detail end, i.content, i.media, r.settings, i."delayMinutes", r.publish_date, r.tag_ids, r.creation_method, r.created_by
+    insert into posts (id, org_id, channel_id, group_id, parent_post_id, root_post_id, state, detail, content, content_clean, media, settings, delay_minutes, publish_date, tag_ids, creation_method, created_by)
+    select i.id, r.org_id, r.channel_id, r.group_id, i."parentId", r.id, r.state, case r.detail when 'retrying' then 'scheduled' else r.detail end, i.content, true, i.media, r.settings, i."delayMinutes", r.publish_date, r.tag_ids, r.creation_method, r.created_by
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (n int, id uuid, content text, media jsonb, "delayMinutes" int, "parentId" uuid), posts r
     where r.org_id = ${orgId} and r.id = ${postId}
     order by i.n`;

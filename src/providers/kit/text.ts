@@ -1,3 +1,5 @@
+import { taglessText } from '../../content/index.ts';
+
 /** A link, mention or hashtag in a plain text; `start` and `end` are UTF-16 positions, `value` is without `@` and `#`. */
 export interface Found {
   kind: 'link' | 'mention' | 'tag';
@@ -77,40 +79,6 @@ export function textLength(text: string, { unit, linkLength }: { unit: 'grapheme
   return unit === 'graphemes' ? countGraphemes(counted) : Array.from(counted).length;
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
-const decode = (text: string): string =>
-  text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w{2,6}));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
-    const point = decimal ? Number(decimal) : hex ? Number.parseInt(hex, 16) : undefined;
-    if (point !== undefined) return point > 0 && point <= 0x10ffff ? String.fromCodePoint(point) : '';
-    return ENTITIES[name!.toLowerCase()] ?? whole;
-  });
-
-// People send megabytes: what follows looks at each character a few times, however often a tag is opened and not closed.
-const TAGS = /<[^<>]+>/g;
-const ANCHOR = /<a\s([^<>]*)>((?:(?!<a\s)[\s\S])*?)<\/a>/gi;
-const HREF = /(?:^|\s)href\s*=\s*(?:"([^"]*)"|'([^']*)')/i;
-
-/** Plain text of the HTML that an editor stores (`p br a ul ol li h1…`): paragraphs as lines, items as `- `, a link whose text hides it in brackets. A text without tags stays as it is. */
-export function htmlToText(html: string): string {
-  if (!/<\/?[a-z][^<>]*>/i.test(html)) return decode(html).trim();
-  const plain = html
-    .replace(ANCHOR, (_, attributes: string, inner: string) => {
-      const [, double, single] = HREF.exec(attributes) ?? [];
-      const href = double ?? single ?? '';
-      const shown = inner.replace(TAGS, '');
-      return !/^https?:/i.test(href) || decode(href).includes(decode(shown)) ? (/^https?:/i.test(href) ? href : shown) : `${shown} (${href})`;
-    })
-    .replace(/<li[^<>]*>\s*(?:<p[^<>]*>)?/gi, '- ')
-    .replace(/(?:<\/p>\s*)?<\/li>/gi, '\n')
-    .replace(/<br\s*\/?>/gi, '\n')
-    .replace(/<\/(?:p|h[1-6]|ul|ol|div|blockquote)>/gi, '\n')
-    .replace(TAGS, '');
-  return decode(plain)
-    .replace(/(?<![ \t])[ \t]+\n/g, '\n')
-    .replace(/\n{3,}/g, '\n\n')
-    .trim();
-}
-
 /** Without what servers change when they show a text: white space, case, link prefixes, the host of a mention. */
 const bare = (text: string): string =>
   text
@@ -122,6 +90,6 @@ const bare = (text: string): string =>
 
 /** Whether a provider's HTML shows this plain text: tags, entities, white space, link prefixes and the host of a mention aside. */
 export function sameText(html: string, plain: string): boolean {
-  const seen = bare(decode(html.replace(TAGS, ' ')));
-  return seen === bare(plain) || seen === bare(plain.replace(TAGS, ' ')); // some servers leave `<` as it is
+  const seen = bare(taglessText(html));
+  return seen === bare(plain) || seen === bare(taglessText(plain)); // some servers leave `<` as it is
 }
