@@ -111,7 +111,10 @@ const publishedAs = (event: NostrEvent, relays: string[]): Published => ({
 
 const contentOf = (post: Post): string => [post.text, ...post.media.map(({ url }) => url)].filter((line) => line !== '').join('\n');
 
-/** Hashtags (NIP-24), people (`nostr:npub1…`, NIP-27), pictures (NIP-92), and the note it answers to (NIP-10). */
+/**
+ * Hashtags (NIP-24), people (`nostr:npub1…`, NIP-27), pictures (NIP-92), and the note it answers to (NIP-10). The id of a note is the
+ * hash of its content and second: the nonce (NIP-13, no work claimed) keeps two posts with the same text from being one note.
+ */
 function tagsOf(post: Post, thread: readonly Published[]): string[][] {
   const tags = findInText(post.text)
     .filter(({ kind }) => kind === 'tag')
@@ -122,6 +125,7 @@ function tagsOf(post: Post, thread: readonly Published[]): string[][] {
     ...[...new Set(people)].map((person) => ['p', person]),
     ...post.media.map(imeta),
     ...replyTags(thread),
+    ['nonce', post.id, '0'],
   ];
 }
 
