@@ -48,5 +48,5 @@ export type Outcome =
   | { kind: 'processing'; processingMs: number }
   | { kind: 'absent' }
   | { kind: 'handed-back' }
-  | { kind: 'undecided'; message: string }
+  | { kind: 'undecided'; message: string; similar?: readonly Published[] }
   | { kind: (typeof PROVIDER_FAILURES)[number]; message: string; retryAfterMs?: number | undefined; mediaFault?: boolean };

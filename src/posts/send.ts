@@ -6,7 +6,8 @@ import { type Link, withShortLinks } from '../shortlinks/index.ts';
 import { type Outcome, Release, type Taken } from './attempt.ts';
 import { Closed, openGate } from './gate.ts';
 import type { Beat, ChannelsPort, Connected, LinksPort, Log, MediaPort } from './ports.ts';
-import { BEAT_MS, CALL_MS, HOLD_MS, settles, SKEW_MS } from './rules.ts';
+import { type LookedUp, lookUp } from './look-up.ts';
+import { BEAT_MS, CALL_MS, HOLD_MS, settles } from './rules.ts';
 import { markSent, saveHandle } from './store/attempt.ts';
 import { renew } from './store/scan.ts';
 
@@ -78,6 +79,16 @@ function released(answer: unknown): Outcome {
   const { id, url, saved } = release.data;
   return { kind: 'published', release: { id: clean(id), url: clean(url), ...(saved !== undefined && { saved: cleanJson(saved) }) } };
 }
+
+/** A post of the network that may be another post's is never taken: a person decides, unless the other post is about to be settled. */
+const unclear = ({ similar, pending }: Extract<LookedUp, { kind: 'unclear' }>): Outcome =>
+  pending
+    ? { kind: 'lost', message: 'The network shows a post like this one, and another post of the channel that it may be is not settled yet' }
+    : {
+        kind: 'undecided',
+        message: 'The network shows posts that look like this one: name its release, or retry with confirm',
+        similar: similar.map(({ id, url }) => ({ id: clean(id), url: clean(url) })),
+      };
 
 /** Sends what was taken, beside the turns. Every wait of it is bounded. */
 export function openSender(needs: Needs): Sender {
@@ -218,13 +229,13 @@ export function openSender(needs: Needs): Sender {
       let unansweredMs: number; // when the network was asked: what it showed later it was not asked for
       try {
         connected = await channels.connect(taken.orgId, taken.channelId, taken.channel);
-        const { social, once } = connected;
-        if (once === 'at-most-once' || !social.find)
-          return taken.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'handed-back' };
+        const { find } = connected.social;
+        if (!find) return taken.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'handed-back' };
         const files = taken.media.length === 0 ? [] : await media.load(taken.orgId, taken.media);
         unansweredMs = taken.unansweredMs + clock.monotonic() - started;
-        const found = await inTime(social.find(postOf(taken, taken.links, files), settingsOf(taken), new Date(taken.takenAt.getTime() - SKEW_MS), taken.saved));
-        if (found) return released(found);
+        const shown = await inTime(lookUp(sql, { taken, post: postOf(taken, taken.links, files), settings: settingsOf(taken), find }));
+        if (shown.kind === 'found') return released(shown.release);
+        if (shown.kind === 'unclear') return unclear(shown);
       } catch (error) {
         return { kind: 'lost', message: failure(error)?.message ?? 'The network could not be asked', retryAfterMs: failure(error)?.retryAfterMs };
       }

@@ -428,7 +428,8 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
       if (post.state === 'PUBLISHED' && post.releaseId) return [];
       const taken = (await scan.unsettled(sql, orgId, postId, 'unconfirmed')) ?? (await scan.attempted(sql, orgId, postId));
       const outcome = taken && (await sender.ask(taken, 'unconfirmed'));
-      return outcome?.kind === 'published' ? [{ id: outcome.release.id, url: outcome.release.url }] : [];
+      if (outcome?.kind === 'published') return [{ id: outcome.release.id, url: outcome.release.url }];
+      return outcome?.kind === 'undecided' ? [...(outcome.similar ?? [])] : [];
     },
     async findSlot(orgId, channelId) {
       if (channelId !== undefined && !(await read.channelExists(sql, orgId, channelId))) throw notFound('Integration not found');

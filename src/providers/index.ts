@@ -14,7 +14,7 @@ export type { Outcome } from './kit/open-line.ts';
 export type { ConnectOptions } from './social/_open.ts';
 export { openProviders, type Providers, type ProvidersOptions } from './service.ts';
 export type { ShortLink, ShortlinkAdapter, Shortener } from './shortlink/_contract.ts';
-export type { App, Handle, Limits, Login, Media, Post, Profile, Published, Social, SocialAdapter, Tokens } from './social/_contract.ts';
+export type { App, Handle, Limits, Login, LookUp, Media, Post, Profile, Published, Social, SocialAdapter, Tokens } from './social/_contract.ts';
 export { type Content, isKey, type Multipart, type Part, type StorageAdapter, type Store, type Stored, type Upload } from './storage/_contract.ts';
 export type { Place, Vpn, VpnAdapter } from './vpn/_contract.ts';
 export type { Routes } from './vpn/_open.ts';

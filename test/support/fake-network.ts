@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net';
 import type { AppError, ProviderFailure } from '../../src/kernel/index.ts';
 import type { SocialAdapter, Tokens } from '../../src/providers/index.ts';
 
-/** What a network does instead of its usual answer. `accept-then-hang-up` does the work first. */
+/** What a network does instead of its usual answer. `cut` ends the connection before the body was read, `accept-then-hang-up` does the work first. */
 export type Behaviour =
   | { status: number; body?: unknown; headers?: Record<string, string> }
   | { reason: string }
+  | 'cut'
   | 'hang-up'
   | 'accept-then-hang-up'
   | 'silence'
@@ -40,7 +41,8 @@ export interface FakeNetwork extends AsyncDisposable {
   posts: { id: string; text: string; alts: string[]; replyTo?: string }[];
   /** What other hosts were asked after a redirect. */
   elsewhere: string[];
-  on(step: string, behaviour: Behaviour, times?: number): void;
+  /** From the call after the next `after` ones on, `times` times. */
+  on(step: string, behaviour: Behaviour, times?: number, after?: number): void;
 }
 
 /** What a social adapter's folder of fixtures must hold. */
@@ -96,7 +98,7 @@ export async function startHttp(routes: Record<string, Handler>, refuse: (messag
   const asked: string[] = [];
   const faults: string[] = [];
   const elsewhere: string[] = [];
-  const behaviours = new Map<string, { behaviour: Behaviour; left: number }>();
+  const behaviours = new Map<string, { behaviour: Behaviour; left: number; after: number }>();
   const table = Object.entries(routes).map(([name, handler]) => ({
     name,
     handler,
@@ -109,14 +111,16 @@ export async function startHttp(routes: Record<string, Handler>, refuse: (messag
   });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await whole(request);
     const url = new URL(request.url!, 'http://fake');
     const called = `${request.method} ${url.pathname}`;
     asked.push(called);
     const route = table.find(({ pattern }) => pattern.test(called));
     const told = behaviours.get(route?.name ?? '');
-    const behaviour = told && told.left > 0 ? told.behaviour : undefined;
+    const behaviour = told && told.after <= 0 && told.left > 0 ? told.behaviour : undefined;
+    if (told) told.after -= 1;
     if (told && behaviour) told.left -= 1;
+    if (behaviour === 'cut') return void request.socket.destroy();
+    const body = await whole(request);
 
     if (behaviour === 'silence') return;
     if (behaviour === 'hang-up') return void request.socket.destroy();
@@ -162,7 +166,7 @@ export async function startHttp(routes: Record<string, Handler>, refuse: (messag
     faults,
     elsewhere,
     need: demand,
-    on: (step: string, behaviour: Behaviour, times = Infinity) => void behaviours.set(step, { behaviour, left: times }),
+    on: (step: string, behaviour: Behaviour, times = Infinity, after = 0) => void behaviours.set(step, { behaviour, left: times, after }),
     async [Symbol.asyncDispose]() {
       for (const one of [server, other]) {
         one.closeAllConnections();

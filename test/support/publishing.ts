@@ -14,7 +14,7 @@ import { type Database, openDatabase, openLease } from '../../src/db/index.ts';
 import { type Clock, newId, systemClock, tenantKey } from '../../src/kernel/index.ts';
 import { type Create, type NewPost, openPosts, type Posts, type PostsOptions } from '../../src/posts/index.ts';
 import type { Connected } from '../../src/posts/ports.ts';
-import type { Handle, Post, Published } from '../../src/providers/index.ts';
+import type { Handle, LookUp, Post, Published } from '../../src/providers/index.ts';
 import { overdueWebhooks } from '../../src/webhooks/index.ts';
 import { testBilling } from './billing.ts';
 import { quietLog } from './quiet-log.ts';
@@ -46,7 +46,7 @@ export function openNetwork() {
     looks: 0,
     /** What a publish does instead of taking the post; `accept` takes it. */
     behave: undefined as ((post: Post, sent: Sent, accept: () => Published) => Promise<Published | { processingMs: number }>) | undefined,
-    find: undefined as ((post: Post, since: Date) => Promise<Published | undefined>) | undefined,
+    find: undefined as ((post: Post, attempt: LookUp) => Promise<Published | readonly Published[] | undefined>) | undefined,
     connect: async (_orgId: string, channelId: string): Promise<Connected> => ({
       once: network.once,
       lane: network.lane,
@@ -72,9 +72,9 @@ export function openNetwork() {
           }
         },
         ...(network.once !== 'at-most-once' && {
-          async find(one: Post, _settings: unknown, since: Date) {
+          async find(one: Post, _settings: unknown, attempt: LookUp) {
             network.looks += 1;
-            if (network.find) return network.find(one, since);
+            if (network.find) return network.find(one, attempt);
             return taken.some(({ postId }) => postId === one.id) ? { id: `r-${one.id}`, url: `https://fake.example/${one.id}` } : undefined;
           },
         }),

@@ -51,6 +51,13 @@ export interface App {
   clientSecret: string;
 }
 
+/** An attempt as a look-up knows it: what it saved, its thread (as in `publish`), and the earliest time of its request, clock differences allowed for. */
+export interface LookUp {
+  since: Date;
+  saved: unknown;
+  thread: readonly Published[];
+}
+
 /** How a person connects a channel: by consent at the network, or by fields typed in here. */
 export type Login<F extends Fields = Fields> =
   | {
@@ -81,7 +88,11 @@ interface Attempt<F extends Fields, S extends z.ZodType> extends PostCall<F, S> 
   /** The items of the thread that are out already, when this is a reply: root first, the one before it last. */
   thread: readonly Published[];
 }
-type Find<F extends Fields, S extends z.ZodType> = (call: PostCall<F, S> & { since: Date; saved: unknown }) => Promise<Published | undefined>;
+/**
+ * Looks for a post whose answer was lost. One that the network knows by our key or id is answered alone; a list holds
+ * every post since then that only looks like it (same text, parent and media), whoever made it. Fails where it cannot tell.
+ */
+type Find<F extends Fields, S extends z.ZodType> = (call: PostCall<F, S> & LookUp) => Promise<Published | readonly Published[] | undefined>;
 
 /** Why this network cannot be made to post twice. Every class but the last can answer: is it there? */
 type Once<F extends Fields, S extends z.ZodType> =
@@ -125,7 +136,7 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
 export interface Social {
   profile(): Promise<Profile>;
   publish(post: Post, settings: unknown, handle: Handle): Promise<Published>;
-  find?(post: Post, settings: unknown, since: Date, saved: unknown): Promise<Published | undefined>;
+  find?(post: Post, settings: unknown, attempt: LookUp): Promise<Published | readonly Published[] | undefined>;
   remove?(published: Published): Promise<void>;
   serverLimits?(): Promise<Limits>;
 }
@@ -150,7 +161,7 @@ export const social = <const F extends Fields, S extends z.ZodType>(spec: Social
       return {
         profile: () => spec.profile(connection),
         publish: (post, settings, handle) => spec.publish({ ...settled(post, settings), ...handle }),
-        ...(find && { find: (post: Post, settings: unknown, since: Date, saved: unknown) => find({ ...settled(post, settings), since, saved }) }),
+        ...(find && { find: (post: Post, settings: unknown, attempt: LookUp) => find({ ...settled(post, settings), ...attempt }) }),
         ...(remove && { remove: (published: Published) => remove({ ...connection, published }) }),
         ...(serverLimits && { serverLimits: () => serverLimits(connection) }),
       };

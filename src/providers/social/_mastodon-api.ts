@@ -5,7 +5,7 @@ import { text } from '../kit/fields.ts';
 import type { Http } from '../kit/http.ts';
 import { fitPicture } from '../kit/picture.ts';
 import { sameText } from '../kit/text.ts';
-import { type Limits, type Media, social } from './_contract.ts';
+import { type Limits, type Media, type Published, social } from './_contract.ts';
 
 /** Where servers that speak Mastodon's API differ. Absent means: exactly like Mastodon. */
 interface Quirks {
@@ -39,7 +39,17 @@ const Account = z.object({
   avatar: z.string().nullish(),
 });
 const Status = z.object({ id: z.string(), url: z.string().nullish(), uri: z.string().nullish() });
-const Statuses = z.array(Status.extend({ content: z.string(), created_at: z.coerce.date(), media_attachments: z.array(z.unknown()).nullish() }));
+const Statuses = z.array(
+  Status.extend({
+    content: z.string(),
+    created_at: z.coerce.date(),
+    in_reply_to_id: z.coerce.string().nullish(),
+    media_attachments: z.array(z.object({ id: z.coerce.string() })).nullish(),
+  }),
+);
+type Shown = z.output<typeof Statuses>[number];
+/** Ids of the media that attempts at this post uploaded: whichever status shows one of them is this post. */
+const Saved = z.object({ mediaIds: z.array(z.string()) });
 /** `url` is null while the server works on it. */
 const Attachment = z.object({ id: z.coerce.string(), url: z.string().nullish() });
 const Instance = z.object({
@@ -54,8 +64,9 @@ const Instance = z.object({
     .nullish(),
 });
 
-/** Clocks of servers differ a little: a status may look that much older than the request that made it. */
-const SKEW_MS = 5_000;
+/** How far back own statuses are read to find a post: 400, newest first. */
+const PAGE = 40;
+const PAGES = 10;
 const POLLS = 30;
 /** Between two looks at media that the server works on: longer each time, up to 2 s. */
 const pollMs = (poll: number) => Math.min(200 * (poll + 1), 2_000);
@@ -127,35 +138,67 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
       };
     },
 
-    async publish({ http, clock, post, settings, thread }) {
+    async publish({ http, clock, post, settings, thread, saved, save }) {
+      const mediaIds = await upload({ http, clock }, post.media, quirks.mediaV1 ? '/v1/media' : '/v2/media');
+      if (mediaIds.length > 0) await save({ mediaIds: [...uploadedBefore(saved), ...mediaIds] });
       const status = await http.post('/v1/statuses', Status, {
         json: {
           status: post.text,
-          media_ids: await upload({ http, clock }, post.media, quirks.mediaV1 ? '/v1/media' : '/v2/media'),
+          media_ids: mediaIds,
           in_reply_to_id: thread.at(-1)?.id,
           ...settings,
         },
         ...(!quirks.noIdempotencyKey && { idempotencyKey: post.id }),
         creates: true,
       });
-      return { id: status.id, url: status.url ?? status.uri ?? '' };
+      return releaseOf(status);
     },
 
-    /** The newest own statuses: same text, as many pictures, not older than the request. */
-    async find({ http, account, post, since }) {
-      const [id = ''] = account.split('@');
-      const latest = await http.get(`/v1/accounts/${encodeURIComponent(id)}/statuses`, Statuses, { query: { limit: '20', exclude_reblogs: 'true' } });
-      const earliest = since.getTime() - SKEW_MS;
-      const status = latest.find(
-        (one) => one.created_at.getTime() >= earliest && sameText(one.content, post.text) && (one.media_attachments?.length ?? 0) === post.media.length,
-      );
-      return status && { id: status.id, url: status.url ?? status.uri ?? '' };
+    /**
+     * Looks through the own statuses since then. One with media that an attempt uploaded is this post; the others are similar when
+     * text, parent and number of media are the same.
+     */
+    async find({ http, account, post, since, saved, thread }) {
+      const own = new Set(uploadedBefore(saved));
+      const parent = thread.at(-1)?.id;
+      const similar: Shown[] = [];
+      for await (const status of statusesSince(http, account, since)) {
+        const media = status.media_attachments ?? [];
+        if (media.some(({ id }) => own.has(id))) return releaseOf(status);
+        const sameParent = (status.in_reply_to_id ?? undefined) === parent;
+        if (sameParent && media.length === post.media.length && sameText(status.content, post.text)) similar.push(status);
+      }
+      return similar.map(releaseOf);
     },
 
     async remove({ http, published }) {
       await http.delete(`/v1/statuses/${encodeURIComponent(published.id)}`);
     },
   });
+
+const releaseOf = ({ id, url, uri }: z.output<typeof Status>): Published => ({ id, url: url ?? uri ?? '' });
+const uploadedBefore = (saved: unknown): readonly string[] => Saved.safeParse(saved).data?.mediaIds ?? [];
+
+/** The own statuses that are not older than `since`, newest first. Fails where so many came after it that it cannot be reached. */
+async function* statusesSince(http: Http, account: string, since: Date): AsyncGenerator<Shown> {
+  const [id = ''] = account.split('@');
+  const seen = new Set<string>();
+  let last: string | undefined;
+  for (let page = 0; page < PAGES; page += 1) {
+    const statuses = await http.get(`/v1/accounts/${encodeURIComponent(id)}/statuses`, Statuses, {
+      query: { limit: String(PAGE), exclude_reblogs: 'true', ...(last !== undefined && { max_id: last }) },
+    });
+    const fresh = statuses.filter((status) => !seen.has(status.id));
+    if (fresh.length === 0 && statuses.length < PAGE) return; // snac ignores `max_id`: its second page is the first one again
+    for (const status of fresh) {
+      if (status.created_at < since) return;
+      seen.add(status.id);
+      yield status;
+    }
+    last = statuses.at(-1)?.id;
+  }
+  throw refused('unavailable', `The account posted more than ${PAGE * PAGES} statuses since then`);
+}
 
 async function instanceOf(http: Http): Promise<z.output<typeof Instance>> {
   return (await http.find('/v2/instance', Instance)) ?? (await http.find('/v1/instance', Instance)) ?? { configuration: null };

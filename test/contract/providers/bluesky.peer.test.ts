@@ -106,8 +106,10 @@ await describePeer(
       const post = postOf('Find me');
       const handle = handleOf();
       const published = await social.publish(post, {}, handle);
-      await expect(social.find!(post, {}, new Date(), handle.kept[0])).resolves.toMatchObject({ id: published.id });
-      await expect(social.find!(post, {}, new Date(), { rkey: '3kaaaaaaaaa22', createdAt: new Date().toISOString() })).resolves.toBeUndefined();
+      await expect(social.find!(post, {}, { since: new Date(), saved: handle.kept[0], thread: [] })).resolves.toMatchObject({ id: published.id });
+      await expect(
+        social.find!(post, {}, { since: new Date(), saved: { rkey: '3kaaaaaaaaa22', createdAt: new Date().toISOString() }, thread: [] }),
+      ).resolves.toBeUndefined();
     });
 
     test('a reply names root and parent, and a deleted post is gone', async () => {

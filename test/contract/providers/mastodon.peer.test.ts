@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import type { Media, Tokens } from '../../../src/providers/index.ts';
 import { failureOf } from '../../support/fake-network.ts';
 import { describePeer, type Peer } from '../../support/peers.ts';
-import { handleOf, localProviders, postOf } from '../../support/providers.ts';
+import { handleOf, localProviders, lookUp, postOf } from '../../support/providers.ts';
 import { snacPeer } from '../../support/snac.ts';
 
 interface Status {
@@ -96,12 +96,22 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
   });
 
   test('a status whose answer was lost is found by its text, and no other', async () => {
-    const since = new Date();
+    const since = new Date(Date.now() - 1_000); // it keeps whole seconds
     const post = postOf(`Find me & <this> "too" https://rookery.example/find?a=1&b=2`);
     const published = await channel().publish(post, {}, handleOf());
-    await expect(channel().find!(post, {}, since, undefined)).resolves.toMatchObject({ id: published.id });
-    await expect(channel().find!(postOf('Another one'), {}, since, undefined)).resolves.toBeUndefined();
-    await expect(channel().find!(post, {}, new Date(since.getTime() + 3_600_000), undefined)).resolves.toBeUndefined();
+    expect(await lookUp(channel(), post, { since })).toEqual([published.id]);
+    expect(await lookUp(channel(), postOf('Another one'), { since })).toEqual([]);
+    expect(await lookUp(channel(), post, { since: new Date(since.getTime() + 3_600_000) })).toEqual([]);
+  });
+
+  test('statuses with the same text and picture are all shown, and only those below the same parent', async () => {
+    const since = new Date(Date.now() - 1_000);
+    const [first, second] = [postOf('Twice', [await photo()]), postOf('Twice', [await photo()])];
+    const released = [await channel().publish(first, {}, handleOf()), await channel().publish(second, {}, handleOf())];
+    const reply = await channel().publish(postOf('Twice', [await photo()]), {}, handleOf(undefined, [released[0]!]));
+    expect((await lookUp(channel(), second, { since })).toSorted()).toEqual(released.map(({ id }) => id).toSorted());
+    expect(await lookUp(channel(), second, { since, thread: [released[0]!] })).toEqual([reply.id]);
+    expect(await lookUp(channel(), second, { since, thread: [released[1]!] })).toEqual([]);
   });
 
   test('a thread hangs together', async () => {

@@ -111,9 +111,14 @@ await describePeer(
       const handle = handleOf();
       const post = postOf('Find me');
       const published = await channel([urls()[0]!]).publish(post, {}, handle);
-      await expect(channel(urls()).find!(post, {}, new Date(), handle.kept[0])).resolves.toMatchObject({ id: published.id, saved: { relays: [urls()[0]] } });
-      await expect(channel([urls()[1]!]).find!(post, {}, new Date(), handle.kept[0])).resolves.toBeUndefined();
-      expect(await failureOf(channel(['ws://127.0.0.1:9']).find!(post, {}, new Date(), handle.kept[0]))).toMatchObject({ failure: 'unavailable' });
+      await expect(channel(urls()).find!(post, {}, { since: new Date(), saved: handle.kept[0], thread: [] })).resolves.toMatchObject({
+        id: published.id,
+        saved: { relays: [urls()[0]] },
+      });
+      await expect(channel([urls()[1]!]).find!(post, {}, { since: new Date(), saved: handle.kept[0], thread: [] })).resolves.toBeUndefined();
+      expect(await failureOf(channel(['ws://127.0.0.1:9']).find!(post, {}, { since: new Date(), saved: handle.kept[0], thread: [] }))).toMatchObject({
+        failure: 'unavailable',
+      });
     });
 
     test('a tampered note is refused by the relay, and a wrong key by us', async () => {

@@ -46,7 +46,7 @@ describe('the sandbox network', () => {
     ]);
     const since = new Date();
     const published = await social.publish(post, {}, handleOf());
-    await expect(social.find!(post, {}, since, undefined)).resolves.toMatchObject({ id: published.id, url: published.url });
+    await expect(social.find!(post, {}, { since, saved: undefined, thread: [] })).resolves.toMatchObject({ id: published.id, url: published.url });
     const [row] = await db.sql`select text, media, account, post_id from sandbox_ledger where idempotency_key = ${post.id}`;
     expect(row).toMatchObject({ text: 'Good morning', account: 'alice', post_id: published.id, media: [{ name: 'a.png', alt: 'A', bytes: 10 }] });
   });
@@ -85,7 +85,7 @@ describe('the sandbox network', () => {
     const post = postOf(outcome);
     const told = { outcome, times: 1, ...more };
     expect(await failure(social.publish(post, told, handleOf()))).toMatchObject(expected);
-    expect((await social.find!(post, told, new Date(0), undefined)) !== undefined).toBe(accepted);
+    expect((await social.find!(post, told, { since: new Date(0), saved: undefined, thread: [] })) !== undefined).toBe(accepted);
     await social.publish(post, told, handleOf()); // told to fail once only
     const rows = await ledger(post);
     expect(rows.filter((row) => row.accepted)).toHaveLength(1);
@@ -100,7 +100,7 @@ describe('the sandbox network', () => {
     const post = postOf('Nobody answers');
     const answer = failure(social.publish(post, { outcome: 'hang' }, handleOf()));
     await eventually('the network has the post', async () => (await ledger(post)).length > 0);
-    expect(await social.find!(post, {}, new Date(0), undefined)).toBeUndefined();
+    expect(await social.find!(post, {}, { since: new Date(0), saved: undefined, thread: [] })).toBeUndefined();
     await silent[Symbol.asyncDispose]();
     expect(await answer).toMatchObject({ failure: 'lost' });
     expect((await ledger(post)).map(({ accepted }) => accepted)).toEqual([false]);

@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import { presentCatalogEntry, type Media, type Published, type Social, type SocialAdapter, type Tokens } from '../../../src/providers/index.ts';
 import { adapters } from '../../../src/providers/registry.gen.ts';
 import { failureOf, type FakeNetwork, type Fixture } from '../../support/fake-network.ts';
-import { handleOf, localProviders, postOf } from '../../support/providers.ts';
+import { handleOf, localProviders, lookUp, postOf } from '../../support/providers.ts';
 
 /** What the recorded facts say of a network; a test compares the adapter with them. */
 interface Facts {
@@ -246,11 +246,36 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       network.on(fixture.creating, 'accept-then-hang-up', 1);
       expect(await failureOf(channel.publish(post, {}, handle))).toMatchObject({ failure: 'lost' });
       expect(network.posts).toHaveLength(1);
-      await expect(channel.find!(post, {}, since, handle.kept.at(-1))).resolves.toMatchObject({ id: network.posts[0]!.id });
+      expect(await lookUp(channel, post, { since, saved: handle.kept.at(-1) })).toEqual([network.posts[0]!.id]);
+      expect(await lookUp(channel, postOf('Another text', [red]), { since })).toEqual([]);
+      if (adapter.once === 'read-back') expect(await lookUp(channel, post, { since: new Date(since.getTime() + 60_000) })).toEqual([]);
+    });
 
-      const other = postOf('Another text', [red]);
-      await expect(channel.find!(other, {}, since, undefined)).resolves.toBeUndefined();
-      if (adapter.once === 'read-back') await expect(channel.find!(post, {}, new Date(since.getTime() + 60_000), undefined)).resolves.toBeUndefined();
+    describe.each(['cut', 'hang-up', 'accept-then-hang-up'] as const)('a request that ends in %s', (behaviour) => {
+      const arrived = behaviour === 'accept-then-hang-up';
+
+      testIf(adapter.once !== 'at-most-once')('is told from an earlier post with the same text and media', async () => {
+        const since = new Date(Date.now() - 1_000);
+        const twin = await channel.publish(postOf('Twice', needed()), {}, handleOf());
+        const post = postOf('Twice', needed());
+        const handle = handleOf();
+        network.on(fixture.creating, behaviour, 1);
+        expect(await failureOf(channel.publish(post, {}, handle))).toMatchObject({ failure: 'lost' });
+        const found = await lookUp(channel, post, { since, saved: handle.kept.at(-1) });
+        expect(found.filter((id) => id !== twin.id)).toEqual(arrived ? [network.posts.at(-1)!.id] : []);
+      });
+
+      testIf(adapter.once !== 'at-most-once')('is told from the other items of its thread, which say the same', async () => {
+        const since = new Date(Date.now() - 1_000);
+        const root = await channel.publish(postOf('', [red]), {}, handleOf());
+        const second = await channel.publish(postOf('', [red]), {}, handleOf(undefined, [root]));
+        const third = postOf('', [red]);
+        const handle = handleOf(undefined, [root, second]);
+        network.on(fixture.creating, behaviour, 1);
+        expect(await failureOf(channel.publish(third, {}, handle))).toMatchObject({ failure: 'lost' });
+        const found = await lookUp(channel, third, { since, saved: handle.kept.at(-1), thread: [root, second] });
+        expect(found).toEqual(arrived ? [network.posts.at(-1)!.id] : []);
+      });
     });
 
     testIf(adapter.once !== 'at-most-once')('says absent for a post that never arrived', async () => {
@@ -258,7 +283,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       const handle = handleOf();
       network.on(fixture.creating, 'hang-up', 1);
       await failureOf(channel.publish(post, {}, handle));
-      await expect(channel.find!(post, {}, new Date(), handle.kept.at(-1))).resolves.toBeUndefined();
+      expect(await lookUp(channel, post, { since: new Date(), saved: handle.kept.at(-1) })).toEqual([]);
     });
 
     testIf(adapter.once === 'key' || adapter.once === 'own-id')('sends again under the same key or id without a second post', async () => {
