@@ -118,7 +118,7 @@ const commands: Record<string, { about: string; run(args: readonly string[]): Pr
 const [name = 'help', ...args] = process.argv.slice(2);
 const command = commands[name];
 if (!command) {
-  say(['Usage: node rookery.ts <command>', '', ...Object.entries(commands).map(([key, { about }]) => `  ${key.padEnd(9)} ${about}`)].join('\n'));
+  say(['Usage: node rookery.mjs <command>', '', ...Object.entries(commands).map(([key, { about }]) => `  ${key.padEnd(9)} ${about}`)].join('\n'));
   process.exitCode = name === 'help' ? 0 : 2;
 } else {
   await command.run(args).catch((error: unknown) => {

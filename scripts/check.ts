@@ -7,7 +7,7 @@ const lanes: (() => Promise<Ran>)[][] = [
   [
     () => run('format', ['oxfmt', '--check', '.']),
     () => run('boundaries', ['depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'actors', 'api', 'sandbox', 'dapr', 'rookery.ts']),
-    () => run('generated', ['node', 'rookery.ts', 'gen', '--check']),
+    () => run('generated', [process.execPath, 'rookery.ts', 'gen', '--check']),
     () => jest('unit', ['--selectProjects', 'unit']),
   ],
 ];

@@ -50,7 +50,7 @@ export function checkTogether(
     warn(
       'ENCRYPTION_KEY',
       'is short or repeats a few characters: it can be guessed',
-      'Make a new one, for example by: openssl rand -base64 32. The old one goes into ENCRYPTION_KEY_PREVIOUS; then run: node rookery.ts reencrypt',
+      'Make a new one, for example by: openssl rand -base64 32. The old one goes into ENCRYPTION_KEY_PREVIOUS; then run: node rookery.mjs reencrypt',
     );
   if (env.ENCRYPTION_KEY_PREVIOUS !== undefined && env.ENCRYPTION_KEY_PREVIOUS === env.ENCRYPTION_KEY)
     warn('ENCRYPTION_KEY_PREVIOUS', 'is the same as ENCRYPTION_KEY', 'Set it to the key of before, or remove it.');

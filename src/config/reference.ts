@@ -34,7 +34,7 @@ export function settingsReference(): string {
     );
     return `## ${title}\n\n| Variable | Type | Default | Meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
   });
-  return `<!-- Generated from src/config/settings.ts by \`node rookery.ts gen\`. Do not edit. -->
+  return `<!-- Generated from src/config/settings.ts by \`node rookery.mjs gen\`. Do not edit. -->
 # Settings
 
 Environment variables; a file \`.env\` in the working folder adds those that are not set. An empty value counts as unset. All issues are

@@ -53,7 +53,7 @@ const secrets = {
     { otherwise: 'SHA-256 of `JWT_SECRET`' },
   ),
   ENCRYPTION_KEY_PREVIOUS: secret(
-    'Opens what was sealed before `ENCRYPTION_KEY` was changed: its value until then, or `JWT_SECRET` when there was none. `node rookery.ts reencrypt` seals everything anew; remove this setting afterwards.',
+    'Opens what was sealed before `ENCRYPTION_KEY` was changed: its value until then, or `JWT_SECRET` when there was none. `node rookery.mjs reencrypt` seals everything anew; remove this setting afterwards.',
   ),
   WEBHOOK_SIGNING_SECRET: secret('Signs webhook deliveries.', { otherwise: '`JWT_SECRET`' }),
 };
