@@ -8,6 +8,9 @@ export interface JsonBody {
 }
 
 const LIMIT = 2_000_000;
+/** Bytes of a form, whatever the route says of JSON: those that we take hold a few tokens and addresses. */
+const FORM_LIMIT = 16_000;
+const MOST_PARAMETERS = 100;
 const DEPTH = 64;
 /** For a whole body: one that drips in holds a connection and a request. */
 export const BODY_MS = 60_000;
@@ -72,10 +75,23 @@ function oddities(value: unknown): FieldError[] {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** A form as an object of texts; a name that comes twice says nothing certain (RFC 6749 3.1). */
-function readForm(text: string): Record<string, string> {
+/** The parameters of a query or a form, in their order. */
+export function readParameters(text: string): [name: string, value: string][] {
   const pairs = [...new URLSearchParams(text)];
-  const twice = pairs.find(([name], n) => pairs.findIndex(([other]) => other === name) < n)?.[0];
+  if (pairs.length > MOST_PARAMETERS) throw validationFailed([{ field: '', message: `at most ${MOST_PARAMETERS} parameters are taken`, rule: 'too_big' }]);
+  return pairs;
+}
+
+/** The first name that stands in a query or a form twice: it says nothing certain (RFC 6749 3.1). */
+export function findRepeated(pairs: readonly (readonly [name: string, value: string])[]): string | undefined {
+  const seen = new Set<string>();
+  return pairs.find(([name]) => seen.size === seen.add(name).size)?.[0];
+}
+
+/** A form as an object of texts. */
+function readForm(text: string): Record<string, string> {
+  const pairs = readParameters(text);
+  const twice = findRepeated(pairs);
   if (twice !== undefined) throw validationFailed([{ field: twice, message: `${twice}: sent twice`, rule: 'repeated' }]);
   return Object.fromEntries(pairs);
 }
@@ -88,13 +104,13 @@ export async function readJson(stream: IncomingMessage, limit = LIMIT, withinMs 
   if (isBodyless(stream)) return { value: {}, bytes: NOTHING };
   const { 'content-encoding': encoding, 'content-type': type } = stream.headers;
   if (encoding !== undefined && encoding !== 'identity') throw unsupported('Send the body without a content encoding');
-  const bytes = await collect(stream, limit, withinMs);
-  if (bytes.length === 0) return { value: {}, bytes };
   const [media = '', ...parameters] = (type ?? '')
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
   const isForm = form && media === 'application/x-www-form-urlencoded';
+  const bytes = await collect(stream, isForm ? Math.min(limit, FORM_LIMIT) : limit, withinMs);
+  if (bytes.length === 0) return { value: {}, bytes };
   if (media !== 'application/json' && !isForm) throw unsupported('Send JSON with `Content-Type: application/json`');
   if (parameters.some((parameter) => parameter.startsWith('charset=') && !/^charset="?utf-?8"?$/.test(parameter))) throw unsupported('Send JSON as UTF-8');
   let value: unknown;

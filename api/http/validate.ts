@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fieldErrors, isId, notFound, validationFailed } from '../../src/kernel/index.ts';
+import { readParameters } from './body.ts';
 import type { AnyRoute } from './route.ts';
 
 const NoBody = z.strictObject({});
@@ -11,7 +12,7 @@ const isIdName = (name: string): boolean => name === 'id' || name.endsWith('Id')
 function queryOf(schema: z.ZodType, search: string): Record<string, string> {
   const known = schema instanceof z.ZodObject ? schema.shape : undefined;
   const query: Record<string, string> = Object.create(null);
-  for (const [key, value] of new URLSearchParams(search)) if (!known || Object.hasOwn(known, key)) query[key] = value;
+  for (const [key, value] of readParameters(search)) if (!known || Object.hasOwn(known, key)) query[key] = value;
   return { ...query };
 }
 

@@ -7,6 +7,7 @@ import { throttleBy } from '../http/throttle.ts';
 
 const MINUTE_MS = 60_000;
 const GUESSES = 5;
+const LIMIT = 16_000;
 
 const both = <T>(make: (prefix: '/device' | '/oauth/device') => T) => [make('/device'), make('/oauth/device')];
 
@@ -20,6 +21,7 @@ export default [
       limit: '10/minute',
       errors: 'oauth',
       input: 'json-or-form',
+      bodyLimit: LIMIT,
       body: z.looseObject({}),
       answer: z.object({ device_code: z.string(), user_code: z.string(), verification_uri: z.string(), expires_in: z.int(), interval: z.int() }),
       async handle({ ctx, reply }) {
@@ -39,6 +41,7 @@ export default [
       limit: '60/minute',
       errors: 'oauth',
       input: 'json-or-form',
+      bodyLimit: LIMIT,
       body: z.looseObject({ device_code: z.string().min(1) }),
       answer: z.object({ access_token: z.string(), api_url: z.string(), organization_id: z.string() }),
       async handle({ ctx, body, request, reply }) {

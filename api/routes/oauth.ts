@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { findCustomer } from '../../src/billing/index.ts';
 import { ClientMetadata, OAuthError, presentGrant, presentRequest, RegisteredClient } from '../../src/oauth/index.ts';
 import { consentPage } from '../console/pages.ts';
+import { findRepeated, readParameters } from '../http/body.ts';
 import { doer } from '../http/doer.ts';
 import { type Reply, type Request, route } from '../http/route.ts';
 
@@ -27,8 +28,7 @@ const noStore = (reply: Reply): void => {
 };
 /** A parameter that comes twice says nothing certain (RFC 6749 3.1). */
 function refuseRepeated({ url }: Request): void {
-  const names = [...new URLSearchParams(searchOf(url)).keys()];
-  const twice = names.find((name, n) => names.indexOf(name) < n);
+  const twice = findRepeated(readParameters(searchOf(url)));
   if (twice !== undefined) throw new OAuthError('invalid_request', `${twice}: sent twice`);
 }
 const searchOf = (url: string): string => url.split('?').slice(1).join('?');

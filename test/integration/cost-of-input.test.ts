@@ -35,3 +35,27 @@ test.each([
   expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(message), errors: [{ field: 'fields.relays' }] } });
   expect(cpuMs).toBeLessThan(CPU_MS);
 });
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+const names = (count: number) => Array.from({ length: count }, (_, n) => n.toString(36)).join('&');
+
+test.each(['/device/code', '/device/token', '/oauth/token', '/oauth/revoke'])(
+  '%s refuses a form of very many names at the cost of a usual request',
+  async (path) => {
+    const most = path.startsWith('/device') ? 30_000 : 16_000; // of 16,000 all fit into 64 kB
+    const { answer, cpuMs } = await costOf(() => ann.client.post(path, names(most), FORM));
+    expect(answer).toMatchObject({ status: 413, body: { error: 'invalid_request' } });
+    expect(cpuMs).toBeLessThan(CPU_MS);
+    const fitting = await costOf(() => ann.client.post(path, names(4_000), FORM));
+    expect(fitting.answer).toMatchObject({ status: 400, body: { error: 'invalid_request', error_description: 'at most 100 parameters are taken' } });
+    expect(fitting.cpuMs).toBeLessThan(CPU_MS);
+  },
+);
+
+test('a query of very many names is refused', async () => {
+  expect(await ann.client.get(`/posts?${names(101)}`)).toMatchObject({ status: 400, body: { message: 'at most 100 parameters are taken' } });
+  expect((await ann.client.get(`/integrations/list?${names(100)}`)).status).toBe(200);
+  const { answer, cpuMs } = await costOf(() => ann.client.get(`/oauth/authorize?${names(3_000)}`));
+  expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+  expect(cpuMs).toBeLessThan(CPU_MS);
+});
