@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError, type FieldError, validationFailed } from '../../src/kernel/index.ts';
+import { AppError, type FieldError, MOST_FAULTS, validationFailed } from '../../src/kernel/index.ts';
 
 /** A parsed body; `bytes` are what was sent, for the hash of an idempotent request. */
 export interface JsonBody {
@@ -12,6 +12,7 @@ const LIMIT = 2_000_000;
 const FORM_LIMIT = 16_000;
 const MOST_PARAMETERS = 100;
 const DEPTH = 64;
+const KEY_LENGTH = 256;
 /** For a whole body: one that drips in holds a connection and a request. */
 export const BODY_MS = 60_000;
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
@@ -50,23 +51,41 @@ export async function collect(stream: IncomingMessage, limit: number, withinMs: 
   });
 }
 
-/** What JSON may say and our tables may not hold: odd keys, NUL, half surrogate pairs, endless nesting (S268). */
-function oddities(value: unknown): FieldError[] {
+/** A value of a body, with the way to it. */
+interface Place {
+  value: unknown;
+  key: string;
+  parent: Place | undefined;
+  depth: number;
+}
+/** Made for the few places that have a fault: a long key with many values behind it is not repeated for each of them. */
+function pathOf(place: Place | undefined): string {
+  const keys: string[] = [];
+  for (let at = place; at?.parent; at = at.parent) keys.unshift(at.key);
+  return keys.join('.');
+}
+
+/** What JSON may say and our tables may not hold: odd keys, NUL, half surrogate pairs, endless nesting (S268); as many faults as a refusal names. */
+function oddities(body: unknown): FieldError[] {
   const found: FieldError[] = [];
-  const stack: { value: unknown; path: string; depth: number }[] = [{ value, path: '', depth: 0 }];
-  for (let next = stack.pop(); next; next = stack.pop()) {
-    const { value: here, path, depth } = next;
-    if (typeof here === 'string') {
-      if (here.includes('\0') || !here.isWellFormed())
-        found.push({ field: path, message: `${path || 'body'}: contains characters that cannot be stored`, rule: 'invalid_characters' });
-    } else if (typeof here === 'object' && here !== null) {
-      if (depth > DEPTH) return [{ field: path, message: `${path}: nested too deeply`, rule: 'too_deep' }];
-      for (const key of Object.keys(here)) {
-        const at = path ? `${path}.${key}` : key;
-        if (FORBIDDEN_KEYS.has(key)) found.push({ field: at, message: `property ${key} should not exist`, rule: 'unknown' });
-        else if (key.includes('\0') || !key.isWellFormed())
-          found.push({ field: path, message: `${path || 'body'}: a key contains characters that cannot be stored`, rule: 'invalid_characters' });
-        else stack.push({ value: (here as Record<string, unknown>)[key], path: at, depth: depth + 1 });
+  const add = (place: Place, what: string, ruleOf: string) => {
+    const field = pathOf(place);
+    found.push({ field, message: `${field || 'body'}: ${what}`, rule: ruleOf });
+  };
+  const stack: Place[] = [{ value: body, key: '', parent: undefined, depth: 0 }];
+  for (let here = stack.pop(); here && found.length < MOST_FAULTS; here = stack.pop()) {
+    const { value, depth } = here;
+    if (typeof value === 'string') {
+      if (value.includes('\0') || !value.isWellFormed()) add(here, 'contains characters that cannot be stored', 'invalid_characters');
+    } else if (typeof value === 'object' && value !== null) {
+      if (depth > DEPTH) return [{ field: pathOf(here), message: `${pathOf(here)}: nested too deeply`, rule: 'too_deep' }];
+      for (const key of Object.keys(value)) {
+        if (key.length > KEY_LENGTH) add(here, `a key has more than ${KEY_LENGTH} characters`, 'too_big');
+        else if (FORBIDDEN_KEYS.has(key))
+          found.push({ field: pathOf({ value, key, parent: here, depth }), message: `property ${key} should not exist`, rule: 'unknown' });
+        else if (key.includes('\0') || !key.isWellFormed()) add(here, 'a key contains characters that cannot be stored', 'invalid_characters');
+        else stack.push({ value: (value as Record<string, unknown>)[key], key, parent: here, depth: depth + 1 });
+        if (found.length >= MOST_FAULTS) break;
       }
     }
   }

@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http';
-import type { AppError, FieldError } from '../../src/kernel/index.ts';
+import { AppError, type FieldError } from '../../src/kernel/index.ts';
 import { OAuthError } from '../../src/oauth/index.ts';
 import type { AnyRoute } from './route.ts';
 
 /** The public body of every error: flat, one shape for all statuses (S3). */
-export function errorBody(error: AppError, requestId: string, frontendUrl: string): Record<string, unknown> {
+function errorBody(error: AppError, requestId: string, frontendUrl: string): Record<string, unknown> {
   const { retryAfterMs, ...extra } = error.extra;
   return {
     statusCode: error.status,
@@ -38,10 +38,23 @@ function oauthBody(error: AppError, errors: AnyRoute['errors']): Record<string, 
   const invalid = errors === 'registration' ? (ofRedirect ? 'invalid_redirect_uri' : 'invalid_client_metadata') : 'invalid_request';
   return {
     error: OAUTH_CODES[error.status] ?? invalid,
-    error_description: plain(faults.length > 0 ? faults.map(({ message }) => message).join('; ') : error.message),
+    error_description: plain(
+      faults.length > 0
+        ? faults
+            .map(({ message }) => message)
+            .slice(0, 10)
+            .join('; ')
+        : error.message,
+    ),
   };
 }
 
-/** The body of a refusal in the words that the route's callers know. */
-export const refusalBody = (error: AppError, route: AnyRoute | undefined, requestId: string, frontendUrl: string): Record<string, unknown> =>
-  route?.errors || error instanceof OAuthError ? oauthBody(error, route?.errors) : errorBody(error, requestId, frontendUrl);
+const REFUSAL_BYTES = 64_000;
+
+/** A refusal as JSON, in the words that the route's callers know; one that would be too long says no more than its code and its sentence. */
+export function refusalText(error: AppError, route: AnyRoute | undefined, requestId: string, frontendUrl: string): string {
+  const bodyOf = (one: AppError) =>
+    JSON.stringify(route?.errors || one instanceof OAuthError ? oauthBody(one, route?.errors) : errorBody(one, requestId, frontendUrl));
+  const text = bodyOf(error);
+  return Buffer.byteLength(text) <= REFUSAL_BYTES ? text : bodyOf(new AppError(error.code, error.message));
+}

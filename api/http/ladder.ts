@@ -10,7 +10,7 @@ import { isBodyless, readJson } from './body.ts';
 import type { CookieWriter } from './cookies.ts';
 import { checkCsrf } from './csrf.ts';
 import { doer } from './doer.ts';
-import { errorBody, refusalBody } from './errors.ts';
+import { refusalText } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { claim, type Claimed, settle } from './idempotency.ts';
 import { permit } from './permit.ts';
@@ -117,7 +117,7 @@ async function perform(
 
 async function settleRefusal(exchange: Exchange, thrown: unknown, mine: IdempotencyClaim, context: Context): Promise<void> {
   const error = asCallerError(thrown);
-  const reply = JSON.stringify(errorBody(error, exchange.request.id, context.config.http.frontendUrl));
+  const reply = refusalText(error, undefined, exchange.request.id, context.config.http.frontendUrl);
   await settle(mine, { status: error.status, reply, passing: 'retryAfterMs' in error.extra }, context);
 }
 
@@ -137,6 +137,6 @@ export function refuse(exchange: Exchange, thrown: unknown, { context }: Tools):
     headers['pragma'] = 'no-cache';
     if (error.status === 401 && request.headers['authorization'] !== undefined) headers['www-authenticate'] = 'Basic realm="oauth"';
   }
-  sendJson(exchange, error.status, JSON.stringify(refusalBody(error, exchange.route, request.id, context.config.http.frontendUrl)));
+  sendJson(exchange, error.status, refusalText(error, exchange.route, request.id, context.config.http.frontendUrl));
   return error;
 }

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Config } from '../../src/config/config.ts';
 import { AppError, newId } from '../../src/kernel/index.ts';
-import { errorBody } from './errors.ts';
+import { refusalText } from './errors.ts';
 import { securityHeaders } from './headers.ts';
 
 const explained = (code: string | undefined): AppError =>
@@ -18,7 +18,7 @@ export const answerMalformed =
     if (fault.code === 'ECONNRESET' || !socket.writable || underWay?.headersSent) return void socket.destroy();
     const error = explained(fault.code);
     const id = newId();
-    const body = JSON.stringify(errorBody(error, id, config.http.frontendUrl));
+    const body = refusalText(error, undefined, id, config.http.frontendUrl);
     const headers = {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Length': Buffer.byteLength(body),

@@ -54,16 +54,36 @@ export interface FieldError {
   rule: string;
 }
 
-/** A business error. It crosses an actor call as JSON and arrives as the same error. */
+/** Faults that one refusal names, and their bytes as JSON: a body can hold very many, and the answer must not be a multiple of it. */
+export const MOST_FAULTS = 100;
+const FAULTS_BYTES = 48_000;
+
+/** A text of at most `max` UTF-16 units, with an ellipsis where it was longer. */
+const clip = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`);
+
+/** The first faults, shortened: what people send comes back in them. */
+function bounded(errors: readonly FieldError[]): FieldError[] {
+  const kept: FieldError[] = [];
+  let bytes = 0;
+  for (const { field, message, rule } of errors.slice(0, MOST_FAULTS)) {
+    const fault = { field: clip(field, 200), message: clip(message, 300), rule };
+    bytes += Buffer.byteLength(JSON.stringify(fault));
+    if (bytes > FAULTS_BYTES) break;
+    kept.push(fault);
+  }
+  return kept;
+}
+
+/** A business error, its words bounded whatever went into them. It crosses an actor call as JSON and arrives as the same error. */
 export class AppError extends Error {
   override readonly name: string = 'AppError';
   readonly code: ErrorCode;
   readonly extra: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode, message: string, extra: Record<string, unknown> = {}, options?: ErrorOptions) {
-    super(message, options);
+    super(clip(message, 1_000), options);
     this.code = code;
-    this.extra = extra;
+    this.extra = Array.isArray(extra['errors']) ? { ...extra, errors: bounded(extra['errors'] as FieldError[]) } : extra;
   }
 
   get status(): number {
@@ -85,15 +105,12 @@ export const limitExceeded = (limit: string, max: number) => new AppError('limit
 export const busy = (retryAfterMs: number) => new AppError('busy', 'Too much at once, try again shortly', { retryAfterMs });
 export const draining = () => new AppError('draining', 'This host is going away, try again shortly', { retryAfterMs: 1_000 });
 
-/** Faults that one refusal names: a body can hold very many, and the answer must not be a multiple of it. */
-const MOST_FAULTS = 100;
-
 /** A body or an actor input that breaks its schema. Unknown fields come first and give the code; `message` is that of the first fault (S6, S7). */
 export function validationFailed(errors: readonly FieldError[]): AppError {
   const isUnknown = ({ rule }: FieldError) => rule === 'unknown';
   const ordered = [...errors.filter(isUnknown), ...errors.filter((error) => !isUnknown(error))];
   return new AppError(ordered[0] && isUnknown(ordered[0]) ? 'unknown_field' : 'validation_failed', ordered[0]?.message ?? 'Invalid input', {
-    errors: ordered.slice(0, MOST_FAULTS),
+    errors: ordered,
   });
 }
 export const invalidField = (field: string, message: string, rule = 'invalid') => validationFailed([{ field, message, rule }]);

@@ -9,6 +9,7 @@ export {
   type FieldError,
   invalidField,
   limitExceeded,
+  MOST_FAULTS,
   notFound,
   PROVIDER_FAILURES,
   ProviderError,

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { AppError } from './errors.ts';
+import { AppError, type FieldError } from './errors.ts';
 import { isId, newId, splitTenantKey, tenantKey } from './ids.ts';
 import { parse } from './validation.ts';
 
@@ -38,6 +38,21 @@ test('an unknown field comes first among several faults and gives the code [S7]'
   const error = refusal({ name: '', posts: [], colour: 1 });
   expect(error).toMatchObject({ code: 'unknown_field', message: 'property colour should not exist' });
   expect((error.extra['errors'] as { field: string }[]).map(({ field }) => field)).toEqual(['colour', 'name']);
+});
+
+test('a refusal has few and short words, whatever was refused', () => {
+  const bird = '\u{1f426}';
+  const error = refusal(Object.fromEntries([['posts', []], ...Array.from({ length: 500 }, (_, n) => [`${n}${bird.repeat(5_000)}`, n])]));
+  const errors = error.extra['errors'] as FieldError[];
+  expect(errors.length).toBeGreaterThan(10);
+  expect(Buffer.byteLength(JSON.stringify(error))).toBeLessThan(60_000);
+  for (const { field, message } of errors) {
+    expect([field.length <= 200, message.length <= 300]).toEqual([true, true]);
+    expect(field.isWellFormed() && message.isWellFormed()).toBe(true);
+  }
+  expect(new AppError('not_found', bird.repeat(5_000)).message.length).toBeLessThanOrEqual(1_000);
+  expect((refusal({ name: '', posts: Array.from({ length: 5_000 }, () => 0) }).extra['errors'] as unknown[]).length).toBe(100);
+  expect(AppError.fromJSON(JSON.parse(JSON.stringify(error)) as { code: 'unknown_field'; message: string }).extra).toEqual(error.extra);
 });
 
 test('a business error survives the way over JSON', () => {

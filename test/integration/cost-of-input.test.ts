@@ -59,3 +59,20 @@ test('a query of very many names is refused', async () => {
   expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
   expect(cpuMs).toBeLessThan(CPU_MS);
 });
+
+/** Bytes that a refusal may have, whatever was refused. */
+const REFUSAL_BYTES = 64_000;
+
+test.each([
+  ['of one long key', `{"${'a'.repeat(40_000)}":[${Array(100).fill('"\\u0000"').join()}]}`],
+  ['of many long keys', `{${Array.from({ length: 110 }, (_, n) => `"${String(n).padEnd(260, 'ä')}":0`).join()}}`],
+  ['of keys that make long ways', `${`{"${'\u{1f426}'.repeat(120)}":`.repeat(60)}[${Array(500).fill('"\\u0000"').join()}]${'}'.repeat(60)}`],
+  ['of unknown keys', `{${Array.from({ length: 200 }, (_, n) => `"${String(n).padEnd(250, '\\u0001')}":0`).join()}}`],
+])('a body %s is refused in few words', async (_, body) => {
+  for (const path of ['/auth/login', '/oauth/register']) {
+    const { answer, cpuMs } = await costOf(() => ann.client.post(path, body));
+    expect(answer.status).toBe(400);
+    expect(Buffer.byteLength(answer.text)).toBeLessThanOrEqual(REFUSAL_BYTES);
+    expect(cpuMs).toBeLessThan(CPU_MS);
+  }
+});
