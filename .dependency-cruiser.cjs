@@ -56,7 +56,7 @@ const OWNERS = {
   '@dapr|@grpc': 'src/actor-runtime/dapr/',
   jose: 'src/(auth|oauth)/',
   stripe: 'src/billing/stripe\\.ts$',
-  sharp: 'src/(media|providers/kit)/',
+  sharp: 'src/media/',
   busboy: 'src/media/',
   'file-type': 'src/media/',
   htmlparser2: 'src/content/',

@@ -180,18 +180,20 @@ export async function openContext(
   );
   const changes = opened.use(await openChanges({ cache, providers }));
   const providerSettings = openProviderSettings({ sql, clock, vault, providers, outbound, changes });
-  const media = await openMedia({
-    ...config.uploads,
-    sql,
-    clock,
-    outbound,
-    billing,
-    providers,
-    settings: providerSettings,
-    backendUrl: config.http.backendUrl,
-    retention: { deletedDays: config.retention.softDeleted, uploadDays: config.retention.multipartUploads },
-    signingKey: hmacHex(config.secrets.jwt, 'parts of uploads'),
-  });
+  const media = opened.use(
+    await openMedia({
+      ...config.uploads,
+      sql,
+      clock,
+      outbound,
+      billing,
+      providers,
+      settings: providerSettings,
+      backendUrl: config.http.backendUrl,
+      retention: { deletedDays: config.retention.softDeleted, uploadDays: config.retention.multipartUploads },
+      signingKey: hmacHex(config.secrets.jwt, 'parts of uploads'),
+    }),
+  );
   const login = openLogins({
     sql,
     vault,

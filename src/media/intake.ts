@@ -67,7 +67,7 @@ export function openIntake({ sql, billing, storages, prober }: Options): Keep {
     const place = await targetOf(orgId, judged);
     const stays = lies !== undefined && lies.place.storageSettingId === place.storageSettingId && lies.key.endsWith(`.${probed.extension}`);
     const storageKey = stays ? lies.key : mintKey(orgId, probed.extension);
-    const small = path !== undefined && sourceUrl === null && (await prober.thumbnail(path, probed, `${path}-small`)) ? `${path}-small` : undefined;
+    const small = path !== undefined && sourceUrl === null && (await prober.thumbnail(orgId, path, probed, `${path}-small`)) ? `${path}-small` : undefined;
     const thumbnailKey = small === undefined ? null : mintKey(orgId, 'webp');
     const fresh = [...(stays ? [] : [storageKey]), ...(thumbnailKey === null ? [] : [thumbnailKey])];
     const shown = shownName(name, `file.${probed.extension}`);

@@ -1,8 +1,8 @@
-import { buffer } from 'node:stream/consumers';
 import type { Database } from '../db/index.ts';
 import { AppError, invalidField, isId, ProviderError } from '../kernel/index.ts';
 import { type Outbound, OutboundError } from '../outbound/index.ts';
-import type { Media as ForAdapter } from '../providers/index.ts';
+import type { Limits, Media as ForAdapter } from '../providers/index.ts';
+import { gone, type openBodies } from './bodies.ts';
 import type { Keep } from './intake.ts';
 import type { Prober } from './probe.ts';
 import type { Received } from './receive.ts';
@@ -29,8 +29,14 @@ export interface PostMedia {
   judge(orgId: string, items: readonly MediaItem[], at: string): Promise<void>;
   /** Fetches what lies outside, so that publishing does not wait for it. At most 15 minutes before the post is due (S260). */
   prepare(orgId: string, items: readonly MediaItem[]): Promise<void>;
-  /** The pictures and films of a post, for an adapter. A `ProviderError` says whether trying again can help. */
-  load(orgId: string, items: readonly MediaItem[]): Promise<ForAdapter[]>;
+  /** The pictures and films of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
+  load(orgId: string, items: readonly MediaItem[], attempt: Attempt): Promise<ForAdapter[]>;
+}
+
+interface Attempt {
+  signal: AbortSignal;
+  /** What the network takes. */
+  limits: Limits;
 }
 
 interface Options {
@@ -39,18 +45,19 @@ interface Options {
   storages: Storages;
   prober: Prober;
   keep: Keep;
+  bodies: ReturnType<typeof openBodies>;
   fetchFile(remote: Remote): Promise<Received>;
   backendUrl: string;
   restrictDomains: readonly string[];
 }
 
-export function openPostMedia({ sql, outbound, storages, prober, keep, fetchFile, backendUrl, restrictDomains }: Options): PostMedia {
+export function openPostMedia({ sql, outbound, storages, prober, keep, bodies, fetchFile, backendUrl, restrictDomains }: Options): PostMedia {
   /** A copy of an outside address that is fresh enough, fetched now when there is none. */
   async function copyOf(orgId: string, url: string): Promise<FileRow> {
     const known = await store.freshCopy(sql, orgId, url, COPY_FRESH_MS);
     if (known) return known;
     await using received = await fetchFile({ url });
-    const judged = { probed: await prober.look(received.path), bytes: received.size, path: received.path };
+    const judged = { probed: await prober.look(orgId, received.path), bytes: received.size, path: received.path };
     return await keep(orgId, judged, { name: nameOfUrl(url), folder: null, listed: false, createdBy: null, sourceUrl: url }); // awaited here: its bytes go when this ends
   }
 
@@ -67,16 +74,19 @@ export function openPostMedia({ sql, outbound, storages, prober, keep, fetchFile
     });
   }
 
-  async function read({ storageKey }: FileRow, { store: storage }: Place): Promise<Buffer> {
-    const stored = await storage.open(storageKey);
-    if (!stored) throw new ProviderError('rejected', 'The bytes of a picture or film are no longer in the storage');
-    return buffer(stored.read());
-  }
   const fail = (error: unknown): never => {
     throw ofStorage(error);
   };
 
-  async function loadOne(orgId: string, item: MediaItem, own: FileRow | null | undefined): Promise<ForAdapter> {
+  /** Where looking costs nothing: what is not there is told before the network is asked. */
+  async function expectThere({ storageKey }: FileRow, { store: storage, storageSettingId }: Place): Promise<void> {
+    if (storageSettingId !== null) return;
+    const stored = await storage.open(storageKey).catch(fail);
+    if (!stored) throw gone(storageSettingId);
+    await stored[Symbol.asyncDispose]();
+  }
+
+  async function loadOne(orgId: string, item: MediaItem, own: FileRow | null | undefined, { signal }: Attempt): Promise<ForAdapter> {
     if (own === null) throw new ProviderError('rejected', 'A picture or film of this post is no longer in the library');
     const file =
       own ??
@@ -85,14 +95,13 @@ export function openPostMedia({ sql, outbound, storages, prober, keep, fetchFile
       }));
     const place = await storages.at(orgId, file);
     const { store: storage } = place;
+    await expectThere(file, place);
     const direct = storage.url(file.storageKey) ?? (await storage.direct?.get(file.storageKey, FETCHED_SECONDS).catch(fail));
     return {
-      name: `${file.id}.${file.storageKey.split('.').at(-1)}`,
-      contentType: file.mime,
+      ...bodies(file, place, signal),
       alt: item.alt || file.alt,
       url: direct ?? urlOfKey(backendUrl, file.storageKey),
       ...(file.width !== null && file.height !== null && { width: file.width, height: file.height }),
-      bytes: () => read(file, place).catch(fail),
     };
   }
 
@@ -122,9 +131,9 @@ export function openPostMedia({ sql, outbound, storages, prober, keep, fetchFile
       const own = await ownFiles(orgId, items, store.usableFiles);
       await Promise.all(items.filter((_, n) => own[n] === undefined).map(({ path }) => copyOf(orgId, path)));
     },
-    async load(orgId, items) {
+    async load(orgId, items, attempt) {
       const own = await ownFiles(orgId, items, store.usableFiles);
-      return Promise.all(items.map((item, n) => loadOne(orgId, item, own[n])));
+      return Promise.all(items.map((item, n) => loadOne(orgId, item, own[n], attempt)));
     },
   };
 }

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import { announced, domainAllowed, formatOfKey, keyOfUrl, partsOfWhole, shownName, urlOfKey } from './rules.ts';
-import { openTurns } from './turns.ts';
 
 const ORG = '01a1ff18-b24e-77ee-9888-baeac885a560';
 const NAME = 'a'.repeat(32);
@@ -121,30 +120,4 @@ test('parts make a whole in the order of their numbers, when all have arrived as
       [1, 'a1'],
     ]),
   ).toEqual(['parts.1.PartNumber']);
-});
-
-test('works wait for their turn in the order of their coming, and a failure gives its turn on', async () => {
-  const turn = openTurns(2);
-  const log: string[] = [];
-  const go: (() => void)[] = [];
-  const work = (name: string) =>
-    turn(async () => {
-      log.push(name);
-      await new Promise<void>((done) => go.push(done));
-      if (name === 'a') throw new Error('no');
-    });
-  const all = ['a', 'b', 'c', 'd'].map(work);
-  const settled = Promise.allSettled(all);
-  const rest = () => new Promise<void>((done) => setImmediate(done));
-  await rest();
-  expect(log).toEqual(['a', 'b']);
-  go[0]!();
-  await rest();
-  expect(log).toEqual(['a', 'b', 'c']);
-  go[1]!();
-  await rest();
-  expect(log).toEqual(['a', 'b', 'c', 'd']);
-  go[2]!();
-  go[3]!();
-  expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
 });

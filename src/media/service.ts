@@ -8,9 +8,11 @@ import type { Outbound } from '../outbound/index.ts';
 import type { ProviderSettings } from '../provider-settings/index.ts';
 import type { Providers } from '../providers/index.ts';
 import { type ItemName, openImport, type StockItem } from './import-item.ts';
+import { openBodies } from './bodies.ts';
 import { openIntake, type Origin } from './intake.ts';
 import { openPostMedia, type PostMedia } from './post-media.ts';
 import { type FileShape, presentFile } from './present.ts';
+import { openPictures } from './pictures.ts';
 import { openProber } from './probe.ts';
 import { type Received, receiveUpload } from './receive.ts';
 import { asInputError, nameOfUrl, openRemote, type Remote } from './remote.ts';
@@ -63,7 +65,7 @@ export interface Kept {
   overQuota: boolean;
 }
 
-export interface Media extends PostMedia {
+export interface Media extends PostMedia, AsyncDisposable {
   /** Takes the one `file` of a multipart request, streaming; 400, 413 and 415 as in S147. */
   upload(orgId: string, userId: string, request: IncomingMessage): Promise<Kept>;
   /** Fetches a file through the outbound guard (S148). */
@@ -93,7 +95,8 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
   const { sql, clock, outbound, billing, backendUrl, maxBytes, localQuotaBytes, restrictDomains, retention, signingKey } = options;
   const incoming = join(options.folder, '.incoming');
   await mkdir(incoming, { recursive: true, mode: 0o750 });
-  const prober = await openProber({ ffprobe: options.ffprobe ?? 'ffprobe', ffmpeg: options.ffmpeg ?? 'ffmpeg' });
+  const pictures = openPictures();
+  const prober = await openProber({ pictures, ffprobe: options.ffprobe ?? 'ffprobe', ffmpeg: options.ffmpeg ?? 'ffmpeg' });
   const storages = openStorages(options);
   const keep = openIntake({ sql, billing, storages, prober });
   const fetchFile = openRemote({ outbound, incoming, maxBytes });
@@ -101,7 +104,7 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
   const present = (file: FileRow) => presentFile(file, backendUrl);
 
   async function keepReceived(orgId: string, { path, size }: Received, origin: Origin): Promise<FileRow> {
-    return keep(orgId, { probed: await prober.look(path), bytes: size, path }, origin);
+    return keep(orgId, { probed: await prober.look(orgId, path), bytes: size, path }, origin);
   }
   /** A file that somebody asked for by its address. */
   async function keepFetched(orgId: string, from: Remote, origin: Origin): Promise<FileRow> {
@@ -125,7 +128,7 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
   }
 
   return {
-    ...openPostMedia({ sql, outbound, storages, prober, keep, fetchFile, backendUrl, restrictDomains }),
+    ...openPostMedia({ sql, outbound, storages, prober, keep, bodies: openBodies({ pictures, incoming }), fetchFile, backendUrl, restrictDomains }),
     uploads: { ...uploads, complete: async (orgId, name, parts) => kept(await uploads.complete(orgId, name, parts)) },
     serve: openServe({ sql, storages }),
     sweep: openSweep({ sql, clock, storages, uploads: { dropAbandoned }, incoming, backendUrl, retention }),
@@ -179,5 +182,6 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
       if (result === 'missing') throw notFound('File not found');
       if (result === 'used') throw new AppError('conflict', 'A scheduled post uses this file: send ?force=true to delete it all the same');
     },
+    [Symbol.asyncDispose]: () => pictures[Symbol.asyncDispose](),
   };
 }

@@ -103,7 +103,7 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
   }
 
   /** What lies there, judged by its content; the whole is read only where more can be learned of it. */
-  async function judge<T>(place: Place, key: string, work: (judged: Judged) => Promise<T>): Promise<T> {
+  async function judge<T>(orgId: string, place: Place, key: string, work: (judged: Judged) => Promise<T>): Promise<T> {
     const open = async () => {
       const stored = await place.store.open(key);
       if (!stored) throw new AppError('conflict', 'The parts of this upload are no longer in the storage: begin another one');
@@ -115,7 +115,7 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
     if (!prober.needsWhole(format)) return work({ probed: { ...format, width: null, height: null, durationMs: null, codecs: [] }, bytes: first.size, lies });
     await using whole = await open();
     await using copy = await receive(whole.read(), incoming, maxBytes);
-    return await work({ probed: await prober.look(copy.path), bytes: copy.size, path: copy.path, lies }); // awaited here: the copy goes when this ends
+    return await work({ probed: await prober.look(orgId, copy.path), bytes: copy.size, path: copy.path, lies }); // awaited here: the copy goes when this ends
   }
 
   /** False: somebody else has ended it, and what lies there may be a file. */
@@ -161,7 +161,7 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
     await assemble(row, multipart, named);
     const origin = { name: row.name, folder: null, listed: true, createdBy: row.createdBy, sourceUrl: null, uploadId: row.id };
     try {
-      return await judge(place, row.storageKey, (judged) =>
+      return await judge(row.orgId, place, row.storageKey, (judged) =>
         keep(row.orgId, judged, origin, async (tx) => {
           if (!(await store.dropUpload(tx, row.orgId, row.id))) throw new AppError('conflict', 'This upload was completed or aborted meanwhile');
           await leaveObject(tx, row.orgId, row.storageKey, row); // of an object that had to be put elsewhere

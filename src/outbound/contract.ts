@@ -45,7 +45,7 @@ export interface OutboundRequest {
   method?: string;
   headers?: Readonly<Record<string, string>>;
   /** A stream says how long it is and follows no redirect; it is begun anew for each address that is tried. */
-  body?: string | Uint8Array | FormData | { from: AsyncIterable<Uint8Array>; bytes: number };
+  body?: string | Uint8Array | { from: AsyncIterable<Uint8Array>; bytes: number };
   /** Milliseconds for everything: names, connections, redirects, the whole body. Default: `OUTBOUND_HTTP_TIMEOUT_MS`. */
   timeoutMs?: number;
   /** Greatest length of the body after decompression. Default 10 MiB. */

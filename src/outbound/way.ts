@@ -97,7 +97,7 @@ export function openWay({ guard, beneath, timeoutMs: defaultTimeout, judged }: W
   }
   /** The request up to the head of its answer. */
   async function begun(text: string, request: OutboundRequest): Promise<{ prepared: Prepared; answer: Received }> {
-    const prepared = await prepare(request, defaultTimeout);
+    const prepared = prepare(request, defaultTimeout);
     try {
       return { prepared, answer: await send(text, prepared) };
     } catch (error) {
@@ -170,16 +170,11 @@ class EndingWebSocket extends GuardedWebSocket {
   }
 }
 
-async function prepare(request: OutboundRequest, defaultTimeout: number): Promise<Prepared> {
+function prepare(request: OutboundRequest, defaultTimeout: number): Prepared {
   const headers = Object.fromEntries(Object.entries(request.headers ?? {}).filter(([name]) => !OWN.has(name.toLowerCase())));
   let body: Prepared['body'] = () => null;
   let { redirects = 'follow-safe' } = request;
-  if (request.body instanceof FormData) {
-    const form = new Response(request.body);
-    const whole = new Uint8Array(await form.arrayBuffer());
-    body = () => whole;
-    headers['content-type'] = form.headers.get('content-type')!;
-  } else if (typeof request.body === 'object' && 'from' in request.body) {
+  if (typeof request.body === 'object' && 'from' in request.body) {
     const { from, bytes } = request.body;
     body = () => Readable.from(from, { objectMode: false });
     headers['content-length'] = String(bytes); // a body of another length fails, and its connection with it

@@ -56,8 +56,8 @@ export interface ChannelsPort {
 }
 
 export interface MediaPort {
-  /** The pictures and films of a post, for an adapter. A `ProviderError` says whether trying again can help. */
-  load(orgId: string, items: readonly PostMedia[]): Promise<readonly Media[]>;
+  /** The pictures and films of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
+  load(orgId: string, items: readonly PostMedia[], attempt: { signal: AbortSignal; limits: Limits }): Promise<readonly Media[]>;
   /** Judges addresses before they are stored: 400 naming the field below `at`. */
   judge(orgId: string, items: readonly PostMedia[], at: string): Promise<void>;
 }

@@ -41,6 +41,7 @@ export interface Work {
 const RENEW_MS = 15_000;
 /** Ends the wait of a call that was in time; one for all, because an abort without a reason makes an error with a stack. */
 const IN_TIME = new Error('in time');
+const OVER = new Error('The attempt is over');
 class HandedBack extends Error {}
 
 export interface Sender {
@@ -129,7 +130,13 @@ export function openSender(needs: Needs): Sender {
     throw new ProviderError('lost', `No answer within ${Math.round(callMs / 1000)} s`);
   }
 
-  async function prepare(taken: Taken): Promise<Ready | Outcome> {
+  /** The files of a post, until `over` says that nobody needs them any more. */
+  async function filesOf({ orgId, media: items, channel }: Taken, over: AbortSignal): Promise<readonly Media[]> {
+    if (items.length === 0) return [];
+    return media.load(orgId, items, { signal: over, limits: channels.rules(channel.providerId, channel.providerVersion).limits });
+  }
+
+  async function prepare(taken: Taken, over: AbortSignal): Promise<Ready | Outcome> {
     let connected: Connected;
     try {
       connected = await channels.connect(taken.orgId, taken.channelId, taken.channel);
@@ -139,7 +146,7 @@ export function openSender(needs: Needs): Sender {
     }
     let files: readonly Media[];
     try {
-      files = taken.media.length === 0 ? [] : await media.load(taken.orgId, taken.media);
+      files = await filesOf(taken, over);
     } catch (error) {
       const outcome = before(error, 'the media could not be loaded');
       return outcome.kind === 'rejected' ? { ...outcome, mediaFault: true } : outcome;
@@ -211,33 +218,38 @@ export function openSender(needs: Needs): Sender {
     },
     async send(taken) {
       const work: Work = { taken, stage: 'preparing', since: clock.monotonic(), heldSince: clock.monotonic() };
+      const over = new AbortController();
       works.add(work);
       try {
-        const ready = await prepare(taken);
+        const ready = await prepare(taken, over.signal);
         return 'kind' in ready ? ready : await publish(work, ready);
       } catch (error) {
         if (error instanceof HandedBack || error instanceof Closed) return { kind: 'handed-back' };
         throw error;
       } finally {
+        over.abort(OVER);
         works.delete(work);
       }
     },
 
     async ask(taken, about) {
       const started = clock.monotonic();
+      const over = new AbortController();
       let connected: Connected;
       let unansweredMs: number; // when the network was asked: what it showed later it was not asked for
       try {
         connected = await channels.connect(taken.orgId, taken.channelId, taken.channel);
         const { find } = connected.social;
         if (!find) return taken.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'handed-back' };
-        const files = taken.media.length === 0 ? [] : await media.load(taken.orgId, taken.media);
+        const files = await filesOf(taken, over.signal);
         unansweredMs = taken.unansweredMs + clock.monotonic() - started;
         const shown = await inTime(lookUp(sql, { taken, post: postOf(taken, taken.links, files), settings: settingsOf(taken), find }));
         if (shown.kind === 'found') return released(shown.release);
         if (shown.kind === 'unclear') return unclear(shown);
       } catch (error) {
         return { kind: 'lost', message: failure(error)?.message ?? 'The network could not be asked', retryAfterMs: failure(error)?.retryAfterMs };
+      } finally {
+        over.abort(OVER);
       }
       if (about === 'processing') return { kind: 'processing', processingMs: Math.min(5_000 * 2 ** Math.min(taken.lookUps, 5), 60_000) };
       const left = settles(connected) - unansweredMs;

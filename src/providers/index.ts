@@ -10,6 +10,7 @@ export { Proofs, providersReference } from './document.ts';
 export { generateRegistry, REGISTRY_FILE } from './generate.ts';
 export { type AdapterOf, type AnyAdapter, checkSettings, knownDomain, type Resolve } from './rules.ts';
 export type { Use } from './kit/line.ts';
+export type { Picture, PictureRules } from './kit/media.ts';
 export type { Outcome } from './kit/open-line.ts';
 export type { ConnectOptions } from './social/_open.ts';
 export { openProviders, type Providers, type ProvidersOptions } from './service.ts';

@@ -10,6 +10,7 @@ import uploads from '../../api/routes/uploads.ts';
 import user from '../../api/routes/user.ts';
 import { AppError } from '../../src/kernel/index.ts';
 import type { Media } from '../../src/media/index.ts';
+import { openPictures } from '../../src/media/pictures.ts';
 import { openProber } from '../../src/media/probe.ts';
 import { ACCEPTED } from '../../src/media/rules.ts';
 import { openOutbound, type Outbound } from '../../src/outbound/index.ts';
@@ -59,7 +60,8 @@ function dice(seed: number): (n: number) => number {
 
 test('of a thousand broken files each is taken as what its content shows, or refused; nothing else happens [X4, S147]', async () => {
   const roll = dice(1);
-  const prober = await openProber({ ffprobe: 'ffprobe', ffmpeg: 'ffmpeg' });
+  await using pictures = openPictures();
+  const prober = await openProber({ pictures, ffprobe: 'ffprobe', ffmpeg: 'ffmpeg' });
   const whole = [...Object.values(HEADS), ...(await Promise.all((['png', 'jpeg', 'webp', 'gif', 'tiff'] as const).map((format) => picture(20, 20, format))))];
   const folder = join(around, 'broken');
   await mkdir(folder);
@@ -70,9 +72,9 @@ test('of a thousand broken files each is taken as what its content shows, or ref
     const path = join(folder, 'one');
     await writeFile(path, roll(4) === 0 ? bytes.subarray(0, roll(bytes.length) + 1) : bytes);
     try {
-      const { mime, extension } = await prober.look(path);
+      const { mime, extension } = await prober.look('org', path);
       expect([...ACCEPTED.values()].some((one) => one.mime === mime && one.extension === extension)).toBe(true);
-      await prober.thumbnail(path, { mime, kind: 'image', durationMs: null }, join(folder, 'small'));
+      await prober.thumbnail('org', path, { mime, kind: 'image', durationMs: null }, join(folder, 'small'));
       outcomes.taken += 1;
     } catch (error) {
       expect(error).toBeInstanceOf(AppError);
@@ -84,7 +86,8 @@ test('of a thousand broken files each is taken as what its content shows, or ref
 }, 300_000);
 
 test('no beginning of a file makes a page, a script or a vector picture of it [X4, S147]', async () => {
-  const prober = await openProber({ ffprobe: 'ffprobe', ffmpeg: 'ffmpeg' });
+  await using pictures = openPictures();
+  const prober = await openProber({ pictures, ffprobe: 'ffprobe', ffmpeg: 'ffmpeg' });
   const pages = [
     '<!doctype html>',
     '<html>',

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { mkdir, mkdtemp, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -15,6 +16,7 @@ import { openOutbound, type Outbound } from '../../src/outbound/index.ts';
 import type { MediaPort } from '../../src/posts/index.ts';
 import { type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
+import { ATTEMPT } from '../support/media-of.ts';
 import { testMedia } from '../support/media.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { formOf, HEADS, picture } from '../support/samples.ts';
@@ -328,15 +330,15 @@ describe('media of a post', () => {
       { path: file.path, alt: '' },
       { path: file.path.replace(BACKEND, ''), alt: 'short' },
     ];
-    const loaded = await media.load(ann.orgId, items);
+    const loaded = await media.load(ann.orgId, items, ATTEMPT);
     expect(loaded.map(({ alt, contentType, width, height, url }) => [alt, contentType, width, height, url])).toEqual([
       ['mine', 'image/png', 30, 20, file.path],
       ['from the library', 'image/png', 30, 20, file.path],
       ['short', 'image/png', 30, 20, file.path],
     ]);
-    expect(Buffer.from(await loaded[0]!.bytes())).toEqual(bytes);
-    await expect(media.load(ben.orgId, [{ path: file.path, alt: '' }])).rejects.toMatchObject({ failure: 'rejected' });
-    await expect(media.load(ben.orgId, [{ id: file.id, path: '', alt: '' }])).rejects.toMatchObject({ failure: 'rejected' });
+    expect(await buffer(loaded[0]!.open())).toEqual(bytes);
+    await expect(media.load(ben.orgId, [{ path: file.path, alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'rejected' });
+    await expect(media.load(ben.orgId, [{ id: file.id, path: '', alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'rejected' });
     await expect(media.judge(ben.orgId, [{ path: file.path, alt: '' }], 'posts.0.value.0.image')).rejects.toMatchObject({
       code: 'validation_failed',
       extra: { errors: [{ field: 'posts.0.value.0.image.0.path' }] },
@@ -377,26 +379,26 @@ describe('media of a post', () => {
     const items = [{ path: `${site.url}/a.png`, alt: 'A' }];
     await media.prepare(ann.orgId, items);
     expect(site.ledger).toHaveLength(1);
-    const [loaded] = await media.load(ann.orgId, items);
+    const [loaded] = await media.load(ann.orgId, items, ATTEMPT);
     expect(site.ledger).toHaveLength(1);
-    expect([loaded!.alt, loaded!.contentType, loaded!.width, Buffer.from(await loaded!.bytes()).equals(png)]).toEqual(['A', 'image/png', 7, true]);
+    expect([loaded!.alt, loaded!.contentType, loaded!.width, (await buffer(loaded!.open())).equals(png)]).toEqual(['A', 'image/png', 7, true]);
     expect((await ann.client.get('/files?search=a.png')).body.results.every(({ name }: { name: string }) => name !== '')).toBe(true);
     await db.sql`update files set created_at = now() - interval '16 minutes' where source_url = ${items[0]!.path}`;
-    await media.load(ann.orgId, items);
+    await media.load(ann.orgId, items, ATTEMPT);
     expect(site.ledger).toHaveLength(2);
   });
 
   test('outside that cannot be had says whether trying again can help [S260]', async () => {
     let status = 503;
     await using site = await startReceiver({ answer: (response) => void response.writeHead(status).end('<p>no</p>') });
-    const load = () => media.load(ann.orgId, [{ path: `${site.url}/x-${status}`, alt: '' }]);
+    const load = () => media.load(ann.orgId, [{ path: `${site.url}/x-${status}`, alt: '' }], ATTEMPT);
     await expect(load()).rejects.toMatchObject({ failure: 'unavailable' });
     status = 404;
     await expect(load()).rejects.toMatchObject({ failure: 'rejected' });
     status = 200;
     await expect(load()).rejects.toMatchObject({ failure: 'rejected' });
-    await expect(media.load(ann.orgId, [{ path: 'https://10.1.2.3/a.png', alt: '' }])).rejects.toMatchObject({ failure: 'rejected' });
-    await expect(media.load(ann.orgId, [{ path: 'http://127.0.0.1:9/a.png', alt: '' }])).rejects.toMatchObject({ failure: 'unavailable' });
+    await expect(media.load(ann.orgId, [{ path: 'https://10.1.2.3/a.png', alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'rejected' });
+    await expect(media.load(ann.orgId, [{ path: 'http://127.0.0.1:9/a.png', alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'unavailable' });
   });
 
   test('old copies and remains of uploads are swept away, files of people are not', async () => {

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,6 +17,7 @@ import { openOutbound, type Outbound } from '../../src/outbound/index.ts';
 import { type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import type { Database } from '../../src/db/index.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { ATTEMPT } from '../support/media-of.ts';
 import { HASTY, testMedia, testSettings } from '../support/media.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { formOf, HEADS, picture } from '../support/samples.ts';
@@ -88,9 +90,9 @@ describe('a deleted file', () => {
     for (const { id } of [draft, forced]) await deletedSince(id, '40 days');
     await media.sweep(100);
     expect([lies(draft.path), lies(forced.path)]).toEqual([true, false]);
-    const [loaded] = await media.load(ann.orgId, [item(draft)]);
-    expect(Buffer.from(await loaded!.bytes()).equals(png)).toBe(true);
-    await expect(media.load(ann.orgId, [item(forced)])).rejects.toMatchObject({ failure: 'rejected' });
+    const [loaded] = await media.load(ann.orgId, [item(draft)], ATTEMPT);
+    expect((await buffer(loaded!.open())).equals(png)).toBe(true);
+    await expect(media.load(ann.orgId, [item(forced)], ATTEMPT)).rejects.toMatchObject({ failure: 'rejected' });
     await expect(media.judge(ann.orgId, [item(draft)], 'image')).rejects.toMatchObject({ code: 'validation_failed' });
     await db.sql`update posts set state = 'PUBLISHED' where id = ${queued}`;
     await media.sweep(100);
@@ -323,9 +325,9 @@ describe('a storage that fails', () => {
     const file = await upload(ann, await picture(20, 20));
     const { id } = await settings.create(ann.orgId, setting, { userId: ann.userId, impersonatorId: null, ip: null });
     await db.sql`update files set storage_id = 'medialocker', storage_setting_id = ${id}, own_storage = true where id = ${file.id}`;
-    await expect(media.load(ann.orgId, [{ id: file.id, path: file.path, alt: '' }])).rejects.toMatchObject({ failure: 'unavailable' });
+    await expect(media.load(ann.orgId, [{ id: file.id, path: file.path, alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'unavailable' });
     await using site = await startReceiver({ answer: (response) => void picture(5, 5).then((bytes) => response.writeHead(200).end(bytes)) });
-    await expect(media.load(ann.orgId, [{ path: `${site.url}/a.png`, alt: '' }])).rejects.toMatchObject({ failure: 'unavailable' });
+    await expect(media.load(ann.orgId, [{ path: `${site.url}/a.png`, alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'unavailable' });
     expect(locker.ledger.length).toBeGreaterThan(1);
   });
 });

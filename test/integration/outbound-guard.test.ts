@@ -528,13 +528,6 @@ describe('requests', () => {
     for (const said of [9, 11]) await expect(local.fetch(at('/'), { method: 'PUT', body: stream(said) })).rejects.toThrow();
     expect(receiver.ledger).toHaveLength(2);
   });
-  test('carry forms', async () => {
-    const form = new FormData();
-    form.append('file', new Blob(['bytes']), 'a.txt');
-    await local.fetch(at('/'), { method: 'POST', body: form });
-    expect(receiver.ledger[0]!.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
-    expect(receiver.ledger[0]!.body.toString()).toContain('filename="a.txt"');
-  });
   test('end when their caller gives up', async () => {
     receiver.answer = () => {};
     const giveUp = new AbortController();

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pixelfed from '../fixtures/providers/social/pixelfed.ts';
 import mastodon from '../fixtures/providers/social/mastodon.ts';
-import type { Media } from '../../src/providers/index.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { mediaOf } from '../support/media-of.ts';
 import { admit, newPost, openNetwork, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
 import { handleOf, localProviders, postOf } from '../support/providers.ts';
 
 const CREATING = 'POST /api/v1/statuses';
 // One pixel, by the specification of PNG.
 const PIXEL = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==', 'base64');
-const picture: Media = { name: 'a.png', contentType: 'image/png', alt: '', url: 'https://files.example/a.png', width: 1, height: 1, bytes: async () => PIXEL };
+const picture = await mediaOf(PIXEL, { name: 'a.png', contentType: 'image/png', alt: '', url: 'https://files.example/a.png' });
 const image = [{ id: 'a', path: 'https://files.example/a.png', alt: '', thumbnail: null }];
 
 let db: TestDatabase;

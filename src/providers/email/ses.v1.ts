@@ -72,7 +72,7 @@ export default mailApi({
   async send({ id, to, subject, text: plain, html }, line) {
     const { configurationSet, fromName, fromAddress } = line.values;
     const path = '/v2/email/outbound-emails';
-    const body = JSON.stringify({
+    const mail = {
       FromEmailAddress: asciiMailbox(fromName, fromAddress),
       Destination: { ToAddresses: [to] },
       Content: {
@@ -84,9 +84,9 @@ export default mailApi({
       },
       EmailTags: [{ Name: OWN_ID, Value: id }],
       ...(configurationSet !== '' && { ConfigurationSetName: configurationSet }),
-    });
-    const headers = await signAws(line.values, { service: 'ses', method: 'POST', url: line.base + path, body, now: line.clock.now() });
-    return { path, headers, bytes: { data: new TextEncoder().encode(body), contentType: 'application/json' } };
+    };
+    const headers = await signAws(line.values, { service: 'ses', method: 'POST', url: line.base + path, body: JSON.stringify(mail), now: line.clock.now() });
+    return { path, headers, json: mail };
   },
   sent: z.object({ MessageId: z.string().min(1) }).transform(({ MessageId }) => MessageId),
 

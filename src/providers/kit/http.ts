@@ -1,11 +1,15 @@
 import type { z } from 'zod';
+import type { Body } from './media.ts';
+import type { Multipart } from './multipart.ts';
 
 export interface Call {
   query?: Record<string, string | undefined>;
   json?: unknown;
   form?: Record<string, string>;
-  multipart?: FormData;
-  bytes?: { data: Uint8Array; contentType: string };
+  /** A form with files, read while it is sent. */
+  multipart?: Multipart;
+  /** A file as the whole body, read while it is sent. */
+  bytes?: Body;
   headers?: Readonly<Record<string, string>>;
   /** Headers of the answer, in lower case, that the reply's schema reads as `headers` beside the body. */
   replyHeaders?: readonly string[];

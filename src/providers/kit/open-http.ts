@@ -1,9 +1,11 @@
 import type { z } from 'zod';
 import { type Clock, ProviderError, type ProviderFailure } from '../../kernel/index.ts';
-import { type Outbound, type OutboundAnswer, OutboundError } from '../../outbound/index.ts';
+import { type Outbound, type OutboundAnswer, OutboundError, type OutboundRequest } from '../../outbound/index.ts';
 import { type Manifest, TIMEOUT_MS } from './adapter.ts';
 import { failureOfStatus, retryAfterMs } from './failures.ts';
 import type { Call, Http } from './http.ts';
+import type { Body } from './media.ts';
+import { multipartOf } from './multipart.ts';
 import { redactor } from './redact.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -62,11 +64,11 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
       else if (bearer !== undefined) headers['authorization'] ??= `Bearer ${bearer}`;
     }
     if (call.idempotencyKey !== undefined) headers['idempotency-key'] = call.idempotencyKey;
-    let body: string | Uint8Array | FormData | undefined;
+    let body: OutboundRequest['body'];
+    const file = call.bytes ?? (call.multipart && multipartOf(call.multipart));
     if (call.json !== undefined) [body, headers['content-type']] = [JSON.stringify(call.json), 'application/json'];
     else if (call.form) [body, headers['content-type']] = [new URLSearchParams(call.form).toString(), 'application/x-www-form-urlencoded'];
-    else if (call.bytes) [body, headers['content-type']] = [call.bytes.data, call.bytes.contentType];
-    else if (call.multipart) body = call.multipart;
+    else if (file) [body, headers['content-type']] = [streamOf(file), file.contentType];
     return {
       url: url.href,
       options: {
@@ -86,6 +88,7 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
       try {
         return await outbound.fetch(url, options);
       } catch (error) {
+        if (error instanceof OutboundError && error.cause instanceof ProviderError) throw error.cause; // of what was to be sent
         if (!(error instanceof OutboundError)) throw fail(call.creates ? 'lost' : 'unavailable', 'could not be asked', { cause: error });
         const faultOfLine = error.failure === 'unreachable' || error.failure === 'interrupted';
         if (wait === undefined || !faultOfLine) throw fail(failureOfLine(error, call), `did not answer: ${error.message}`, { cause: error });
@@ -152,6 +155,8 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
     },
   };
 }
+
+const streamOf = (file: Body) => ({ from: { [Symbol.asyncIterator]: () => file.open()[Symbol.asyncIterator]() }, bytes: file.size });
 
 const isGone = ({ status }: OutboundAnswer): boolean => status === 404 || status === 410;
 

@@ -3,21 +3,14 @@ import type { Clock } from '../../kernel/index.ts';
 import type { Adapter, Connection, Manifest } from '../kit/adapter.ts';
 import type { Fields, ValuesOf } from '../kit/fields.ts';
 import type { Http } from '../kit/http.ts';
+import type { Media } from '../kit/media.ts';
+export type { Media } from '../kit/media.ts';
 
 /** What is published: plain text made from the stored HTML, with its media in order. `id` is ours and stable over attempts. */
 export interface Post {
   id: string;
   text: string;
   media: readonly Media[];
-}
-export interface Media {
-  name: string;
-  contentType: string;
-  alt: string;
-  bytes: () => Promise<Uint8Array>;
-  width?: number;
-  height?: number;
-  url: string;
 }
 /** `saved`: what a reply to it will need (bluesky: uri and cid). */
 export interface Published {
@@ -111,6 +104,8 @@ export interface Limits {
   needsMedia?: boolean;
   mediaTypes: readonly string[];
   imageBytes?: number;
+  /** Greatest size of a film, where it is the same at every server. */
+  videoBytes?: number;
 }
 
 /** Required methods first; an optional method that is present *is* the capability. */

@@ -3,7 +3,7 @@ import type { Connection } from '../kit/adapter.ts';
 import { refused } from '../kit/fallback.ts';
 import { text } from '../kit/fields.ts';
 import type { Http } from '../kit/http.ts';
-import { fitPicture } from '../kit/picture.ts';
+import type { Multipart } from '../kit/multipart.ts';
 import { sameText } from '../kit/text.ts';
 import { type Limits, type Media, type Published, social } from './_contract.ts';
 
@@ -50,15 +50,21 @@ const Statuses = z.array(
 type Shown = z.output<typeof Statuses>[number];
 /** Ids of the media that attempts at this post uploaded: whichever status shows one of them is this post. */
 const Saved = z.object({ mediaIds: z.array(z.string()) });
+/** A limit as a server says it. One that no server has is taken for none: the server may be anybody's. */
+const limit = (least: number, most: number) => z.int().min(least).max(most).nullish().catch(undefined);
 /** `url` is null while the server works on it. */
 const Attachment = z.object({ id: z.coerce.string(), url: z.string().nullish() });
 const Instance = z.object({
   configuration: z
     .object({
-      statuses: z.object({ max_characters: z.number(), max_media_attachments: z.number(), characters_reserved_per_url: z.number() }).partial().nullish(),
+      statuses: z.object({ max_characters: limit(1, 1_000_000), max_media_attachments: limit(1, 100), characters_reserved_per_url: limit(1, 1_000) }).nullish(),
       media_attachments: z
-        .object({ image_size_limit: z.number(), image_matrix_limit: z.number(), supported_mime_types: z.array(z.string()) })
-        .partial()
+        .object({
+          image_size_limit: limit(65_536, 2 ** 40),
+          image_matrix_limit: limit(65_536, 2 ** 40),
+          video_size_limit: limit(65_536, 2 ** 40),
+          supported_mime_types: z.array(z.string().max(100)).max(100).nullish().catch(undefined),
+        })
         .nullish(),
     })
     .nullish(),
@@ -211,23 +217,19 @@ async function upload(line: Line, media: readonly Media[], path: string): Promis
   const limits = configuration?.media_attachments;
   const ids: string[] = [];
   for (const item of media) {
-    const fitted =
-      limits &&
-      (await fitPicture(item, {
-        maxBytes: limits.image_size_limit,
-        maxPixels: limits.image_matrix_limit,
-        types: limits.supported_mime_types ?? [item.contentType],
-      }));
-    const { data, contentType } = fitted ?? { data: await item.bytes(), contentType: item.contentType };
-    const multipart = new FormData();
-    multipart.set('file', new Blob([data as Uint8Array<ArrayBuffer>], { type: contentType }), item.name);
-    if (item.alt) multipart.set('description', item.alt);
-    ids.push(await uploaded(line, path, multipart));
+    const fitted = await item.fit({
+      maxBytes: limits?.image_size_limit ?? undefined,
+      maxPixels: limits?.image_matrix_limit ?? undefined,
+      types: limits?.supported_mime_types ?? [item.contentType],
+    });
+    const most = item.contentType.startsWith('video/') ? limits?.video_size_limit : limits?.image_size_limit;
+    if (!fitted && item.size > (most ?? Infinity)) throw refused('rejected', `The server takes at most ${most} bytes: ${item.name} has ${item.size}`);
+    ids.push(await uploaded(line, path, { file: fitted ?? item, description: item.alt || undefined }));
   }
   return ids;
 }
 
-async function uploaded({ http, clock }: Line, path: string, multipart: FormData): Promise<string> {
+async function uploaded({ http, clock }: Line, path: string, multipart: Multipart): Promise<string> {
   let attachment = await http.post(path, Attachment, { multipart });
   const { id } = attachment;
   for (let poll = 0; !attachment.url; poll += 1) {

@@ -3,7 +3,6 @@ import { refused, whenFailed } from '../kit/fallback.ts';
 import { secret, text } from '../kit/fields.ts';
 import type { Http } from '../kit/http.ts';
 import { jwtExpiry } from '../kit/jwt.ts';
-import { fitPicture } from '../kit/picture.ts';
 import { newTid } from '../kit/tid.ts';
 import { facetsOf } from './_bluesky-text.ts';
 import { type Media, type Published, social, type Tokens } from './_contract.ts';
@@ -187,9 +186,9 @@ function replyTo(thread: readonly Published[]) {
 async function upload(http: Http, media: readonly Media[]) {
   const images: Record<string, unknown>[] = [];
   for (const item of media) {
-    const picture = await fitPicture(item, { maxBytes: IMAGE_BYTES, types: IMAGE_TYPES });
+    const picture = await item.fit({ maxBytes: IMAGE_BYTES, types: IMAGE_TYPES });
     if (!picture) throw refused('rejected', `Bluesky takes pictures only, or none so large: ${item.name}`);
-    const { blob } = await http.post('/com.atproto.repo.uploadBlob', Blob, { bytes: { data: picture.data, contentType: picture.contentType } });
+    const { blob } = await http.post('/com.atproto.repo.uploadBlob', Blob, { bytes: picture });
     images.push({ alt: item.alt, image: blob, aspectRatio: { width: picture.width, height: picture.height } });
   }
   return images;

@@ -49,14 +49,11 @@ export default social({
   },
 
   async publish({ http, post, settings, thread }) {
-    const media = await Promise.all(
-      post.media.map(async ({ name, contentType, alt, bytes }) => ({
-        name,
-        contentType,
-        alt,
-        ...(await http.post('/media', Uploaded, { bytes: { data: await bytes(), contentType } })),
-      })),
-    );
+    const media: Record<string, unknown>[] = [];
+    for (const item of post.media) {
+      const { name, contentType, alt } = item;
+      media.push({ name, contentType, alt, ...(await http.post('/media', Uploaded, { bytes: item })) });
+    }
     return http.post('/posts', Accepted, {
       json: { text: post.text, media, replyTo: thread.at(-1)?.id, treatment: settings },
       idempotencyKey: post.id,

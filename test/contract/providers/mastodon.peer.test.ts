@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import sharp from 'sharp';
 import type { Media, Tokens } from '../../../src/providers/index.ts';
 import { failureOf } from '../../support/fake-network.ts';
+import { mediaOf } from '../../support/media-of.ts';
 import { describePeer, type Peer } from '../../support/peers.ts';
 import { handleOf, localProviders, lookUp, postOf } from '../../support/providers.ts';
 import { snacPeer } from '../../support/snac.ts';
@@ -64,13 +65,7 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
     const data = await sharp({ create: { width: 60, height: 40, channels: 3, background: '#2a6' } })
       .png()
       .toBuffer();
-    return {
-      name: 'green.png',
-      contentType: 'image/png',
-      alt: 'A green field',
-      url: 'https://files.example/green.png',
-      bytes: async () => new Uint8Array(data),
-    };
+    return mediaOf(data, { name: 'green.png', contentType: 'image/png', alt: 'A green field', url: 'https://files.example/green.png' });
   };
 
   test('the account is known by the server and its id there', async () => {

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { schnorr } from '@noble/curves/secp256k1.js';
 import { decodeNpub, encodeNpub } from '../../../src/providers/kit/nostr.ts';
 import { failureOf } from '../../support/fake-network.ts';
+import { mediaOf } from '../../support/media-of.ts';
+import { picture as pictureOf } from '../../support/samples.ts';
 import { describePeer, npmPeer, type Peer } from '../../support/peers.ts';
 import { handleOf, localProviders, postOf } from '../../support/providers.ts';
 
@@ -54,15 +56,8 @@ await describePeer(
 
     test('a note with a link, a person, a tag and a picture is on both relays as it was sent', async () => {
       const text = `Hello nostr:${BOB} 👋 https://rookery.example/?a=1 #Birds`;
-      const picture = {
-        name: 'bird.png',
-        contentType: 'image/png',
-        alt: 'A bird',
-        width: 3,
-        height: 2,
-        url: 'https://files.rookery.example/bird.png',
-        bytes: async () => new Uint8Array(1),
-      };
+      const bird = { name: 'bird.png', contentType: 'image/png', alt: 'A bird', url: 'https://files.rookery.example/bird.png' };
+      const picture = await mediaOf(await pictureOf(3, 2), bird);
       const published = await channel(urls()).publish(postOf(text, [picture]), {}, handleOf());
       for (const url of urls()) {
         const [event] = await stored(url, { ids: [published.id] });

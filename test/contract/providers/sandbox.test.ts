@@ -4,6 +4,7 @@ import { ProviderError } from '../../../src/kernel/index.ts';
 import type { Post, Social } from '../../../src/providers/index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testDatabase } from '../../support/database.ts';
+import { mediaOf } from '../../support/media-of.ts';
 import { handleOf, localProviders, postOf } from '../../support/providers.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -42,7 +43,7 @@ describe('the sandbox network', () => {
     const social = await channel('Alice');
     await expect(social.profile()).resolves.toMatchObject({ id: 'alice', name: 'alice' });
     const post = postOf('Good morning', [
-      { name: 'a.png', contentType: 'image/png', alt: 'A', url: 'https://x.test/a.png', bytes: async () => new Uint8Array(10) },
+      await mediaOf(new Uint8Array(10), { name: 'a.png', contentType: 'image/png', alt: 'A', url: 'https://x.test/a.png' }),
     ]);
     const since = new Date();
     const published = await social.publish(post, {}, handleOf());

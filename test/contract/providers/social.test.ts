@@ -5,6 +5,7 @@ import sharp from 'sharp';
 import { presentCatalogEntry, type Media, type Published, type Social, type SocialAdapter, type Tokens } from '../../../src/providers/index.ts';
 import { adapters } from '../../../src/providers/registry.gen.ts';
 import { failureOf, type FakeNetwork, type Fixture } from '../../support/fake-network.ts';
+import { mediaOf } from '../../support/media-of.ts';
 import { handleOf, localProviders, lookUp, postOf } from '../../support/providers.ts';
 
 /** What the recorded facts say of a network; a test compares the adapter with them. */
@@ -25,15 +26,7 @@ const picture = async (alt: string): Promise<Media> => {
   const data = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#a33' } })
     .png()
     .toBuffer();
-  return {
-    name: 'red.png',
-    contentType: 'image/png',
-    alt,
-    url: 'https://files.rookery.example/red.png',
-    width: 64,
-    height: 48,
-    bytes: async () => new Uint8Array(data),
-  };
+  return mediaOf(data, { name: 'red.png', contentType: 'image/png', alt, url: 'https://files.rookery.example/red.png' });
 };
 
 const cases = await Promise.all(

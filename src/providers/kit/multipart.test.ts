@@ -1,0 +1,24 @@
+import { expect, test } from '@jest/globals';
+import { buffer } from 'node:stream/consumers';
+import { multipartOf } from './multipart.ts';
+
+const file = (text: string) => ({
+  name: 'a "b"\r\n.txt',
+  contentType: 'text/plain',
+  size: text.length,
+  async *open() {
+    for (const sign of text) yield Buffer.from(sign);
+  },
+});
+
+test('a form has the length that it says, and is read as what it was made of, as often as it is opened', async () => {
+  const form = multipartOf({ file: file('some bytes'), description: 'Größe\n', none: undefined });
+  for (const body of [await buffer(form.open()), await buffer(form.open())]) {
+    expect(body.length).toBe(form.size);
+    const read = await new Response(new Uint8Array(body), { headers: { 'content-type': form.contentType } }).formData();
+    expect([...read.keys()]).toEqual(['file', 'description']);
+    expect(read.get('description')).toBe('Größe\n');
+    expect(read.get('file')).toMatchObject({ name: 'a "b"\r\n.txt', type: 'text/plain', size: 10 });
+    expect(await (read.get('file') as File).text()).toBe('some bytes');
+  }
+});
