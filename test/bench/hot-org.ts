@@ -7,7 +7,7 @@ import type { Figures } from './kit/figures.ts';
 import { raceFor } from './kit/grants.ts';
 import type { Options } from './kit/options.ts';
 import { type Comparison, interleave, type Side } from './kit/pairs.ts';
-import { childrenOf, cpuMs, ownChildren } from './kit/processes.ts';
+import { cpuMs } from './kit/processes.ts';
 import type { Report } from './kit/report.ts';
 import { CONTENT, seedTenants, type Tenant } from './kit/seed.ts';
 import { openWorld } from './kit/world.ts';
@@ -40,9 +40,8 @@ export async function hotOrg(options: Options): Promise<Report> {
     let next = 0;
     return { database, tenants, next: () => tenants[next++ % ORGS]! };
   }
-  const postgres = ownChildren().find(({ command }) => /postgres -D /.test(command))!.pid;
   /** Of the processes that serve, and of Postgres. */
-  const cpu = (pids: readonly number[]) => cpuMs([...pids, ...childrenOf(postgres).map(({ pid }) => pid)]);
+  const cpu = (pids: readonly number[]) => cpuMs(pids) + world.postgresCpuMs();
   const raced = async (sql: Database, { orgId }: Tenant, pids: readonly number[], race: () => Promise<Race>): Promise<Figures> => {
     const before = cpu(pids);
     const { granted, refused, figures } = await race();

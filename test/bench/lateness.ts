@@ -16,6 +16,8 @@ const APART_MS = 500;
 const POLL_MS = 100;
 const GIVE_UP_MS = 60_000;
 const CALLERS = 16;
+/** A transaction for each post keeps more connections busy than statements that are shared. */
+const PEER_CONNECTIONS = 32;
 
 /** How late a lone post of an idle system goes out, and how late each of many that are due within one second. */
 export async function lateness(options: Options): Promise<Report> {
@@ -30,7 +32,7 @@ export async function lateness(options: Options): Promise<Report> {
   await using load = openLoad(product.url, CALLERS);
 
   const others = await tenantsOn(world);
-  const common = { databaseUrl: others.database.url, providerUrl: provider.url, connections: 8, text: CONTENT.replace(/<.*?>/g, '') };
+  const common = { databaseUrl: others.database.url, providerUrl: provider.url, connections: PEER_CONNECTIONS, text: CONTENT.replace(/<.*?>/g, '') };
   const skipped: string[] = [];
   const redis = await skippedWithout(skipped, 'bullmq', () => world.redis());
   const bullmq = redis && (await world.peer('wave-bullmq.mjs', { ...common, redisPort: redis.port, concurrency: 256 }));
@@ -93,6 +95,7 @@ export async function lateness(options: Options): Promise<Report> {
       alone,
       crowd,
       apartMs: APART_MS,
+      connections: { rookery: 8, peers: PEER_CONNECTIONS },
       bullmq: 'concurrency 256',
       'graphile-worker': `concurrency 256, localQueue 500, pollInterval ${POLL_MS}`,
       redis: 'appendonly yes, appendfsync always',

@@ -4,7 +4,7 @@ export interface Options {
   readonly pairs: number;
   /** Of the load, where the default is not wanted. */
   readonly size?: number;
-  /** By `performance.now()`: no round begins that would end later. */
+  /** By `performance.now()`: no round beyond the pairs begins that would end later. */
   readonly until: number;
   /** For people who watch. */
   say(line: string): void;

@@ -34,7 +34,7 @@ const WORST = 0.8;
 
 /**
  * Runs the product (first) and its peers alternately: one round to warm up, then `pairs` rounds, every second one backwards.
- * Adds rounds while a ratio spreads too far, as long as there is time.
+ * All of them are made, however long it takes. Adds rounds while a ratio spreads too far, as long as there is time.
  */
 export async function interleave(
   sides: readonly Side[],
@@ -69,7 +69,7 @@ export async function interleave(
     });
 
   let done = 0;
-  while (done < MOST_PAIRS && (done < pairs || tooWide()) && (done === 0 || performance.now() + longest < until)) {
+  while (done < pairs || (done < MOST_PAIRS && tooWide() && performance.now() + longest < until)) {
     const begun = performance.now();
     await round(done + 1, true);
     longest = Math.max(longest, performance.now() - begun);

@@ -47,6 +47,7 @@ export function machine(): { commit: string; cores: number; cpu: string; node: s
     commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { stdio: ['ignore', 'pipe', 'ignore'] })
       .toString()
       .trim();
+    if (execFileSync('git', ['status', '--porcelain', '--untracked-files=no']).toString() !== '') commit += ' with uncommitted changes';
   } catch {
     // not a clone
   }

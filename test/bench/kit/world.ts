@@ -10,11 +10,11 @@ import { startCluster, startEmbedded } from '../../support/service.ts';
 import { startRedis } from '../../support/services.ts';
 import { type Child, startChild } from './child.ts';
 import { CannotRun, type Options } from './options.ts';
-import { ownChildren } from './processes.ts';
+import { ownChildren, serverCpuMs } from './processes.ts';
 
 /** As an operator would set them; the same for both sides. */
 const POSTGRES_SETTINGS = { fsync: 'on', synchronous_commit: 'on', max_connections: '200', shared_buffers: '512MB', track_wal_io_timing: 'on' };
-const REDIS_SETTINGS = ['--appendonly', 'yes', '--appendfsync', 'always'] as const;
+export type Durability = 'always' | 'everysec';
 /** Seals what the seed writes, as the product would. */
 export const ENCRYPTION_KEY = randomBytes(32).toString('hex');
 const PROVIDER = fileURLToPath(new URL('../provider.ts', import.meta.url));
@@ -23,13 +23,20 @@ const PROVIDER = fileURLToPath(new URL('../provider.ts', import.meta.url));
 export interface World extends AsyncDisposable {
   readonly folder: string;
   database(): Promise<TestDatabase>;
-  /** A durable one, for peers. Rejects with `CannotRun` where there is no redis-server. */
-  redis(): Promise<{ url: string; port: number; pid: number }>;
+  /** User and system time of Postgres with all its processes, in milliseconds. */
+  postgresCpuMs(): number;
+  /** One for peers, synced to the disk at each write unless said. Rejects with `CannotRun` where there is no redis-server. */
+  redis(sync?: Durability): Promise<Redis>;
   provider(): Promise<Provider>;
   /** A script of a folder of peers, whose packages are installed when that was not done. */
   peer(script: string, settings: object, folder?: string): Promise<Child>;
   script(path: string, settings: object): Child;
   product(database: TestDatabase, more?: { env?: Record<string, string> }): Promise<Product>;
+}
+export interface Redis {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
 }
 export interface Provider {
   readonly url: string;
@@ -44,6 +51,8 @@ export interface Product {
   readonly apps: readonly number[];
   /** Of daprd, placement and scheduler; none on the embedded engine. */
   readonly dapr: readonly number[];
+  /** Of its cache. */
+  readonly redis: number;
   lastWords(): string;
 }
 
@@ -66,6 +75,7 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
   await buildTemplate();
   say(`Postgres is there, logs in ${folder}`);
 
+  const postgresPid = ownChildren().find(({ command }) => /postgres -D /.test(command))!.pid;
   const once = <T>(make: () => Promise<T>) => {
     let made: Promise<T> | undefined;
     return () => (made ??= make());
@@ -79,10 +89,15 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
   const start = (name: string, args: readonly string[], cwd?: string) =>
     begun.use(startChild(name, args, { logFile: join(folder, `${name}.log`), ...(cwd !== undefined && { cwd }) }));
 
+  const redises = {
+    always: once(() => ownRedis(['--appendonly', 'yes', '--appendfsync', 'always'])),
+    everysec: once(() => ownRedis(['--appendonly', 'yes', '--appendfsync', 'everysec'])),
+  } satisfies Record<Durability, unknown>;
   const world: World = {
     folder,
     database: async () => begun.use(await testDatabase()),
-    redis: once(() => ownRedis(REDIS_SETTINGS)),
+    postgresCpuMs: () => serverCpuMs(postgresPid),
+    redis: (sync = 'always') => redises[sync](),
     provider: once(async () => {
       const child = start('provider', [PROVIDER]);
       const { url } = (await child.ask({ do: 'listen' })) as { url: string };
@@ -131,7 +146,13 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
       });
       const started = ownChildren().filter(({ pid }) => !before.has(pid));
       const pids = (pattern: RegExp) => started.filter(({ command }) => pattern.test(command)).map(({ pid }) => pid);
-      return { url: service.url, apps: pids(/rookery\.ts/), dapr: pids(/\/(daprd|placement|scheduler) /), lastWords: () => service.lastWords() };
+      return {
+        url: service.url,
+        apps: pids(/rookery\.ts/),
+        dapr: pids(/\/(daprd|placement|scheduler) /),
+        redis: redis.pid,
+        lastWords: () => service.lastWords(),
+      };
     },
     [Symbol.asyncDispose]: () => begun.disposeAsync(),
   };

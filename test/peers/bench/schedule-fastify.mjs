@@ -20,7 +20,7 @@ const queues = {
     boss.on('error', () => {});
     await boss.start();
     await boss.createQueue('publish');
-    return (tx, payload, due) => boss.send('publish', payload, { startAfter: due, db: { executeSql: async (text, values) => ({ rows: await tx.unsafe(text, values) }) } });
+    return (tx, payload, due) => boss.send('publish', payload, { startAfter: due, db: { executeSql: async (text, values) => ({ rows: await tx.unsafe(text, values, { prepare: true }) }) } });
   },
 };
 
