@@ -18,7 +18,7 @@ import { disableForPlan as disableMembers, type Members, openMembers } from './m
 import { type OAuth, openOAuth } from './oauth/index.ts';
 import { type Health, measureRooms, openHealth } from './operate/index.ts';
 import { openOrganizations, type Organizations } from './organizations/index.ts';
-import { openOutbound, type Outbound } from './outbound/index.ts';
+import { openOutbound, type Outbound, type OutboundOptions } from './outbound/index.ts';
 import { type Nudges, openPosts, type Posts } from './posts/index.ts';
 import { openCallCounts, openProviderCatalog, type ProviderCatalog } from './provider-catalog/index.ts';
 import { openChanges, openProviderSettings, type ProviderSettings } from './provider-settings/index.ts';
@@ -68,7 +68,7 @@ export interface Context {
   readonly incarnation: string;
 }
 
-interface Options {
+export interface ContextOptions {
   logs: Logs;
   /** Every actor type there is, hosted here or not. */
   actorTypes: readonly string[];
@@ -76,13 +76,24 @@ interface Options {
   channelType: string;
   /** Address of the sandbox network, where it is there. */
   sandboxUrl: string | undefined;
+  /** What follows is for tests: parts at the edge of the process in the place of the configured ones. */
   clock?: Clock;
-  /** A payment processor in the place of the real one; for tests. */
+  /** A pool that is open already; whoever opened it closes it. */
+  sql?: Database;
+  /** An engine with its bus; whoever opened them closes them. */
+  engine?: EngineAndBus;
+  /** Address of a payment processor. */
   paymentsServer?: string;
-  /** Base addresses of providers in the place of their own, by `domain/id`; for tests. */
+  /** Base addresses of providers in the place of their own, by `domain/id`. */
   servers?: Readonly<Record<string, string>>;
-  /** Certificates of authorities beside the system's, for outgoing calls; for tests. */
-  authorities?: readonly string[];
+  /** Names, sockets and trusted certificates of outgoing calls. */
+  network?: Pick<OutboundOptions, 'resolver' | 'connector' | 'authorities'>;
+}
+
+/** What runs the actors, and what wakes processes. */
+export interface EngineAndBus {
+  readonly engine: Engine;
+  readonly bus: Bus;
 }
 
 const HOUR_MS = 3_600_000;
@@ -90,12 +101,11 @@ const HOUR_MS = 3_600_000;
 /** Builds every room, each with its part of the configuration; disposing of it closes them in reverse. Only here is it known which engine, cache and bus were chosen. */
 export async function openContext(
   config: Config,
-  { logs: given, actorTypes, channelType, sandboxUrl, clock = systemClock, paymentsServer, servers = {}, authorities }: Options,
+  { logs: given, actorTypes, channelType, sandboxUrl, clock = systemClock, paymentsServer, servers = {}, network = {}, ...parts }: ContextOptions,
 ): Promise<Context & AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
   const incarnation = randomUUID();
-  const sql = openDatabase({ url: config.database.url!, connections: config.database.connections, connectTimeoutSeconds: config.database.poolTimeoutSeconds });
-  opened.defer(() => sql.end({ timeout: 5 }));
+  const sql = parts.sql ?? openPool(config, opened);
   const errors = opened.use(openErrorLog({ sql, logs: given, incarnation, retentionDays: config.retention.errors }));
   const { logs } = errors;
   const metrics = openMetrics();
@@ -108,8 +118,8 @@ export async function openContext(
   );
   const vault = openVault(config.secrets.encryptionKey, config.secrets.formerKeys);
 
-  const { engine, bus } = opened.use(await openEngine(config, { sql, clock, log: logs.of('actors'), incarnation, actorTypes }));
-  const outbound = opened.use(openOutbound({ ...config.outbound, ...(authorities && { authorities }) }));
+  const { engine, bus } = parts.engine ?? opened.use(await openEngine(config, { sql, clock, log: logs.of('actors'), incarnation, actorTypes }));
+  const outbound = opened.use(openOutbound({ ...config.outbound, ...network }));
   const calls = opened.use(
     openCallCounts({ sql, clock, failed: (error) => logs.of('providers').warn({ err: error }, 'the health of providers was not written') }),
   );
@@ -123,7 +133,7 @@ export async function openContext(
     echoUrl: config.outbound.echoUrl,
     folder: config.uploads.folder,
     servers: { ...servers, ...(sandboxUrl !== undefined && { 'social/sandbox': sandboxUrl }) },
-    ...(authorities && { authorities }),
+    ...(network.authorities && { authorities: network.authorities }),
   });
   const providerCatalog = openProviderCatalog({ sql, providers, calls });
   await providerCatalog.featured.seed();
@@ -312,6 +322,12 @@ export async function openContext(
   };
 }
 
+function openPool({ database }: Config, opened: AsyncDisposableStack): Database {
+  const sql = openDatabase({ url: database.url!, connections: database.connections, connectTimeoutSeconds: database.poolTimeoutSeconds });
+  opened.defer(() => sql.end({ timeout: 5 }));
+  return sql;
+}
+
 /** The provider of mail that the settings choose, if it can send. */
 function openOutlet({ email: { provider } }: Config, providers: Providers): Outlet | undefined {
   const adapter = providers.resolve('email', provider?.id ?? 'empty');
@@ -363,10 +379,7 @@ interface EngineNeeds {
 }
 
 /** The engine of the configuration with its bus. The other one's code is not even loaded. */
-async function openEngine(
-  { actors, http }: Config,
-  { sql, clock, log, incarnation, actorTypes }: EngineNeeds,
-): Promise<{ engine: Engine; bus: Bus } & AsyncDisposable> {
+async function openEngine({ actors, http }: Config, { sql, clock, log, incarnation, actorTypes }: EngineNeeds): Promise<EngineAndBus & AsyncDisposable> {
   if (actors.engine === 'dapr') {
     const { openDaprEngine } = await import('./actor-runtime/dapr/index.ts');
     const engine = await openDaprEngine({ ...actors.dapr, types: actorTypes, sql, clock, log, incarnation });

@@ -7,7 +7,6 @@ import { z } from 'zod';
 import { type AnyRoute, route } from '../../api/http/route.ts';
 import { routes as allRoutes } from '../../api/routes/index.ts';
 import { type Cache, openCache } from '../../src/cache/index.ts';
-import { openDatabase } from '../../src/db/index.ts';
 import { AppError, limitExceeded, newId, systemClock } from '../../src/kernel/index.ts';
 import { Client, type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
@@ -638,8 +637,9 @@ describe('process', () => {
     }
   });
   test('a database that is away is told, and live goes on [HE1, HE3, HE4]', async () => {
-    const nowhere = openDatabase({ url: 'postgres://127.0.0.1:9/none', connections: 1 });
-    const lame = await testApp({ sql: nowhere });
+    await using own = await testDatabase();
+    const lame = await testApp({ sql: own.sql });
+    await own.sql.end();
     try {
       const { status, body } = await lame.client().get('/health/ready');
       expect([status, body.status, body.dependencies.database.ok, body.dependencies.redis.ok]).toEqual([503, 'unavailable', false, true]);
@@ -651,7 +651,6 @@ describe('process', () => {
       });
     } finally {
       await lame[Symbol.asyncDispose]();
-      await nowhere.end({ timeout: 1 });
     }
   });
   test('a process that is ending is not ready [S24]', async () => {

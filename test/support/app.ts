@@ -1,27 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { startApi } from '../../api/main.ts';
 import type { AnyRoute } from '../../api/http/route.ts';
 import type { Answered } from '../../api/app.ts';
-import type { Actors } from '../../src/actor-runtime/index.ts';
-import { openAuth } from '../../src/auth/index.ts';
-import { openMemoryCache } from '../../src/cache/index.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { type Context, openPaymentsOf } from '../../src/context.ts';
+import { actorTypes } from '../../actors/main.ts';
+import { channelActor } from '../../actors/channel/contract.ts';
+import { readConfig } from '../../src/config/index.ts';
+import { type Context, type ContextOptions, type EngineAndBus, openContext } from '../../src/context.ts';
 import type { Database } from '../../src/db/index.ts';
-import { openAdmin, openErrorLog } from '../../src/admin/index.ts';
-import { pauseQueue, resumeQueue, stopAll } from '../../src/channels/index.ts';
-import { openEmail } from '../../src/email/index.ts';
-import { openIdentity } from '../../src/identity/index.ts';
-import { openMembers } from '../../src/members/index.ts';
-import { urlOfKey } from '../../src/media/index.ts';
-import { AppError, type Clock, openVault, systemClock } from '../../src/kernel/index.ts';
-import { openOAuth } from '../../src/oauth/index.ts';
-import { openOrganizations } from '../../src/organizations/index.ts';
-import { openOutbound } from '../../src/outbound/index.ts';
-import { openProviders } from '../../src/providers/index.ts';
-import { openEvents, openMetrics } from '../../src/telemetry/index.ts';
-import { testBilling } from './billing.ts';
+import { AppError, type Clock } from '../../src/kernel/index.ts';
 import { quietLog } from './quiet-log.ts';
 
 export const JWT_SECRET = 'a-secret-of-the-tests-that-is-long-enough';
@@ -32,102 +22,76 @@ interface Options {
   env?: Record<string, string>;
   routes?: readonly AnyRoute[];
   clock?: Clock;
+  /** Of a process that hosts the actors; without one every call of an actor is refused. */
+  engine?: EngineAndBus;
   /** A payment processor in the place of the real one. */
   paymentsServer?: string;
-  /** Rooms that the test brings, or other ones in the place of these. */
+  /** Base addresses of providers in the place of their own, by `domain/id`. */
+  servers?: Readonly<Record<string, string>>;
+  /** Names, sockets and trusted certificates of outgoing calls. */
+  network?: NonNullable<ContextOptions['network']>;
+  /** What the API sees in the place of a room: for faults that cannot be made on the wire. */
   context?: (base: Context) => Partial<Context>;
 }
 
 /** Mail for an app without a sender: with `WITH_MAIL` in its environment it is queued, to be read by `mailsOf`. */
 export const WITH_MAIL = { EMAIL_PROVIDER: 'smtp', EMAIL_SMTP_HOST: '127.0.0.1', EMAIL_FROM_ADDRESS: 'no-reply@example.com' };
-const queueOnly = ({ config, ...needs }: Pick<Context, 'sql' | 'clock' | 'vault' | 'events' | 'config'>) =>
-  openEmail({
-    ...needs,
-    outlet: config.email.provider && {
-      providerId: config.email.provider.id,
-      providerVersion: 'v1',
-      mailer: { send: () => Promise.reject(new Error('This app has no sender')), close: () => undefined },
-    },
-    site: { name: 'Rookery', url: config.http.frontendUrl },
-    log: quietLog(),
-    retentionDays: config.retention.emailLog,
-  });
 
-const failed = (error: unknown) => {
-  throw error;
+const refused = () => Promise.reject(new AppError('unavailable', 'No actors here'));
+/** As where the engine is away: every call is refused, and nothing waits. */
+const noEngine: EngineAndBus = {
+  engine: {
+    name: 'embedded',
+    invoke: refused,
+    remind: refused,
+    remindWithin: refused,
+    forget: refused,
+    host: refused,
+    lastBeatAgeMs: () => Infinity,
+    reminderCounts: async () => ({ pending: 0, overdue: 0 }),
+    runtimeReport: async () => undefined,
+  },
+  bus: { publish: refused, subscribe: () => undefined },
 };
 
-/** As where the engine is away: every call is refused. */
-const noActors: Actors = ({ methods }) =>
-  Object.fromEntries(Object.keys(methods).map((name) => [name, () => Promise.reject(new AppError('unavailable', 'No actors here'))])) as never;
-
-/** The real app on a free port of 127.0.0.1, over a real database; what the routes of a test need beyond identity it brings itself. */
-export async function testApp({ sql, env = {}, routes, clock = systemClock, paymentsServer, context: more = () => ({}) }: Options) {
-  const { config } = readConfig({ JWT_SECRET, PORT: '0', BACKEND_LISTEN_HOST: '127.0.0.1', RATE_LIMIT_SCALE: '1000', ...env });
-  const identity = openIdentity({ sql, registrationDisabled: config.registration.disabled, urlOfPicture: (key) => urlOfKey(config.http.backendUrl, key) });
-  const metrics = openMetrics({ processMetrics: false });
-  const billing = testBilling(sql, config);
-  const vault = openVault(config.secrets.encryptionKey);
-  const events = openEvents(quietLog(), metrics);
-  const email = queueOnly({ sql, clock, vault, events, config });
-  const payments = await openPaymentsOf(config, { sql, clock, vault, email, billing, events, log: quietLog(), server: paymentsServer });
-  const auth = openAuth({
-    sql,
-    clock,
-    identity,
-    billing,
-    email,
-    jwtSecret: config.secrets.jwt,
-    frontendUrl: config.http.frontendUrl,
-    disallowPlus: config.registration.disallowPlus,
-    tracesDays: config.retention.ip,
-    failed,
+/** The product without actor hosts on a free port of 127.0.0.1, over the database of the test. */
+export async function testApp({ sql, env = {}, routes, clock, engine = noEngine, context: more = () => ({}), ...parts }: Options) {
+  await using opened = new AsyncDisposableStack();
+  const folder = mkdtempSync(join(tmpdir(), 'rookery-app-'));
+  opened.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const { config } = readConfig({
+    JWT_SECRET,
+    PORT: '0',
+    BACKEND_LISTEN_HOST: '127.0.0.1',
+    RATE_LIMIT_SCALE: '1000',
+    DATA_FOLDER: folder,
+    ...env,
   });
-  const outbound = openOutbound(config.outbound);
-  const providers = openProviders({ outbound, clock, echoUrl: config.outbound.echoUrl, sandboxEnabled: true });
-  const errors = openErrorLog({ sql, logs: { of: quietLog }, incarnation: 'test', retentionDays: config.retention.errors });
-  const base = {
-    config,
-    clock,
-    sql,
-    identity,
-    admin: openAdmin({
+  const log = quietLog();
+  const base = opened.use(
+    await openContext(config, {
+      logs: { of: () => log },
+      actorTypes,
+      channelType: channelActor.type,
+      sandboxUrl: undefined,
       sql,
-      billing,
-      plans: payments,
-      tokens: auth.tokens,
-      queues: { pause: pauseQueue, resume: resumeQueue },
-      lateSeconds: config.posts.lateSeconds,
+      engine,
+      ...(clock && { clock }),
+      ...parts,
     }),
-    errors,
-    auth,
-    oauth: openOAuth({ sql, clock, auth, issuer: config.http.backendUrl, failed }),
-    billing,
-    payments,
-    members: openMembers({ sql, billing, email, frontendUrl: config.http.frontendUrl }),
-    organizations: openOrganizations({ sql, billing, stopChannels: stopAll, providers, endSubscription: payments.endAll }),
-    vault,
-    email,
-    cache: openMemoryCache(clock),
-    incarnation: randomUUID(),
-    health: {
-      draining: false,
-      report: async () => ({ jobs: { engine: 'none', wired: [], pending: 0 }, crons: [], lateness: { p50Ms: null, p99Ms: null } }),
-      reminders: async () => ({ pending: 0, overdue: 0, from: 'rows' }),
-    },
-    metrics,
-    events,
-    actors: noActors,
-  } as unknown as Context; // without an engine: a test that needs actors brings them
+  );
   const context: Context = { ...base, ...more(base) };
   const answered: Answered[] = [];
   const note = (one: Answered) => {
     answered.push(one);
     if (one.error?.code === 'internal') process.stderr.write(`${one.method} ${one.route}: ${inspect(one.error.cause)}\n`);
   };
-  const api = await startApi(context, { ...(routes && { routes }), checkAnswers: true, onAnswer: note });
+  const api = opened.use(await startApi(context, { ...(routes && { routes }), checkAnswers: true, onAnswer: note }));
+  const end = opened.move();
   return {
     context,
+    /** What was logged. */
+    log,
     address: api.address,
     /** One entry for each request, in the order of their answers. */
     answered,
@@ -135,15 +99,7 @@ export async function testApp({ sql, env = {}, routes, clock = systemClock, paym
     /** A client that is logged in as the owner of a new org. */
     signUp: (person: Partial<Person> = {}) => signUp(api.address, person),
     close: () => api[Symbol.asyncDispose](),
-    async [Symbol.asyncDispose]() {
-      await api[Symbol.asyncDispose]();
-      await context.oauth[Symbol.asyncDispose]();
-      await context.payments[Symbol.asyncDispose]();
-      await context.auth[Symbol.asyncDispose]();
-      await context.cache[Symbol.asyncDispose]();
-      await errors[Symbol.asyncDispose]();
-      await outbound[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => end.disposeAsync(),
   };
 }
 export type TestApp = Awaited<ReturnType<typeof testApp>>;

@@ -1,9 +1,5 @@
 import { z } from 'zod';
 import type { Database } from '../../src/db/index.ts';
-import { environmentLogins, openLogins, ssoOf } from '../../src/login/index.ts';
-import { openOutbound } from '../../src/outbound/index.ts';
-import { openProviderSettings } from '../../src/provider-settings/index.ts';
-import { openProviders } from '../../src/providers/index.ts';
 import { type Client, testApp } from './app.ts';
 import { consent } from './visitor.ts';
 
@@ -35,39 +31,11 @@ export const genericByAddresses = (issuer: string, more: Record<string, string> 
 
 /** The app with its login providers; `google` is the address that stands in for Google's. */
 export async function loginApp({ sql, env = {}, google }: { sql: Database; env?: Record<string, string>; google?: string }) {
-  const outbound = openOutbound({ timeoutMs: 10_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
-  const app = await testApp({
+  return testApp({
     sql,
-    env: { FRONTEND_URL: FRONTEND, MAIN_URL: MAIN, NEXT_PUBLIC_BACKEND_URL: `${FRONTEND}/api`, ...env },
-    context: ({ config, clock, vault, identity, auth }) => {
-      const providers = openProviders({
-        outbound,
-        clock,
-        sandboxEnabled: false,
-        sso: ssoOf(config.login),
-        ...(google !== undefined && { servers: { 'auth/google': google } }),
-      });
-      const providerSettings = openProviderSettings({ sql, clock, vault, providers, outbound });
-      const login = openLogins({
-        sql,
-        vault,
-        providers,
-        settings: providerSettings,
-        identity,
-        sessions: auth.sessions,
-        addresses: config.http,
-        fallbacks: environmentLogins(config),
-      });
-      return { providers, providerSettings, login };
-    },
+    env: { FRONTEND_URL: FRONTEND, MAIN_URL: MAIN, NEXT_PUBLIC_BACKEND_URL: `${FRONTEND}/api`, OUTBOUND_HTTP_TIMEOUT_MS: '10000', ...env },
+    ...(google !== undefined && { servers: { 'auth/google': google } }),
   });
-  return {
-    ...app,
-    async [Symbol.asyncDispose]() {
-      await app[Symbol.asyncDispose]();
-      await outbound[Symbol.asyncDispose]();
-    },
-  };
 }
 export type LoginApp = Awaited<ReturnType<typeof loginApp>>;
 

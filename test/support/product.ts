@@ -8,24 +8,26 @@ import { reportTo } from '../../api/http/report.ts';
 import { startApi } from '../../api/main.ts';
 import { startSandbox } from '../../sandbox/index.ts';
 import { readConfig } from '../../src/config/index.ts';
-import { openContext } from '../../src/context.ts';
+import { type ContextOptions, openContext } from '../../src/context.ts';
 import { openLogs } from '../../src/telemetry/index.ts';
 import { Client, JWT_SECRET, signUp } from './app.ts';
 import { testDatabase } from './database.ts';
 
-interface Options {
+interface Options extends Pick<ContextOptions, 'clock' | 'network'> {
   env?: Record<string, string>;
   level?: string;
   /** Gets the log as JSON lines, in place of plain ones on the standard error. */
   write?: (line: string) => void;
   /** With the sandbox network, on its own port of this process. */
   sandbox?: boolean;
+  /** Address of the network `sandbox` when a test has its own. */
+  sandboxUrl?: string;
   /** A payment processor in the place of the real one. */
   paymentsServer?: string;
 }
 
 /** Every room, the actors on the embedded engine and the API, in this process, on a database of its own (`DATABASE_URL` in `env` names another, migrated one). */
-export async function wholeProduct({ env = {}, level = 'fatal', write, sandbox = false, paymentsServer }: Options = {}) {
+export async function wholeProduct({ env = {}, level = 'fatal', write, sandbox = false, sandboxUrl, paymentsServer, ...parts }: Options = {}) {
   await using opened = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'rookery-product-'));
   opened.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -45,9 +47,10 @@ export async function wholeProduct({ env = {}, level = 'fatal', write, sandbox =
       logs: openLogs({ level, format: write ? 'json' : 'plain', write: write ?? ((line) => void process.stderr.write(line)) }),
       actorTypes,
       channelType: channelActor.type,
-      sandboxUrl: network?.url,
+      sandboxUrl: sandboxUrl ?? network?.url,
       servers: { 'contentpack/openverse': 'http://127.0.0.1:9' }, // the one source that needs no key: nobody is there
       ...(paymentsServer !== undefined && { paymentsServer }),
+      ...parts,
     }),
   );
   const { host, sweeper } = opened.use(await startActors(context));
