@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { actorTypes, startActors } from './actors/main.ts';
 import { channelActor } from './actors/channel/contract.ts';
@@ -5,6 +6,7 @@ import { startApi } from './api/main.ts';
 import { startSandbox } from './sandbox/index.ts';
 import { endOnSignal } from './src/cli/signals.ts';
 import { prepare, StartError } from './src/cli/start.ts';
+import { readUsage, type Usage } from './src/cli/usage.ts';
 import { describeIssues, environment, readConfig } from './src/config/index.ts';
 import { openContext, siteOf } from './src/context.ts';
 import { migrate, openDatabase } from './src/db/index.ts';
@@ -66,12 +68,13 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
   }
 }
 
-const commands: Record<string, { about: string; run(args: readonly string[]): Promise<void> }> = {
+const commands: Record<string, Usage & { run(args: readonly string[]): Promise<void> }> = {
   start: { about: 'everything in one process', run: () => serve({ api: true, actors: true }) },
   api: { about: 'the API only, beside a Dapr sidecar', run: () => serve({ api: true, actors: false }) },
   actors: { about: 'an actor host only, beside a Dapr sidecar', run: () => serve({ api: false, actors: true }) },
   demo: {
-    about: 'does the main job against a running service: demo [address]',
+    about: 'does the main job against a running service',
+    takes: '[address]',
     async run(args) {
       const { demo } = await import('./src/cli/demo.ts');
       process.exitCode = await demo(args, say);
@@ -100,7 +103,8 @@ const commands: Record<string, { about: string; run(args: readonly string[]): Pr
     },
   },
   emails: {
-    about: 'writes every mail with sample data, to look at: emails <folder>',
+    about: 'writes every mail with sample data, to look at',
+    takes: '[folder]',
     async run([folder = 'mails']) {
       const { previewEmails } = await import('./src/cli/emails.ts');
       await previewEmails(folder, siteOf(configure()), say);
@@ -108,6 +112,7 @@ const commands: Record<string, { about: string; run(args: readonly string[]): Pr
   },
   gen: {
     about: 'writes the generated files; --check only compares them',
+    options: ['--check'],
     async run(args) {
       const { generate } = await import('./scripts/gen.ts');
       process.exitCode = await generate({ check: args.includes('--check'), say });
@@ -115,13 +120,13 @@ const commands: Record<string, { about: string; run(args: readonly string[]): Pr
   },
 };
 
-const [name = 'help', ...args] = process.argv.slice(2);
-const command = commands[name];
-if (!command) {
-  say(['Usage: node rookery.mjs <command>', '', ...Object.entries(commands).map(([key, { about }]) => `  ${key.padEnd(9)} ${about}`)].join('\n'));
-  process.exitCode = name === 'help' ? 0 : 2;
+const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as { version: string };
+const asked = readUsage(process.argv.slice(2), commands, version);
+if ('text' in asked) {
+  (asked.status === 0 ? say : complain)(asked.text);
+  process.exitCode = asked.status;
 } else {
-  await command.run(args).catch((error: unknown) => {
+  await commands[asked.run]!.run(asked.args).catch((error: unknown) => {
     complain(error instanceof StartError ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error));
     process.exit(1);
   });

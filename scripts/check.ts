@@ -18,11 +18,12 @@ const results = await Promise.all(
     for (const step of lane) {
       const one = await step();
       ran.push(one);
-      process.stdout.write(`${one.status === 0 ? 'ok  ' : 'FAIL'} ${one.name.padEnd(11)} ${one.seconds.toFixed(1)} s\n`);
+      const isGood = one.status === 0;
+      process.stdout.write(`${isGood ? 'ok  ' : 'FAIL'} ${one.name.padEnd(11)} ${one.seconds.toFixed(1)} s\n${isGood ? '' : `\n${one.output.trim()}\n\n`}`);
     }
     return ran;
   }),
 );
 const failed = results.flat().filter(({ status }) => status !== 0);
-for (const { name, output } of failed) process.stdout.write(`\n--- ${name} ---\n${output}\n`);
+if (failed.length > 0) process.stdout.write(`\nFAIL: ${failed.map(({ name }) => name).join(', ')}\n`);
 process.exitCode = failed.length > 0 ? 1 : 0;

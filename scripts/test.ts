@@ -25,11 +25,12 @@ const count = (files: ReadonlyMap<string, File>, ...wanted: string[]) =>
 
 /** Runs jest and notes what it says of each file; false when it did not get so far, or failed though no file did. */
 async function runFiles(args: readonly string[], files: Map<string, File>): Promise<boolean> {
-  const report = '.cache/jest.json';
+  const report = `.cache/jest-${process.pid}.json`;
   rmSync(report, { force: true });
-  const { status } = await jest('tests', [...args, '--passWithNoTests', '--json', `--outputFile=${report}`], { live: true });
+  const { status } = await jest('tests', ['--json', `--outputFile=${report}`, ...args], { live: true }); // ours first: what follows a `--` is a path
   if (!existsSync(report)) return false;
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as { testResults: File[] };
+  rmSync(report);
   for (const file of testResults) files.set(file.name, file);
   return status === 0 || failedOf(files).length > 0;
 }
@@ -53,6 +54,12 @@ for (const args of rounds) ran = (await runFiles(args, files)) && ran;
 const first = failedOf(files);
 if (given.length === 0 && first.length > 0 && first.length <= MOST_AGAIN)
   ran = (await runFiles(['--runInBand', '--runTestsByPath', ...first.map(({ name }) => name)], files)) && ran;
+
+/** Paths among the arguments: what has a slash, and is neither an option nor the value of one. */
+const paths = given.filter((arg, n) => arg.includes('/') && !arg.startsWith('-') && !/^-(t|-testNamePattern)$/.test(given[n - 1] ?? ''));
+const untested = paths.filter((path) => ![...files.keys()].some((name) => new RegExp(path, 'i').test(name)));
+for (const path of untested) say(`no test file: ${path}`);
+ran &&= untested.length === 0;
 
 const last = failedOf(files);
 for (const { name, message, assertionResults } of last) if (assertionResults.length === 0) say(`did not run: ${name}\n${message}`);

@@ -23,10 +23,31 @@ const MOST_MS = 20 * 60_000;
 const QUICK_MS = 60_000;
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { engine: { type: 'string', default: 'embedded' }, quick: { type: 'boolean', default: false }, pairs: { type: 'string' }, size: { type: 'string' } },
-});
+function usage(status: 0 | 2): never {
+  say(`Usage: npm run bench -- <${NAMES.join('|')}|all> [--engine ${ENGINES.join('|')}] [--quick] [--pairs n] [--size n]`);
+  process.exit(status);
+}
+const read = () =>
+  parseArgs({
+    allowPositionals: true,
+    options: {
+      engine: { type: 'string', default: 'embedded' },
+      quick: { type: 'boolean', default: false },
+      pairs: { type: 'string' },
+      size: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+function readArguments(): ReturnType<typeof read> {
+  try {
+    return read();
+  } catch (error) {
+    say((error as Error).message);
+    return usage(2);
+  }
+}
+const { values, positionals } = readArguments();
+if (values.help) usage(0);
 
 /** Runs one; undefined when this machine cannot. */
 async function run(name: Name, engine: Engine): Promise<{ options: Options; report: Report } | { why: string }> {
@@ -52,10 +73,7 @@ async function run(name: Name, engine: Engine): Promise<{ options: Options; repo
 const asked = positionals[0];
 const engine = ENGINES.find((one) => one === values.engine);
 const name = NAMES.find((one) => one === asked);
-if (!engine || (asked !== 'all' && !name)) {
-  say(`Usage: npm run bench -- <${NAMES.join('|')}|all> [--engine ${ENGINES.join('|')}] [--quick] [--pairs n] [--size n]`);
-  process.exit(2);
-}
+if (!engine || (asked !== 'all' && !name)) usage(2);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.once(signal, () => {
     for (const { pid } of ownChildren()) endTree(pid);
