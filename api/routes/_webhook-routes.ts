@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { organizationActor } from '../../actors/organization/contract.ts';
-import { presentAttempt, presentEvent, presentWebhook, WebhookBody, WebhookUpdate, type WebhookView } from '../../src/webhooks/index.ts';
+import { presentAttempt, presentEvent, presentWebhook, WebhookBody, WebhookUpdate, type WebhookView, withoutAddress } from '../../src/webhooks/index.ts';
 import { doer } from '../http/doer.ts';
 import { instant } from '../http/fields.ts';
-import { type AuthKind, type CallOf, route } from '../http/route.ts';
+import { type AuthKind, type CallOf, type Principal, route } from '../http/route.ts';
 
 export const Webhook = z.strictObject({
   id: z.string(),
@@ -53,6 +53,10 @@ export async function changeWebhook(
   return { ...presentWebhook(await ctx.webhooks.get(orgId, id)), ...(secret && { secret }) };
 }
 
+/** A webhook as this caller may see it. */
+export const viewFor = ({ permissions }: Principal, row: Parameters<typeof presentWebhook>[0]): WebhookView =>
+  permissions.has('webhooks:update') ? presentWebhook(row) : withoutAddress(presentWebhook(row));
+
 interface Family {
   prefix: '' | '/public/v1';
   auth: readonly [AuthKind, ...AuthKind[]];
@@ -65,8 +69,8 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     summary: 'The webhooks of the org with their delivery statistics.',
     auth,
     answer: z.array(Webhook),
-    handle: ({ ctx, principal }) => ctx.webhooks.list(principal.orgId),
-    present: (rows) => rows.map(presentWebhook),
+    handle: async ({ ctx, principal }) => (await ctx.webhooks.list(principal.orgId)).map((row) => viewFor(principal, row)),
+    present: (views) => views,
   }),
 
   route({

@@ -1,5 +1,5 @@
 import { AppError, type FieldError, validationFailed } from '../kernel/index.ts';
-import type { AnyAdapter, Fields } from '../providers/index.ts';
+import { type AnyAdapter, type Fields, isAddressField } from '../providers/index.ts';
 
 /** What is given for an adapter: plain fields in either place, secrets in `credentials`; null clears. */
 export interface Given {
@@ -46,6 +46,15 @@ export function split(fields: Fields, values: Values): { plain: Values; secrets:
   return { plain: of(false), secrets: of(true) };
 }
 
+/** Names the address fields whose value differs, with the host of before and of now. */
+export const movedAddresses = (fields: Fields, before: Values, now: Values): string[] =>
+  Object.entries(fields).flatMap(([name, field]) =>
+    isAddressField(field) && before[name] !== now[name] ? [`${name}: ${hostOf(before[name])} → ${hostOf(now[name])}`] : [],
+  );
+const hostOf = (address: string | undefined): string => (address === undefined ? 'none' : URL.parse(address)?.host || address);
+
 const HINT = 4;
-/** The end of a secret that is long enough to stay one. */
-export const hintOf = (secret: string): string | null => (secret.length >= 4 * HINT ? `…${secret.slice(-HINT)}` : null);
+/** Texts that a program made at random; what people choose, and files, are shown in no part. */
+const isKey = (name: string): boolean => /(key|keyid|secret|token)$/i.test(name);
+/** The end of a key that is long enough to stay one; null for every other secret. */
+export const hintOf = (name: string, secret: string): string | null => (isKey(name) && secret.length >= 4 * HINT ? `…${secret.slice(-HINT)}` : null);

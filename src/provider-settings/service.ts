@@ -6,7 +6,7 @@ import { type Outbound, OutboundError } from '../outbound/index.ts';
 import { type AdapterOf, type AnyAdapter, knownDomain, type Providers } from '../providers/index.ts';
 import type { Changes } from './changes.ts';
 import type { SettingView } from './present.ts';
-import { checkGroups, type Given, hintOf, merged, type Owner, setupOf, split, type Values } from './rules.ts';
+import { checkGroups, type Given, hintOf, merged, movedAddresses, type Owner, setupOf, split, type Values } from './rules.ts';
 import * as store from './store.ts';
 
 export interface NewSetting extends Given {
@@ -42,7 +42,7 @@ export interface ProviderSettings {
   list(owner: Owner, domain?: string): Promise<readonly SettingView[]>;
   /** Without a version the newest active one is meant, and kept (S159). */
   create(owner: Owner, setting: NewSetting, by: Doer): Promise<SettingView>;
-  /** What is absent stays; null clears a field. */
+  /** What is absent stays; null clears a field. A change of an address drops the secrets that are not given again. */
   update(owner: Owner, id: string, change: SettingChange, by: Doer): Promise<SettingView>;
   /** The only way to another version. */
   upgrade(owner: Owner, id: string, to: { version: string; allowPreview?: boolean | undefined }, by: Doer): Promise<SettingView>;
@@ -127,7 +127,7 @@ export function openProviderSettings({ sql, clock, vault, providers, outbound, c
     return {
       ...row,
       secrets: Object.fromEntries(
-        fields.map(([name]) => [name, { set: values[name] !== undefined, hint: values[name] === undefined ? null : hintOf(values[name]) }]),
+        fields.map(([name]) => [name, { set: Boolean(values[name]), hint: values[name] === undefined ? null : hintOf(name, values[name]) }]),
       ),
       status: adapter ? providers.status(adapter) : 'retired',
       upgradeAvailable: newest && newest.version !== row.version ? newest.version : null,
@@ -221,11 +221,19 @@ export function openProviderSettings({ sql, clock, vault, providers, outbound, c
     update: (owner, id, wanted, by) =>
       change(owner, id, by, 'provider_setting.updated', (row) => {
         const adapter = providers.resolve(row.domain as keyof AdapterOf, row.providerId, { version: row.version, use: 'pinned' });
-        const values = judge(adapter, owner, wanted, valuesOf(row));
-        const { plain, secrets } = split(setupOf(adapter, owner).fields, values);
+        const { fields: declared } = setupOf(adapter, owner);
+        const before = valuesOf(row);
+        const kept = judge(adapter, owner, wanted, before);
+        const addresses = movedAddresses(declared, before, kept);
+        // Where it goes somewhere else, the secrets have to be given again: nobody sends one there that they could not read.
+        const values = addresses.length > 0 ? judge(adapter, owner, wanted, split(declared, before).plain) : kept;
+        const { plain, secrets } = split(declared, values);
         const { name = row.name, isDefault = row.isDefault, enabled = row.enabled } = wanted;
         const fields = [...Object.keys(wanted.credentials ?? {}), ...Object.keys(wanted.options ?? {})];
-        return { row: { ...row, name, isDefault, enabled, options: plain, credentials: sealed(secrets) }, detail: { fields } };
+        return {
+          row: { ...row, name, isDefault, enabled, options: plain, credentials: sealed(secrets) },
+          detail: { fields, ...(addresses.length > 0 && { addresses }) },
+        };
       }),
 
     upgrade: (owner, id, { version, allowPreview }, by) =>

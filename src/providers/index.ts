@@ -3,7 +3,7 @@ export type { Account, AuthAdapter, Login as PersonLogin } from './auth/_contrac
 export type { Delivery, EmailAdapter, Mailer, Message, ReadReport, Report, Told } from './email/_contract.ts';
 export { CACHE_MS, type ContentPack, type ContentPackAdapter, type Item, KINDS, type Kind, LONGEST_QUERY } from './contentpack/_contract.ts';
 export { stockSources } from './stock/sources.ts';
-export type { Field, Fields } from './kit/fields.ts';
+export { type Field, type Fields, isAddressField } from './kit/fields.ts';
 export { findInText, sameText, textLength } from './kit/text.ts';
 export { type CatalogEntry, type CustomField, presentCatalogEntry, presentCustomFields, presentLedger } from './present.ts';
 export { Proofs, providersReference } from './document.ts';

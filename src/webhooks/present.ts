@@ -20,6 +20,13 @@ export const presentWebhook = (row: WebhookRow) => ({
     consecutiveFailures: row.consecutiveFailures,
   },
 });
+/** What is shown to whoever may not change it: of its address the origin alone, since path and query often hold a token of the receiver. */
+export const withoutAddress = (view: WebhookView): WebhookView => ({ ...view, url: originOf(view.url) });
+function originOf(url: string): string {
+  const parsed = URL.parse(url);
+  if (!parsed) return '…';
+  return parsed.pathname === '/' && parsed.search === '' ? parsed.origin : `${parsed.origin}/…`;
+}
 export type WebhookView = ReturnType<typeof presentWebhook>;
 
 /** One attempt (S170); `id` is the delivery's, to be delivered again by. */

@@ -58,6 +58,23 @@ const published = async () => {
 };
 
 describe('create, change, list, delete', () => {
+  test('whoever may not change a webhook sees the origin of its address only, by session and by key [S165]', async () => {
+    const vic = await product.signUp();
+    const program = await vic.withKey();
+    for (const path of ['/hooks/T0K3N', '/?token=T0K3N']) {
+      const { body } = await vic.client.post('/webhooks', good({ url: `https://hooks.example.com${path}` }));
+      const seen = async () =>
+        [await vic.client.get('/webhooks'), await program.get('/public/v1/webhooks'), await program.get(`/public/v1/webhooks/${body.id}`)].map(
+          ({ body: answer }) => (Array.isArray(answer) ? answer.find((one) => one.id === body.id) : answer).url,
+        );
+      expect(await seen()).toEqual(Array(3).fill(`https://hooks.example.com${path}`));
+      await product.db.sql`update memberships set role_key = 'viewer' where user_id = ${vic.userId}`;
+      await settles(async () => expect(await seen()).toEqual(Array(3).fill('https://hooks.example.com/…')));
+      await product.db.sql`update memberships set role_key = 'owner' where user_id = ${vic.userId}`;
+      await settles(async () => expect(await seen()).toEqual(Array(3).fill(`https://hooks.example.com${path}`)));
+    }
+  });
+
   test('a webhook is created, listed with its statistics, changed and deleted [WH1] [WH3] [WH4] [WH5] [WH8, S165]', async () => {
     const created = await ann.client.post('/webhooks/', good({ name: '  Hook é ', integrations: [{ id: channel }, { id: channel }] }));
     expect(created.status).toBe(201);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { invalidField } from '../../../src/kernel/index.ts';
-import { presentWebhook, WebhookUpdate } from '../../../src/webhooks/index.ts';
+import { WebhookUpdate } from '../../../src/webhooks/index.ts';
 import { route } from '../../http/route.ts';
-import { changeWebhook, Webhook, webhookRoutes } from '../_webhook-routes.ts';
+import { changeWebhook, viewFor, Webhook, webhookRoutes } from '../_webhook-routes.ts';
 
 export default [
   ...webhookRoutes({ prefix: '/public/v1', auth: ['api-key', 'oauth'] }),
@@ -13,8 +13,8 @@ export default [
     summary: 'One webhook with its delivery statistics.',
     auth: ['api-key', 'oauth'],
     answer: Webhook,
-    handle: ({ ctx, principal, params }) => ctx.webhooks.get(principal.orgId, params['id']!),
-    present: presentWebhook,
+    handle: async ({ ctx, principal, params }) => viewFor(principal, await ctx.webhooks.get(principal.orgId, params['id']!)),
+    present: (view) => view,
   }),
 
   route({

@@ -11,8 +11,8 @@ export default email({
   description: 'Any mail server reachable by SMTP submission.',
   authType: 'basic',
   credentials: {
-    host: text('Host', { validation: '[A-Za-z0-9.:_-]{1,253}', help: 'Name or address of the server' }),
-    port: text('Port', { default: '587', validation: '[0-9]{1,5}', help: '465 is encrypted from the first byte, 587 and 25 are upgraded' }),
+    host: text('Host', { address: true, validation: '[A-Za-z0-9.:_-]{1,253}', help: 'Name or address of the server' }),
+    port: text('Port', { address: true, default: '587', validation: '[0-9]{1,5}', help: '465 is encrypted from the first byte, 587 and 25 are upgraded' }),
     secure: text('Encryption', {
       default: 'starttls',
       options: [

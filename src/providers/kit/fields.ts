@@ -13,6 +13,11 @@ export interface Field {
   placeholder?: string;
   /** `origin`: the address of a server. Stored as `https://host`, however it was typed. `url`: an http or https address, kept as typed. */
   form?: 'origin' | 'url';
+  /**
+   * Says whether calls of the setting go to this place: a change of it drops the stored secrets beside it, so that nobody sends a secret
+   * somewhere that they cannot read. Of fields with a `form` it is said unless they say otherwise.
+   */
+  address?: boolean;
   /** What is wrong with a value, where that takes more than an expression; in words that repeat nothing of it. */
   fault?(value: string): string | undefined;
 }
@@ -23,6 +28,9 @@ export type ValuesOf<F extends Fields> = { readonly [K in keyof F]: string };
 export const MAX_LENGTH = 4_096;
 
 type Extra = Omit<Field, 'label' | 'secret'>;
+/** Whether a field decides where secrets of the same setting are sent. */
+export const isAddressField = ({ address, form }: Field): boolean => address ?? form !== undefined;
+
 /** Values of typed fields, or those that were given of the ones that may be absent. */
 export type Values = Readonly<Record<string, string>>;
 

@@ -62,6 +62,7 @@ export function s3Compatible({ endpoint, endpointFor = (base) => base, publicAt,
     publicUrl: text('Public address', {
       required: false,
       form: 'url',
+      address: false, // people are sent there, no call of ours
       help: 'Where everybody can read the objects: a domain or a CDN in front of the bucket, to which the key is added. Without it, networks get signed addresses.',
       ...(publicAt !== undefined && { placeholder: publicAt }),
     }),

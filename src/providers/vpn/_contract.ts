@@ -46,7 +46,7 @@ const HOST = '(?:[A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\])';
 /** 1 to 65535. */
 export const PORT = '[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]';
 /** One name or one address; of the sixth version in brackets. */
-export const host = (label: string, more = {}) => text(label, { required: false, validation: HOST, help: 'A name or an address', ...more });
+export const host = (label: string, more = {}) => text(label, { required: false, validation: HOST, help: 'A name or an address', address: true, ...more });
 
 const TUNNEL = {
   wireguardConfig: secret('WireGuard file', {
@@ -58,6 +58,7 @@ const TUNNEL = {
   sidecar: text('Sidecar', {
     required: false,
     validation: `${HOST}:(?:${PORT})`,
+    address: true,
     placeholder: '127.0.0.1:25344',
     help: 'host:port where a program of the operator, such as wireproxy, offers the tunnel by SOCKS5; EGRESS_SIDECARS must list it when its address is private',
   }),
