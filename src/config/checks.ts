@@ -1,11 +1,13 @@
 import { checkEmail } from './email.ts';
+import { isGuessable } from './guessable.ts';
 import { given, type ConfigIssue, type Env, type Environment } from './env.ts';
 import type { SettingName } from './settings.ts';
 
 const JWT_SECRET_MIN = 32;
-/** Fewer different characters than any random text of this length has. */
-const isMonotonous = (text: string) => new Set(text).size < 8;
-const isLocal = (address: string) => /^https?:\/\/(localhost|127\.|\[::1\])/.test(address);
+const GUESSABLE = 'can be guessed: it repeats characters, or is a placeholder';
+/** This machine alone. */
+export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+const isLocal = (address: string): boolean => isLoopback((URL.parse(address)?.hostname ?? '').replace(/^\[(.*)\]$/, '$1'));
 
 /** What several settings say together: everything that a deployment must have, and what contradicts itself. */
 export function checkTogether(
@@ -44,23 +46,46 @@ export function checkTogether(
       `has ${env.JWT_SECRET.length} characters`,
       `Set it to at least ${JWT_SECRET_MIN} random characters, for example by: openssl rand -hex 32`,
     );
-  else if (production && env.JWT_SECRET && isMonotonous(env.JWT_SECRET))
-    warn('JWT_SECRET', 'repeats a few characters: it can be guessed', 'Set it to random characters, for example by: openssl rand -hex 32');
-  if (production && env.ENCRYPTION_KEY && (env.ENCRYPTION_KEY.length < JWT_SECRET_MIN || isMonotonous(env.ENCRYPTION_KEY)))
-    warn(
-      'ENCRYPTION_KEY',
-      'is short or repeats a few characters: it can be guessed',
-      'Make a new one, for example by: openssl rand -base64 32. The old one goes into ENCRYPTION_KEY_PREVIOUS; then run: node rookery.mjs reencrypt',
-    );
+  else if (production && env.JWT_SECRET && isGuessable(env.JWT_SECRET))
+    fatal('JWT_SECRET', GUESSABLE, 'Set it to random characters, for example by: openssl rand -hex 32');
+  if (production) {
+    if (env.ENCRYPTION_KEY === undefined)
+      warn(
+        'ENCRYPTION_KEY',
+        'is missing: stored credentials are sealed by a key made of JWT_SECRET, and a new JWT_SECRET would lose them',
+        'Set it, for example by: openssl rand -hex 32, set ENCRYPTION_KEY_PREVIOUS to JWT_SECRET, and run: node rookery.mjs reencrypt',
+      );
+    else if (isGuessable(env.ENCRYPTION_KEY))
+      fatal(
+        'ENCRYPTION_KEY',
+        GUESSABLE,
+        'Make a new one, for example by: openssl rand -hex 32. The old one goes into ENCRYPTION_KEY_PREVIOUS; then run: node rookery.mjs reencrypt',
+      );
+    if (env.WEBHOOK_SIGNING_SECRET !== undefined && env.WEBHOOK_SIGNING_SECRET === env.JWT_SECRET)
+      fatal(
+        'WEBHOOK_SIGNING_SECRET',
+        'is the same as JWT_SECRET: a receiver who is told it could make sessions',
+        'Set it to another random value, or remove it: deliveries are then signed by a key of their own.',
+      );
+    else if (env.WEBHOOK_SIGNING_SECRET !== undefined && isGuessable(env.WEBHOOK_SIGNING_SECRET))
+      fatal('WEBHOOK_SIGNING_SECRET', GUESSABLE, 'Set it to random characters, for example by: openssl rand -hex 32');
+  }
   if (env.ENCRYPTION_KEY_PREVIOUS !== undefined && env.ENCRYPTION_KEY_PREVIOUS === env.ENCRYPTION_KEY)
     warn('ENCRYPTION_KEY_PREVIOUS', 'is the same as ENCRYPTION_KEY', 'Set it to the key of before, or remove it.');
 
-  if (production && env.NOT_SECURED)
+  if (production && env.NOT_SECURED) {
+    // Whoever can be reached from elsewhere never runs without these checks.
+    for (const name of ['FRONTEND_URL', 'MAIN_URL', 'ADMIN_URL', 'NEXT_PUBLIC_BACKEND_URL'] as const)
+      if (env[name] !== undefined && !isLocal(env[name]))
+        fatal('NOT_SECURED', `is set in production, and ${name} is not an address of this machine`, 'Remove it, and put https in front of the service.', true);
+    if (env.BACKEND_LISTEN_HOST !== undefined && !isLoopback(env.BACKEND_LISTEN_HOST))
+      fatal('NOT_SECURED', 'is set in production, and BACKEND_LISTEN_HOST is not this machine alone', 'Remove one of them.', true);
     warn(
       'NOT_SECURED',
       'is set in production: cookies travel over plain http, and requests are not checked against forgery',
       'Remove it as soon as https is in front of the service.',
     );
+  }
   if (production && !env.NOT_SECURED)
     for (const name of ['FRONTEND_URL', 'MAIN_URL', 'NEXT_PUBLIC_BACKEND_URL'] as const)
       if (env[name]?.startsWith('http:') && !isLocal(env[name]))
@@ -80,6 +105,12 @@ export function checkTogether(
     fatal(
       'APP_API_TOKEN',
       'is missing: anyone who reaches the actor port could call any actor',
+      'Set it to a random value, here and for the sidecar, for example by: openssl rand -hex 32',
+    );
+  if (engine === 'dapr' && production && !isSet('DAPR_API_TOKEN'))
+    fatal(
+      'DAPR_API_TOKEN',
+      'is missing: anyone who reaches the sidecar could call any actor through it',
       'Set it to a random value, here and for the sidecar, for example by: openssl rand -hex 32',
     );
   if (engine === 'dapr' && !isSet('DATABASE_URL'))

@@ -9,12 +9,14 @@ import { CHAPTERS, SETTINGS } from './settings.ts';
 const folder = mkdtempSync(join(tmpdir(), 'rookery-config-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const JWT = 'a-secret-of-more-than-thirty-two-characters';
+const JWT = 'a0d5b1bd377297462aae2993948fbeb1f83ebdd7f1d21fb37346639215cf9e2c';
+const KEY = '0cf51729f80634a127a39cd5e31af6b11dc94b0e1525d9f026db701245a08994';
 const development = { DATA_FOLDER: folder, JWT_SECRET: JWT };
 const production = {
   NODE_ENV: 'production',
   DATA_FOLDER: folder,
   JWT_SECRET: JWT,
+  ENCRYPTION_KEY: KEY,
   DATABASE_URL: 'postgres://u:p@db:5432/rookery',
   REDIS_URL: 'redis://cache:6379',
   FRONTEND_URL: 'https://app.example.com',
@@ -22,6 +24,8 @@ const production = {
   BACKEND_INTERNAL_URL: 'http://127.0.0.1:3000',
   IS_GENERAL: 'true',
 };
+/** Production on this machine alone. */
+const tryOut = { ...production, NOT_SECURED: 'true', FRONTEND_URL: 'http://localhost:4200', NEXT_PUBLIC_BACKEND_URL: 'http://127.0.0.1:3000' };
 const without = (environment: Record<string, string>, ...names: string[]): Environment =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => !names.includes(name)));
 const read = (more: Environment = {}) => readConfig({ ...development, ...more });
@@ -94,15 +98,17 @@ describe('production', () => {
   });
 
   test('refuses a JWT_SECRET of 31 characters and takes one of 32 [BO8]', () => {
-    expect(readConfig({ ...production, JWT_SECRET: 'x'.repeat(31) }).exits).toBe(true);
-    expect(readConfig({ ...production, JWT_SECRET: 'x'.repeat(32) }).exits).toBe(false);
+    expect(readConfig({ ...production, JWT_SECRET: JWT.slice(0, 31) }).exits).toBe(true);
+    expect(readConfig({ ...production, JWT_SECRET: JWT.slice(0, 32) }).exits).toBe(false);
   });
 
-  test('a secret that can be guessed is a warning: length alone does not make one', () => {
-    expect(found({ ...production, JWT_SECRET: 'x'.repeat(32) })).toEqual(['JWT_SECRET']);
-    expect(found({ ...production, JWT_SECRET: '1234567'.repeat(8) }, 'fatal')).toEqual([]);
-    expect(found({ ...production, ENCRYPTION_KEY: 'short' })).toEqual(['ENCRYPTION_KEY']);
-    expect(found({ ...production, ENCRYPTION_KEY: 'a'.repeat(64) })).toEqual(['ENCRYPTION_KEY']);
+  test('refuses secrets that can be guessed: length alone makes none', () => {
+    for (const name of ['JWT_SECRET', 'ENCRYPTION_KEY', 'WEBHOOK_SIGNING_SECRET'])
+      for (const guessable of ['x'.repeat(32), '1234567'.repeat(8), 'change-me-to-a-long-random-string!', '0123456789abcdefghijklmnopqrstuvwxyz'])
+        expect(readConfig({ ...production, [name]: guessable })).toMatchObject({ exits: true, issues: [{ setting: name, level: 'fatal' }] });
+    expect(found({ ...production, ENCRYPTION_KEY: 'short' }, 'fatal')).toEqual(['ENCRYPTION_KEY']);
+    expect(found(without(production, 'ENCRYPTION_KEY'))).toEqual(['ENCRYPTION_KEY']);
+    expect(readConfig(without(production, 'ENCRYPTION_KEY')).exits).toBe(false);
     expect(found({ ...production, ENCRYPTION_KEY: createHash('sha256').update('x').digest('base64') })).toEqual([]);
     expect(found({ ...production, ENCRYPTION_KEY: JWT, ENCRYPTION_KEY_PREVIOUS: JWT })).toEqual(['ENCRYPTION_KEY_PREVIOUS']);
   });
@@ -115,15 +121,37 @@ describe('production', () => {
     expect(found({ ...production })).toEqual([]);
   });
 
-  test('with NOT_SECURED a fatal issue is told and does not end the process; what nothing can run without still does [DE28, S226]', () => {
-    const told = readConfig({ ...production, NOT_SECURED: 'true', JWT_SECRET: 'short' });
+  test('with NOT_SECURED on this machine a fatal issue is told and does not end the process; what nothing can run without still does [DE28, S226]', () => {
+    const told = readConfig({ ...tryOut, JWT_SECRET: 'short' });
+    expect(told.config.http.host).toBe('127.0.0.1');
     expect(told.exits).toBe(false);
     expect(told.issues.map(({ setting, level }) => [setting, level])).toEqual([
       ['JWT_SECRET', 'fatal'],
       ['NOT_SECURED', 'warning'],
     ]);
-    expect(readConfig({ ...without(production, 'DATABASE_URL'), NOT_SECURED: 'true' }).exits).toBe(true);
+    expect(readConfig(without(tryOut, 'DATABASE_URL')).exits).toBe(true);
   });
+
+  test.each([
+    ['FRONTEND_URL', 'https://app.example.com'],
+    ['MAIN_URL', 'http://127.0.0.1.example.com'],
+    ['ADMIN_URL', 'http://10.0.0.1'],
+    ['NEXT_PUBLIC_BACKEND_URL', 'http://localhost.example.com/api'],
+    ['BACKEND_LISTEN_HOST', '0.0.0.0'],
+  ])('with NOT_SECURED and %s=%s it refuses to run: only this machine may reach it', (name, value) => {
+    expect(readConfig({ ...tryOut, [name]: value })).toMatchObject({ exits: true, issues: [{ setting: 'NOT_SECURED', level: 'fatal' }, { level: 'warning' }] });
+  });
+
+  test('signs webhooks by WEBHOOK_SIGNING_SECRET, else by a key of its own, and never by the one of sessions', () => {
+    const { jwt, webhookSigning, encryptionKey } = readConfig(production).config.secrets;
+    expect(webhookSigning).toMatch(/^[0-9a-f]{64}$/);
+    expect([jwt, encryptionKey.toString('hex'), createHash('sha256').update(jwt).digest('hex')]).not.toContain(webhookSigning);
+    expect(readConfig(production).config.secrets.webhookSigning).toBe(webhookSigning);
+    expect(readConfig({ ...production, WEBHOOK_SIGNING_SECRET: KEY }).config.secrets.webhookSigning).toBe(KEY);
+    expect(readConfig({ ...production, WEBHOOK_SIGNING_SECRET: JWT })).toMatchObject({ exits: true, issues: [{ setting: 'WEBHOOK_SIGNING_SECRET' }] });
+  });
+
+  test('elsewhere JWT_SECRET signs them where there is no other [WH28]', () => expect(read().config.secrets.webhookSigning).toBe(JWT));
 
   test('names all issues at once, the fatal ones first, each with its remedy, and no secret', () => {
     const { issues, exits } = readConfig({
@@ -485,9 +513,10 @@ describe('the engine', () => {
     expect(read({ DAPR_HTTP_PORT: '3500' })).toMatchObject({ exits: false, issues: [{ level: 'warning' }], config: { actors: { engine: 'embedded' } } });
   });
 
-  test('needs the token of the sidecar in production', () => {
-    expect(read({ ...production, ...sidecar })).toMatchObject({ exits: true, issues: [{ setting: 'APP_API_TOKEN', level: 'fatal' }] });
-    expect(read({ ...production, ...sidecar, APP_API_TOKEN: 'x'.repeat(32) }).exits).toBe(false);
+  test.each(['APP_API_TOKEN', 'DAPR_API_TOKEN'])('needs %s in production', (name) => {
+    const both = { APP_API_TOKEN: KEY, DAPR_API_TOKEN: KEY };
+    expect(readConfig({ ...production, ...sidecar, ...without(both, name) })).toMatchObject({ exits: true, issues: [{ setting: name, level: 'fatal' }] });
+    expect(readConfig({ ...production, ...sidecar, ...both }).exits).toBe(false);
   });
 
   test('cannot be Dapr without a sidecar or without a database that all processes reach', () => {

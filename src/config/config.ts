@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AppCredentials, readApps } from './apps.ts';
-import { checkTogether } from './checks.ts';
+import { checkTogether, isLoopback } from './checks.ts';
 import { emailProvider } from './email.ts';
 import { type ConfigIssue, type Environment, given, readEnv } from './env.ts';
 import { deriveSecrets, keepSecret, type Secrets } from './secrets.ts';
@@ -10,7 +10,7 @@ import { deriveSecrets, keepSecret, type Secrets } from './secrets.ts';
 /** What the settings mean. Made once by `readConfig`; every room takes its part as an argument. */
 export interface Config {
   production: boolean;
-  /** Development only: no CSRF check, no security headers, cookies without `Secure`. */
+  /** No CSRF check, no security headers, cookies without `Secure`. In production on this machine alone. */
   notSecured: boolean;
   version: string;
   http: {
@@ -152,7 +152,6 @@ export interface Reading {
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const isLoopback = (host: string) => host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 
 /** Turns the environment into meaning, and finds everything that is wrong with it. Writes at most the kept secret of a development start. */
 export function readConfig(source: Environment): Reading {
@@ -166,7 +165,7 @@ export function readConfig(source: Environment): Reading {
   const exits = issues.some(({ level, always }) => always || (level === 'fatal' && (strict || (production && !env.NOT_SECURED))));
 
   const dataFolder = resolve(ROOT, env.DATA_FOLDER);
-  const host = env.BACKEND_LISTEN_HOST ?? (production ? undefined : '127.0.0.1');
+  const host = env.BACKEND_LISTEN_HOST ?? (production && !env.NOT_SECURED ? undefined : '127.0.0.1');
   const own = `http://${host === undefined || host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${env.PORT}`;
   const frontendUrl = env.FRONTEND_URL ?? env.MAIN_URL ?? own;
   const jwt = env.JWT_SECRET ?? (exits ? '' : keepSecret(dataFolder)); // a process that ends leaves nothing behind
@@ -198,7 +197,13 @@ export function readConfig(source: Environment): Reading {
       dataFolder,
     },
     redis: { url: env.REDIS_URL },
-    secrets: deriveSecrets({ jwt, key: env.ENCRYPTION_KEY, previous: env.ENCRYPTION_KEY_PREVIOUS, webhookSigning: env.WEBHOOK_SIGNING_SECRET }),
+    secrets: deriveSecrets({
+      jwt,
+      key: env.ENCRYPTION_KEY,
+      previous: env.ENCRYPTION_KEY_PREVIOUS,
+      webhookSigning: env.WEBHOOK_SIGNING_SECRET,
+      production,
+    }),
     registration: { disabled: env.DISABLE_REGISTRATION, disallowPlus: env.DISALLOW_PLUS },
     login: {
       generic: {

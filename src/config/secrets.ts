@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hkdfSync, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { encryptionKey, sha256 } from '../kernel/index.ts';
@@ -47,15 +47,20 @@ interface Given {
   key: string | undefined;
   previous: string | undefined;
   webhookSigning: string | undefined;
+  production: boolean;
 }
 
+/** A key for one use, from which nobody finds the secret again. */
+const ownKey = (secret: string, use: string): string => Buffer.from(hkdfSync('sha256', secret, '', use, 32)).toString('hex');
+
 /** The secrets of the service from what was given; the rules of the interface say what stands in for a missing one. */
-export function deriveSecrets({ jwt, key, previous, webhookSigning }: Given): Secrets {
+export function deriveSecrets({ jwt, key, previous, webhookSigning, production }: Given): Secrets {
   return {
     jwt,
     encryptionKey: key === undefined ? sha256(jwt) : encryptionKey(key),
     // It was ENCRYPTION_KEY, or JWT_SECRET in its place: that is hashed whatever it looks like.
     formerKeys: previous === undefined ? [] : [encryptionKey(previous), sha256(previous)],
-    webhookSigning: webhookSigning ?? jwt,
+    // Receivers are told this key: in production it is never the one that signs sessions.
+    webhookSigning: webhookSigning ?? (production ? ownKey(jwt, 'rookery webhook deliveries') : jwt),
   };
 }

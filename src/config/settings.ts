@@ -4,7 +4,10 @@ import { address, decimal, flag, isCidr, isDomain, isHostPort, isOrigin, list, o
 
 const service = {
   NODE_ENV: text('`production` turns on every check of a real deployment; nothing embedded starts then.'),
-  NOT_SECURED: flag(false, 'Plain http without cookies marked `Secure`, without CSRF check and security headers: for development behind nothing.'),
+  NOT_SECURED: flag(
+    false,
+    'Plain http without cookies marked `Secure`, without CSRF check and security headers. In production all public addresses must be of this machine, and it listens there alone.',
+  ),
   CONFIG_CHECK_STRICT: flag(false, 'A fatal configuration issue ends the process everywhere; otherwise only in production with `NOT_SECURED` unset.'),
   IS_GENERAL: flag(undefined, 'Must be true for standard self-hosting.'),
   FRONTEND_URL: address(['http', 'https'], 'Public address of the application. One of `FRONTEND_URL` and `MAIN_URL` is required in production.', {
@@ -21,7 +24,7 @@ const service = {
     { otherwise: '`NEXT_PUBLIC_BACKEND_URL`' },
   ),
   BACKEND_INTERNAL_URL: address(['http', 'https'], 'Address of this service inside the deployment. Required in production.', { otherwise: 'the own address' }),
-  BACKEND_LISTEN_HOST: text('Address to listen on.', { otherwise: 'every address in production, `127.0.0.1` elsewhere' }),
+  BACKEND_LISTEN_HOST: text('Address to listen on.', { otherwise: 'every address in production, `127.0.0.1` elsewhere and with `NOT_SECURED`' }),
   PORT: whole(3000, 'Port to listen on; 0 takes a free one.', { max: 65_535 }),
   DATA_FOLDER: text('Folder for what the service keeps on this machine: embedded database, uploads, secrets made for development.', { fallback: '.data' }),
   TRUST_PROXY_HOPS: whole(
@@ -47,7 +50,9 @@ const storage = {
 };
 
 const secrets = {
-  JWT_SECRET: secret('Signs sessions. At least 32 characters in production.', { otherwise: 'outside production made once and kept in `DATA_FOLDER`' }),
+  JWT_SECRET: secret('Signs sessions. At least 32 characters in production, and none that can be guessed.', {
+    otherwise: 'outside production made once and kept in `DATA_FOLDER`',
+  }),
   ENCRYPTION_KEY: secret(
     'Seals stored credentials: 44 characters of base64 or 64 hexadecimal ones that decode to 32 bytes; other values are hashed. Once it is changed, what is stored opens only by `ENCRYPTION_KEY_PREVIOUS`.',
     { otherwise: 'SHA-256 of `JWT_SECRET`' },
@@ -55,7 +60,10 @@ const secrets = {
   ENCRYPTION_KEY_PREVIOUS: secret(
     'Opens what was sealed before `ENCRYPTION_KEY` was changed: its value until then, or `JWT_SECRET` when there was none. `node rookery.mjs reencrypt` seals everything anew; remove this setting afterwards.',
   ),
-  WEBHOOK_SIGNING_SECRET: secret('Signs webhook deliveries.', { otherwise: '`JWT_SECRET`' }),
+  WEBHOOK_SIGNING_SECRET: secret(
+    'Signs webhook deliveries in `X-Service-Signature`, for all organizations: whoever is told it can forge those of others. Receivers check `webhook-signature`, by the secret of their own webhook.',
+    { otherwise: 'in production a key derived from `JWT_SECRET`, elsewhere `JWT_SECRET`' },
+  ),
 };
 
 const login = {
@@ -81,7 +89,7 @@ const actors = {
   }),
   DAPR_HTTP_PORT: whole(undefined, 'HTTP port of the sidecar; set by the sidecar.', { min: 1, max: 65_535 }),
   DAPR_GRPC_PORT: whole(undefined, 'gRPC port of the sidecar; set by the sidecar.', { min: 1, max: 65_535 }),
-  DAPR_API_TOKEN: secret('Token that the sidecar asks of its callers.'),
+  DAPR_API_TOKEN: secret('Token that the sidecar asks of its callers. Required when Dapr runs in production.'),
   APP_API_TOKEN: secret('Token that the sidecar sends to this process; without it calls to the actor port are refused when Dapr runs in production.'),
   APP_PORT: whole(7001, 'Port on 127.0.0.1 where the actor host listens for its sidecar.', { max: 65_535 }),
   DAPR_APP_ID: text('App id of the actor hosts.', { fallback: 'rookery' }),
@@ -251,7 +259,7 @@ const telemetry = {
   LOG_FORMAT: oneOf(['json', 'plain'], undefined, 'One JSON object a line, or lines for people.', {
     otherwise: '`plain` on a terminal and under `npm start`, else `json`',
   }),
-  METRICS_TOKEN: secret('Opens `/metrics` for a bearer; without it only callers on this machine, not through a proxy, may read it.'),
+  METRICS_TOKEN: secret('Opens `/metrics` for a bearer; without it nobody may in production, and elsewhere callers on this machine, not through a proxy.'),
   METRICS_PORT: whole(undefined, 'Port on 127.0.0.1 that answers `/metrics` alone, for a process without the API.', { min: 1, max: 65_535, otherwise: 'none' }),
   OTEL_EXPORTER_OTLP_ENDPOINT: address(['http', 'https'], 'Turns tracing on and says where traces go.', { later: 'tracing' }),
   OTEL_SERVICE_NAME: text('Name of this service in traces.', { fallback: 'service-backend' }),

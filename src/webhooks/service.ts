@@ -51,7 +51,7 @@ export interface WebhooksOptions {
   billing: Pick<Billing, 'hold' | 'admit'>;
   /** Of this start of this process. */
   incarnation: string;
-  /** `WEBHOOK_SIGNING_SECRET`, else `JWT_SECRET`. */
+  /** Of the deployment, for `X-Service-Signature`. */
   signingKey: string;
   /** `WEBHOOK_TIMEOUT_MS`. */
   timeoutMs: number;

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { hmacHex } from '../kernel/index.ts';
 
 export interface Signing {
-  /** `WEBHOOK_SIGNING_SECRET`, else `JWT_SECRET`. */
+  /** One for all organizations: whoever knows it can sign for each of them, so receivers check by a secret of their own. */
   deploymentKey: string;
   /** The webhook's own `whsec_` secrets, newest first. */
   secrets: readonly string[];

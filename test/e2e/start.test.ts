@@ -183,7 +183,7 @@ describe('production', () => {
     NODE_ENV: 'production',
     DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x',
     REDIS_URL: 'redis://127.0.0.1:9',
-    JWT_SECRET: 'x'.repeat(32),
+    JWT_SECRET: '82ba6191e771227b1c69714744981969',
     IS_GENERAL: 'true',
     BACKEND_LISTEN_HOST: '127.0.0.1',
     FRONTEND_URL: 'https://app.example.com',
@@ -199,6 +199,8 @@ describe('production', () => {
 
   test.each([
     ['a JWT_SECRET of 31 characters', { JWT_SECRET: 'x'.repeat(31) }, 'JWT_SECRET'],
+    ['a placeholder as JWT_SECRET', { JWT_SECRET: 'your-super-secret-jwt-key-change-this' }, 'JWT_SECRET'],
+    ['NOT_SECURED where others can come', { NOT_SECURED: 'true' }, 'NOT_SECURED'],
     ['missing keys of the job runner', { USE_INNGEST: 'true' }, 'INNGEST_SIGNING_KEY'],
     ['billing without the secret keys of its processor', { PAYMENTS_PUBLISHABLE_KEY: 'pk_1' }, 'PAYMENTS_PUBLISHABLE_KEY'],
   ])('refuses %s [BO8, BO11]', async (_, more, named) => {

@@ -308,6 +308,24 @@ describeDapr('hosts on Dapr as processes', () => {
     await eventually('the host beats on', async () => (await one.host.beatAgeMs()) < 1_500);
   }, 180_000);
 
+  test('service invocation reaches no actor and no event: other applications of the mesh are denied', async () => {
+    await using _hosts = await member();
+    const said = async (path: string, method: string) => {
+      const answer = await fetch(`http://127.0.0.1:${api.sidecar.ports.http}/v1.0/invoke/rookery/method/${path}`, {
+        method,
+        headers: { 'dapr-api-token': API_TOKEN },
+        ...(method !== 'GET' && { body: '{}' }),
+      });
+      return [answer.status, await answer.text()];
+    };
+    for (const [method, path] of [
+      ['PUT', 'actors/Ledger/forged/method/note'],
+      ['POST', 'events/hooks'],
+      ['GET', 'healthz'],
+    ] as const)
+      expect([path, await said(path, method)]).toEqual([path, [403, expect.stringContaining('access control policy has denied access')]]);
+    expect(await linesOf('forged')).toEqual([]);
+  });
   test('a forged reminder through the API sidecar is no more than a reminder without data', async () => {
     await using one = await member();
     const post = (path: string) =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openMetrics, startMetricsListener } from '../../src/telemetry/index.ts';
-import { Client, type SignedUp } from '../support/app.ts';
+import { Client, type SignedUp, testApp } from '../support/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Product, wholeProduct } from '../support/product.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -54,6 +54,14 @@ describe('who may read', () => {
     for (const authorization of ['Bearer ', 'Bearer undefined', undefined])
       expect((await client.get('/metrics', { ...forwarded, authorization })).status).toBe(404);
     expect((await client.get('/metrics')).status).toBe(200);
+  });
+  test('in production the token alone opens them, wherever the caller is', async () => {
+    const urls = { FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://app.example.com/api' };
+    for (const token of [undefined, TOKEN]) {
+      await using app = await testApp({ sql: product.db.sql, env: { NODE_ENV: 'production', ...urls, ...(token && { METRICS_TOKEN: token }) } });
+      expect((await app.client().get('/metrics')).status).toBe(404);
+      expect((await app.client().get('/metrics', { authorization: `Bearer ${TOKEN}` })).status).toBe(token ? 200 : 404);
+    }
   });
   test('a process without the API tells them on a port of its own, and nothing else', async () => {
     const metrics = openMetrics({ processMetrics: false });

@@ -78,7 +78,7 @@ test('places that calls go to are declared as addresses, and each kind is among 
   );
   expect([...new Set(suspects.map((one) => one.split(' ')[1]))]).toEqual(['publicUrl']); // people are sent there, no call of ours
   for (const adapter of kept)
-    for (const [, name] of String('api' in adapter ? adapter.api : '').matchAll(/^(?:[a-z]+:\/\/)?\{(\w+)\}(?=[/:]|$)/g)) {
+    for (const [, name] of ('api' in adapter ? adapter.api : '').matchAll(/^(?:[a-z]+:\/\/)?\{(\w+)\}(?=[/:]|$)/g)) {
       const field = adapter.setup!.fields[name!]!;
       expect([adapter.id, name, Boolean(field.options) || isAddressField(field)]).toEqual([adapter.id, name, true]);
     }

@@ -142,7 +142,7 @@ describe('a changed key', () => {
 
   test('as a command, from JWT_SECRET that stood in for the key', async () => {
     const jwt = randomBytes(32).toString('hex'); // looks like a key and was none: it was hashed
-    const former = openVault(deriveSecrets({ jwt, key: undefined, previous: undefined, webhookSigning: undefined }).encryptionKey);
+    const former = openVault(deriveSecrets({ jwt, key: undefined, previous: undefined, webhookSigning: undefined, production: true }).encryptionKey);
     await addChannels(1);
     const [id] = expected.keys();
     await sql`update channels set credentials = ${former.seal('by the JWT secret')} where id = ${id!}`;

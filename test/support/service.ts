@@ -52,7 +52,7 @@ const settingsOf = ({ database, env }: ServiceOptions, folder: string, sandboxUr
   DATA_FOLDER: join(folder, 'data'),
   BACKEND_LISTEN_HOST: '127.0.0.1',
   SANDBOX_URL: sandboxUrl,
-  JWT_SECRET: 'a secret of at least thirty-two characters',
+  JWT_SECRET: '356ef5b7f627b329a1dcd1015b435df7a83c0c08037707fc3877203706f55db1',
   WEBHOOK_SIGNING_SECRET: SIGNING_SECRET,
   SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32',
   RATE_LIMIT_SCALE: '1000',
