@@ -4,19 +4,22 @@ import { openApi } from '../api/http/openapi.ts';
 import { permissionMatrix } from '../api/http/permission-matrix.ts';
 import { routes } from '../api/routes/index.ts';
 import { settingsReference } from '../src/config/index.ts';
-import { type AnyAdapter, generateRegistry, Proofs, providersReference, REGISTRY_FILE } from '../src/providers/index.ts';
+import { type AnyAdapter, Documents, generateRegistry, Proofs, providersReference, REGISTRY_FILE } from '../src/providers/index.ts';
 
 const doc = (name: string) => new URL(`../docs/${name}`, import.meta.url);
 /** The tests know what they tried. */
-const PROOFS = new URL('../test/fixtures/providers/proven.json', import.meta.url);
+const fixture = (name: string) =>
+  readFile(new URL(`../test/fixtures/providers/${name}.json`, import.meta.url), 'utf8').then((text) => JSON.parse(text) as unknown);
 /** What the registry holds as it is written now, and not as it was when this process began. */
 async function registered(): Promise<readonly AnyAdapter[]> {
   const { adapters } = (await import(`${REGISTRY_FILE.href}?written`)) as { adapters: readonly AnyAdapter[] };
   return adapters;
 }
+const providers = async () =>
+  providersReference(await registered(), { proofs: Proofs.parse(await fixture('proven')), documents: Documents.parse(await fixture('documents')) });
 const FILES: { file: URL; make: () => string | Promise<string> }[] = [
   { file: REGISTRY_FILE, make: generateRegistry },
-  { file: doc('providers.gen.md'), make: async () => providersReference(await registered(), Proofs.parse(JSON.parse(await readFile(PROOFS, 'utf8')))) },
+  { file: doc('providers.gen.md'), make: providers },
   { file: doc('settings.gen.md'), make: settingsReference },
   { file: doc('permissions.gen.md'), make: () => permissionMatrix(routes) },
   { file: doc('openapi.gen.json'), make: () => `${JSON.stringify(openApi(routes), null, 1)}\n` },

@@ -6,7 +6,7 @@ export { stockSources } from './stock/sources.ts';
 export { type Field, type Fields, isAddressField } from './kit/fields.ts';
 export { findInText, sameText, textLength } from './kit/text.ts';
 export { type CatalogEntry, type CustomField, presentCatalogEntry, presentCustomFields, presentLedger } from './present.ts';
-export { Proofs, providersReference } from './document.ts';
+export { Documents, Proofs, providersReference } from './document.ts';
 export { generateRegistry, REGISTRY_FILE } from './generate.ts';
 export { type AdapterOf, type AnyAdapter, checkSettings, knownDomain, type Resolve } from './rules.ts';
 export type { Use } from './kit/line.ts';

@@ -12,7 +12,18 @@ const run = promisify(execFile);
 /** What `gen` reads, in a folder of its own. */
 async function copy() {
   const folder = await mkdtemp(join(tmpdir(), 'rookery-gen-'));
-  for (const part of ['rookery.ts', 'package.json', 'src', 'api', 'actors', 'sandbox', 'scripts', 'docs', 'test/fixtures/providers/proven.json'])
+  for (const part of [
+    'rookery.ts',
+    'package.json',
+    'src',
+    'api',
+    'actors',
+    'sandbox',
+    'scripts',
+    'docs',
+    'test/fixtures/providers/proven.json',
+    'test/fixtures/providers/documents.json',
+  ])
     await cp(join(ROOT, part), join(folder, part), { recursive: true });
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   return {

@@ -1,11 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdir, readFile } from 'node:fs/promises';
-import { DOMAINS, Proofs } from '../../../src/providers/index.ts';
+import { Documents, DOMAINS, Proofs } from '../../../src/providers/index.ts';
 import { adapters } from '../../../src/providers/registry.gen.ts';
 import { manifestChecks } from '../../support/provider-suite.ts';
 import { localProviders } from '../../support/providers.ts';
 
 const SOURCES = new URL('../../../src/providers/', import.meta.url);
+const FIXTURES = new URL('../../fixtures/providers/', import.meta.url);
+/** Written by us: nobody else's document says what they do. */
+const OURS = new Set(['auth/local', 'social/sandbox', 'storage/local']);
 const nameOf = ({ domain, id, version }: (typeof adapters)[number]) => `${domain}/${id}@${version}`;
 
 describe.each(adapters.map((adapter) => ({ name: nameOf(adapter), adapter })))('$name', ({ adapter }) => {
@@ -34,6 +37,22 @@ test('every domain that has adapters has its contract, which none of them can go
     expect(contracts).toContain(`${domain}.test.ts`);
     expect(await readFile(new URL(`./${domain}.test.ts`, import.meta.url), 'utf8')).toMatch(/describeProviders\(|every adapter file is registered/);
   }
+});
+
+test('every fixture names the document that it was written from, and how that was read', async () => {
+  const documents = Documents.parse(JSON.parse(await readFile(new URL('documents.json', FIXTURES), 'utf8')));
+  const folders = (await readdir(FIXTURES, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const fixtures = await Promise.all(
+    folders.map(async (folder) =>
+      (await readdir(new URL(`${folder}/`, FIXTURES))).filter((file) => /^[^_].*\.ts$/.test(file)).map((file) => `${folder}/${file.slice(0, -'.ts'.length)}`),
+    ),
+  );
+  expect(
+    fixtures
+      .flat()
+      .filter((name) => !OURS.has(name))
+      .toSorted(),
+  ).toEqual(Object.keys(documents).toSorted());
 });
 
 test('whatever is called proven is registered, and named by the test that does it', async () => {
