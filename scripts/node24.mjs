@@ -1,7 +1,7 @@
 // node scripts/node24.mjs <file> [arguments]: runs a file of ours on the Node that node.json names, whatever Node is there, and installs
 // before what is missing. Any Node from 16 on can read this file.
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { install, ROOT } from './install.mjs';
@@ -12,7 +12,8 @@ export async function run(file, args) {
   const program = await install(isTool || undefined);
   const path = join(ROOT, file);
   const { version } = JSON.parse(readFileSync(join(ROOT, 'scripts', 'node.json'), 'utf8'));
-  if (process.version === `v${version}` || program === process.execPath) {
+  const isThis = process.version === `v${version}` && existsSync(process.execPath); // an install may have taken it away
+  if (isThis || program === process.execPath) {
     process.argv.splice(1, process.argv.length - 1, path, ...args);
     await import(pathToFileURL(path).href);
     return;

@@ -92,6 +92,18 @@ describe('production', () => {
     },
   );
 
+  test('the README names each setting without which it does not start, and no other', () => {
+    const missing = (more: Environment) =>
+      readConfig({ NODE_ENV: 'production', ...more })
+        .issues.filter(({ level }) => level === 'fatal')
+        .map(({ setting }) => setting);
+    const always = missing({});
+    const dapr = missing({ DAPR_HTTP_PORT: '1', DAPR_GRPC_PORT: '2' }).filter((name) => !always.includes(name));
+    const told = /In production nothing embedded starts, and these are required: (.*); with Dapr (.*), too\./.exec(readFileSync('README.md', 'utf8'))!;
+    const names = (text = '') => [...text.replace('(or `MAIN_URL`)', '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name!);
+    expect(names(told[1]).toSorted()).toEqual(always.toSorted());
+    expect(names(told[2])).toEqual(dapr);
+  });
   test('takes MAIN_URL where FRONTEND_URL is missing', () => {
     const { config, exits } = readConfig({ ...without(production, 'FRONTEND_URL'), MAIN_URL: 'https://main.example.com/' });
     expect([exits, config.http.frontendUrl, config.http.mainUrl]).toEqual([false, 'https://main.example.com', 'https://main.example.com']);
