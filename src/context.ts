@@ -131,6 +131,7 @@ export async function openContext(
     onCall: calls.note,
     sso: ssoOf(config.login),
     echoUrl: config.outbound.echoUrl,
+    timeoutMs: config.outbound.timeoutMs,
     folder: config.uploads.folder,
     servers: { ...servers, ...(sandboxUrl !== undefined && { 'social/sandbox': sandboxUrl }) },
     ...(network.authorities && { authorities: network.authorities }),

@@ -3,7 +3,7 @@ import type { Outbound } from '../outbound/index.ts';
 import { openLogin } from './auth/_open.ts';
 import { openContentPack } from './contentpack/_open.ts';
 import { openMailer, openReports } from './email/_open.ts';
-import type { Domain, Lifecycle } from './kit/adapter.ts';
+import { type Domain, type Lifecycle, TIMEOUT_MS } from './kit/adapter.ts';
 import type { Values } from './kit/fields.ts';
 import { openLines, type Outcome, secretsOf } from './kit/open-line.ts';
 import { type CatalogEntry, inOrder, presentCatalogEntry } from './present.ts';
@@ -27,6 +27,8 @@ export interface ProvidersOptions {
   servers?: Readonly<Record<string, string>>;
   /** Certificates (PEM) that mail servers may have beside the usual ones. */
   authorities?: readonly string[];
+  /** Milliseconds of a call to a provider that names none (`OUTBOUND_HTTP_TIMEOUT_MS`). */
+  timeoutMs?: number;
   /** Where files are kept on this machine (`storage/local`). */
   folder?: string;
   /** Of this service, shown to networks where an app is registered. */
@@ -74,6 +76,7 @@ export function openProviders({
   apps = {},
   servers = {},
   authorities = [],
+  timeoutMs = TIMEOUT_MS,
   folder,
   appName = 'Rookery',
   echoUrl = 'https://api.ipify.org?format=json',
@@ -83,7 +86,7 @@ export function openProviders({
     .filter(({ id, optional }) => optional === undefined || (optional === 'sandbox' ? sandboxEnabled : sso.includes(id)))
     .map(immutable);
   const status = (adapter: AnyAdapter) => lifecycleOf(adapter, all, clock.now());
-  const lines = openLines({ outbound, clock, servers, authorities, folder, onCall });
+  const lines = openLines({ outbound, clock, servers, authorities, timeoutMs, folder, onCall });
   const routes = openRoutes(lines, { outbound, echoUrl });
 
   return {

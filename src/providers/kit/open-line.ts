@@ -1,6 +1,6 @@
 import { AppError, type Clock, ProviderError } from '../../kernel/index.ts';
 import type { Outbound } from '../../outbound/index.ts';
-import { type Domain, type Manifest, TIMEOUT_MS } from './adapter.ts';
+import { type Domain, type Manifest } from './adapter.ts';
 import type { Values } from './fields.ts';
 import { openInstances } from './instances.ts';
 import type { Line, Use } from './line.ts';
@@ -57,6 +57,8 @@ interface Options {
   /** Base URL instead of the declared one, by `domain/id`. */
   servers: Readonly<Record<string, string>>;
   authorities: readonly string[];
+  /** Milliseconds of a call to a provider whose adapter names none. */
+  timeoutMs: number;
   folder: string | undefined;
   onCall: (outcome: Outcome) => void;
 }
@@ -70,14 +72,14 @@ export const secretsOf = ({ credentials, setup }: Pick<Manifest, 'credentials' |
     .filter(([name, { secret }]) => secret && values[name] !== undefined)
     .map(([name]) => values[name]!);
 
-export function openLines({ outbound, clock, servers, authorities, folder, onCall }: Options): Lines {
+export function openLines({ outbound, clock, servers, authorities, timeoutMs: usualMs, folder, onCall }: Options): Lines {
   const smtp = openSmtp(authorities);
   const instances = openInstances({ clock, forMs: INSTANCE_MS, most: MOST_INSTANCES });
 
   function open(adapter: Provider, values: Values, { errorOf = adapter.errorOf, secrets = [], outbound: way = outbound, ...more }: LineOptions = {}): Line {
     const api = servers[`${adapter.domain}/${adapter.id}`] ?? adapter.regions?.[values['region'] ?? ''] ?? adapter.api;
-    const timeoutMs = adapter.timeoutMs ?? TIMEOUT_MS;
-    const manifest = { ...adapter, api, ...(errorOf && { errorOf }) };
+    const timeoutMs = adapter.timeoutMs ?? usualMs;
+    const manifest = { ...adapter, api, timeoutMs, ...(errorOf && { errorOf }) };
     const hidden = [...secretsOf(adapter, values), ...secrets];
     const http = openHttp({ manifest, outbound: way, clock, values, secrets: hidden, ...more });
     const stream = openStream(way, timeoutMs);
