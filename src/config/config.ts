@@ -60,7 +60,6 @@ export interface Config {
       apiToken: string | undefined;
       appToken: string | undefined;
       appPort: number;
-      appId: string;
       placementHealthUrl: string | undefined;
     };
     reminderHorizonHours: number;
@@ -228,7 +227,6 @@ export function readConfig(source: Environment): Reading {
         apiToken: env.DAPR_API_TOKEN,
         appToken: env.APP_API_TOKEN,
         appPort: env.APP_PORT,
-        appId: env.DAPR_APP_ID,
         placementHealthUrl: env.DAPR_PLACEMENT_HEALTH_URL,
       },
       reminderHorizonHours: env.REMINDER_HORIZON_HOURS,

@@ -92,7 +92,6 @@ const actors = {
   DAPR_API_TOKEN: secret('Token that the sidecar asks of its callers. Required when Dapr runs in production.'),
   APP_API_TOKEN: secret('Token that the sidecar sends to this process; without it calls to the actor port are refused when Dapr runs in production.'),
   APP_PORT: whole(7001, 'Port on 127.0.0.1 where the actor host listens for its sidecar.', { max: 65_535 }),
-  DAPR_APP_ID: text('App id of the actor hosts.', { fallback: 'rookery' }),
   DAPR_PLACEMENT_HEALTH_URL: address(['http', 'https'], 'Health address of the placement service, for the table of who hosts what.', {
     otherwise: 'what the sidecar tells',
   }),
@@ -131,8 +130,9 @@ const media = {
 const posts = {
   MISSED_AFTER_MINUTES: whole(60, "A post that is first seen so late, because the service was down, follows the organization's rule for missed posts.", {
     min: 1,
+    later: 'missed posts',
   }),
-  POST_LATE_SECONDS: whole(60, 'A post published later than this is announced as `post.late`.', { min: 1, later: 'events a webhook opts in to' }),
+  POST_LATE_SECONDS: whole(60, 'A post published later than this is announced as `post.late`.', { min: 1 }),
   INTEGRATION_RETURN_URL_ALLOWLIST: list('Origins of partners to which a connect flow may return.', isOrigin, 'origins such as https://partner.example', {
     otherwise: 'none',
   }),
@@ -245,8 +245,8 @@ const retention = {
   ERRORS_RETENTION_DAYS: days(90, 'error rows are kept'),
   NOTIFICATIONS_RETENTION_DAYS: days(180, 'notifications are kept', 'notifications'),
   MULTIPART_UPLOAD_RETENTION_DAYS: days(7, 'abandoned multipart uploads are kept'),
-  SOFT_DELETE_RETENTION_DAYS: days(30, 'deleted posts and files are kept', 'retention'),
-  IP_RETENTION_DAYS: days(90, 'address and agent of users and sessions are kept', 'retention'),
+  SOFT_DELETE_RETENTION_DAYS: days(30, 'deleted posts and files are kept'),
+  IP_RETENTION_DAYS: days(90, 'address and agent of users and sessions are kept'),
   SOCIAL_COMMENT_RETENTION_DAYS: days(90, 'comments of the networks are kept', 'comments'),
   CAMPAIGN_PURGE_DAYS: days(30, 'a campaign is kept after its end', 'campaigns'),
   AI_DESIGNER_SESSION_RETENTION_DAYS: days(90, 'chat sessions of the designer are kept', 'AI'),
@@ -262,20 +262,24 @@ const telemetry = {
   METRICS_TOKEN: secret('Opens `/metrics` for a bearer; without it nobody may in production, and elsewhere callers on this machine, not through a proxy.'),
   METRICS_PORT: whole(undefined, 'Port on 127.0.0.1 that answers `/metrics` alone, for a process without the API.', { min: 1, max: 65_535, otherwise: 'none' }),
   OTEL_EXPORTER_OTLP_ENDPOINT: address(['http', 'https'], 'Turns tracing on and says where traces go.', { later: 'tracing' }),
-  OTEL_SERVICE_NAME: text('Name of this service in traces.', { fallback: 'service-backend' }),
+  OTEL_SERVICE_NAME: text('Name of this service in traces.', { fallback: 'service-backend', later: 'tracing' }),
 };
 
-const app = (network: string, what: string) => text(`${what} of the app at ${network}.`, { later: `the provider ${network}` });
-const appSecret = (network: string, what = 'Client secret') => secret(`${what} of the app at ${network}.`, { later: `the provider ${network}` });
+const ofApp = (network: string, word: string) => `${word} of the app at ${network}`;
+const app = (network: string, word: string) => text(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
+const appSecret = (network: string, word = 'Client secret') => secret(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
+/** Of an app that people log in by already; its channels are later work. */
+const loginApp = (network: string, word: string) => text(`${ofApp(network, word)}, for login by it.`);
+const loginSecret = (network: string, word = 'Client secret') => secret(`${ofApp(network, word)}.`);
 const apps = {
-  X_CLIENT_ID: app('X', 'OAuth 2 client id'),
-  X_CLIENT_SECRET: appSecret('X', 'OAuth 2 client secret'),
+  X_CLIENT_ID: loginApp('X', 'OAuth 2 client id'),
+  X_CLIENT_SECRET: loginSecret('X', 'OAuth 2 client secret'),
   X_API_KEY: app('X', 'OAuth 1 consumer key'),
   X_API_SECRET: appSecret('X', 'OAuth 1 consumer secret'),
-  LINKEDIN_CLIENT_ID: app('LinkedIn', 'Client id'),
-  LINKEDIN_CLIENT_SECRET: appSecret('LinkedIn'),
-  FACEBOOK_APP_ID: app('Facebook and Instagram', 'App id'),
-  FACEBOOK_APP_SECRET: appSecret('Facebook and Instagram', 'App secret'),
+  LINKEDIN_CLIENT_ID: loginApp('LinkedIn', 'Client id'),
+  LINKEDIN_CLIENT_SECRET: loginSecret('LinkedIn'),
+  FACEBOOK_APP_ID: loginApp('Facebook and Instagram', 'App id'),
+  FACEBOOK_APP_SECRET: loginSecret('Facebook and Instagram', 'App secret'),
   INSTAGRAM_APP_ID: app('Instagram without Facebook', 'App id'),
   INSTAGRAM_APP_SECRET: appSecret('Instagram without Facebook', 'App secret'),
   DISCORD_CLIENT_ID: app('Discord', 'Client id'),
@@ -285,8 +289,8 @@ const apps = {
   SLACK_SECRET: appSecret('Slack'),
   TIKTOK_CLIENT_ID: app('TikTok', 'Client key'),
   TIKTOK_CLIENT_SECRET: appSecret('TikTok'),
-  YOUTUBE_CLIENT_ID: text('Client id of the app at YouTube. Login by Google uses it too.', { later: 'the provider YouTube' }),
-  YOUTUBE_CLIENT_SECRET: appSecret('YouTube'),
+  YOUTUBE_CLIENT_ID: text('Client id of the app at YouTube, for login by Google.'),
+  YOUTUBE_CLIENT_SECRET: loginSecret('YouTube'),
   PINTEREST_CLIENT_ID: app('Pinterest', 'Client id'),
   PINTEREST_CLIENT_SECRET: appSecret('Pinterest'),
   REDDIT_CLIENT_ID: app('Reddit', 'Client id'),
@@ -315,8 +319,8 @@ const apps = {
   WHOP_CLIENT_SECRET: appSecret('Whop', 'Client secret (a public app has none)'),
   TELEGRAM_BOT_NAME: app('Telegram', 'Name of the bot'),
   TELEGRAM_TOKEN: appSecret('Telegram', 'Token of the bot'),
-  LINE_CLIENT_ID: text('Read and not used: there is no provider for LINE.'),
-  LINE_CLIENT_SECRET: secret('Read and not used: there is no provider for LINE.'),
+  LINE_CLIENT_ID: app('LINE', 'Client id'),
+  LINE_CLIENT_SECRET: appSecret('LINE'),
 };
 
 const stockKey = (source: string, what = 'API key') => secret(`${what} of ${source} for stock media.`);
