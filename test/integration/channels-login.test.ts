@@ -276,7 +276,7 @@ describe('by consent', () => {
       ]);
   });
 
-  test('the app of the operator is used where there is one, else one that the server gives [DE39, S128]', async () => {
+  test('the app of the operator is used where there is one, else one that the server gives [S128]', async () => {
     network.apps.set('own', {
       clientId: 'own',
       clientSecret: 'sealed-by-operator',

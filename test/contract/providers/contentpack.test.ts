@@ -29,7 +29,7 @@ for (const source of stockSources) {
 }
 process.stderr.write(`stock: ${stockSources.length} sources, ${cases} cases\n`);
 
-test('the four of the specification are registered, each as v1, for the instance and for an organization [PV2]', () => {
+test('the four of the specification are registered, each as v1, for the instance and for an organization', () => {
   const packs = localProviders().list('contentpack');
   expect(packs.map(({ id, version }) => `${id}@${version}`)).toEqual(['adobe-stock@v1', 'envato@v1', 'magnific@v1', 'vecteezy@v1']);
   for (const { setup } of packs) expect(setup?.owners).toEqual(['instance', 'org']);

@@ -71,7 +71,7 @@ describe('the suite refuses an adapter', () => {
   });
 });
 
-test('the seven providers of the interface are there, each with its facts [PV2]', async () => {
+test('the seven providers of the interface are there, each with its facts', async () => {
   expect(email.map(({ id }) => id).toSorted()).toEqual(['empty', 'mailgun', 'postmark', 'resend', 'sendgrid', 'ses', 'smtp']);
   const facts = (await readdir(FACTS)).filter((name) => name.endsWith('.facts.json'));
   expect(facts.toSorted()).toEqual(email.map(({ id }) => `${id}.facts.json`).toSorted());

@@ -17,7 +17,7 @@ const suite: Suite<ShortlinkAdapter, Shortener> = {
 };
 await describeProviders(suite);
 
-test('the twenty of the specification are registered, each as v1 [PV2]', () => {
+test('the twenty of the specification are registered, each as v1', () => {
   const ids = localProviders().list('shortlink');
   const wanted = 'bitly blink cleanuri cuttly dub isgd linkly lnkify owly pixelme rebrandly replug shortio sniply switchy t2m tinycc tinyurl tly vgd'.split(
     ' ',

@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const one of closing.splice(0).toReversed()) await one[Symbol.asyncDispose]();
 });
 
-test('the sixteen of the specification are registered, each as v1 [PV2]', () => {
+test('the sixteen of the specification are registered, each as v1', () => {
   const wanted =
     'custom cyberghost expressvpn hideme hotspotshield ipvanish mozillavpn mullvad nordvpn pia protonvpn purevpn surfshark tunnelbear vyprvpn windscribe'.split(
       ' ',
