@@ -124,7 +124,12 @@ export default [
     }),
     answer: ChannelShape.extend({ returnUrl: z.string().optional() }),
     async handle({ ctx, actors, principal, params, body: { code, state, fields, refresh, allowPreview }, request }) {
-      const person = { orgId: principal.orgId, userId: principal.userId, by: doer({ principal, request }) };
+      const person = {
+        orgId: principal.orgId,
+        userId: principal.userId,
+        mayUpdate: principal.permissions.has('channels:update'),
+        by: doer({ principal, request }),
+      };
       const { id, created, returnUrl } = await ctx.channels.complete(person, params['provider']!, {
         code,
         state,

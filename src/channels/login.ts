@@ -22,6 +22,10 @@ export interface Person {
   /** For the audit log. */
   by?: Doer | undefined;
 }
+/** Who ends a login: it may be of an account that has a channel already, which is a change of that channel. */
+export interface Connector extends Person {
+  mayUpdate: boolean;
+}
 export interface Begin {
   refresh?: string | undefined;
   externalUrl?: string | undefined;
@@ -121,7 +125,7 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
   }
 
   async function save(
-    person: Person,
+    person: Connector,
     adapter: SocialAdapter,
     account: Account,
     refresh: { internalId: string } | undefined,
@@ -146,12 +150,12 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
       credentials: sealCredentials(vault, credentials),
       tokenExpiresAt: loginExpiry(credentials, signsIn(adapter)),
     };
-    const saved = await saveLogin(sql, billing, person.orgId, login, person.by);
+    const saved = await saveLogin(sql, billing, person.orgId, { ...login, mayReplace: person.mayUpdate }, person.by);
     if (saved.full) throw new AppError('limit_exceeded', `${saved.full.message}. The login was kept, and the channel is disabled`, saved.full.extra);
     return saved;
   }
 
-  async function byFields(person: Person, providerId: string, call: Complete): Promise<Completed> {
+  async function byFields(person: Connector, providerId: string, call: Complete): Promise<Completed> {
     const refresh = call.refresh === undefined ? undefined : await channelToRefresh(person.orgId, providerId, call.refresh);
     const adapter = versionFor(providerId, refresh, call.allowPreview);
     if (call.refresh !== undefined && !refresh) throw invalidField('refresh', 'refresh: there is no such channel', 'unknown_id');
@@ -166,7 +170,7 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
     return { ...(await save(person, adapter, { values, tokens }, refresh, way)), returnUrl: null };
   }
 
-  async function byConsent(person: Person, providerId: string, { code, state, refresh }: Complete): Promise<Completed> {
+  async function byConsent(person: Connector, providerId: string, { code, state, refresh }: Complete): Promise<Completed> {
     if (!code) throw invalidField('code', 'code: is needed; the network sends it after consent', 'required');
     if (!state) throw invalidField('state', 'state: is needed', 'required');
     const begun = await takeState(sql, person.orgId, person.userId, providerId, sha256(state));
@@ -225,7 +229,7 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
     },
 
     /** Ends a login: tokens for the code, or the typed fields checked at the network; then the channel is written. */
-    async complete(person: Person, providerId: string, call: Complete): Promise<Completed> {
+    async complete(person: Connector, providerId: string, call: Complete): Promise<Completed> {
       const consent = providers.list('social').some((adapter) => adapter.id === providerId && adapter.login.kind === 'oauth2');
       if (consent) return byConsent(person, providerId, call);
       return byFields(person, providerId, call);

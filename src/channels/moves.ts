@@ -255,15 +255,20 @@ export interface LoggedIn {
   /** Sealed. */
   credentials: string;
   tokenExpiresAt: Date | null;
+  /** Whether the login of a channel that is there may be replaced. */
+  mayReplace: boolean;
 }
 
 /**
  * Writes a login: a new channel, or the one of the same account, which works from then on with its posts (S135, S136, S246).
  * Deleted less than 30 days ago, it comes back with the posts that went with it. Where the plan has no room for one more, a new
- * channel is refused; one that is there keeps its new login and is disabled, and `full` says why.
+ * channel is refused; one that is there keeps its new login and is disabled, and `full` says why. Who may only create channels does not
+ * replace the login of one: a server that they name may claim any account.
  */
 export async function saveLogin(database: Database, plan: Plan, orgId: string, login: LoggedIn, by?: Doer): Promise<SavedLogin> {
   const write = async (sql: Sql, found: Found | undefined) => {
+    if (found && !found.deleted && !login.mayReplace)
+      throw new AppError('forbidden', 'This account has a channel already: to log it in again, your role needs the permission channels:update');
     const saved = await save(sql, plan, orgId, login, found);
     if (saved) await note(sql, orgId, by, 'connected', saved.id, { provider: login.providerId, name: login.name, again: !saved.created });
     return saved;

@@ -7,7 +7,7 @@ import type { Outbound } from '../outbound/index.ts';
 import { checkSettings, type Providers, type SocialAdapter } from '../providers/index.ts';
 import type { Events } from '../telemetry/index.ts';
 import { type Connected, type NeedsLogin, type NetworkRules, openConnections, signsIn, type Snapshot } from './connection.ts';
-import { type Begin, type Complete, type Completed, openLogins, type Person } from './login.ts';
+import { type Begin, type Complete, type Completed, openLogins, type Connector, type Person } from './login.ts';
 import { dropOldStates } from './logins.ts';
 import * as moves from './moves.ts';
 import { type ChannelRules, type ChannelShape, type NetworkShape, presentChannel, presentNetwork, presentRules } from './present.ts';
@@ -48,7 +48,7 @@ export interface Channels {
   /** The address of the consent page (S130). */
   begin(person: Person, providerId: string, options: Begin): Promise<{ url: string }>;
   /** Connects a channel by code and state, or by typed fields; the same account is the same channel (S131, S132, S246). */
-  complete(person: Person, providerId: string, call: Complete): Promise<Completed>;
+  complete(person: Connector, providerId: string, call: Complete): Promise<Completed>;
   /** Whether `begin` needs more than the network's name, or is not possible at all. */
   canBeginAlone(providerId: string): boolean;
   /** A channel in use: its token is fresh, and renewed when the network refuses it. Throws `ProviderError`. */

@@ -288,7 +288,7 @@ describe('by consent', () => {
     const { url } = await room.begin(ann, 'mastodon', { externalUrl: network.url });
     expect(new URL(url).searchParams.get('client_id')).toBe('own');
     const { code, state } = network.consent(url);
-    expect((await room.complete(ann, 'mastodon', { code, state })).created).toBe(true);
+    expect((await room.complete({ ...ann, mayUpdate: true }, 'mastodon', { code, state })).created).toBe(true);
     expect(network.apps.size).toBe(1);
   });
 });
@@ -304,6 +304,23 @@ describe('by fields', () => {
     const [row] = await db.sql`select credentials from channels`;
     expect(row!['credentials']).toMatch(/^v2:/);
     expect(Object.keys(first.body).toSorted()).toEqual(CHANNEL_KEYS);
+  });
+
+  test('who may create channels, but not change them, does not replace the login of one', async () => {
+    const first = await sandboxChannel('studio');
+    const [before] = await db.sql`select credentials from channels where id = ${first.body.id}`;
+    const role = newId();
+    await db.sql`insert into roles (id, org_id, name, permissions) values (${role}, ${ann.orgId}, 'Creator', '{channels:create,channels:read}')`;
+    await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${ben.userId}, ${role})`;
+    try {
+      const creator = { showorg: ann.orgId };
+      const connect = (name: string) => ben.client.post('/integrations/social-connect/sandbox', { fields: { name }, allowPreview: true }, creator);
+      expect(await connect('studio')).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+      expect((await connect('another')).status).toBe(200);
+      expect(await db.sql`select credentials from channels where id = ${first.body.id}`).toEqual([before]);
+    } finally {
+      await db.sql`delete from memberships where org_id = ${ann.orgId} and user_id = ${ben.userId}`;
+    }
   });
 
   test('a preview needs allowPreview [S243]', async () => {

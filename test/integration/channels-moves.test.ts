@@ -14,7 +14,8 @@ let providers: ReturnType<typeof localProviders>;
 let channels: Channels;
 const orgId = newId();
 const other = newId();
-const login = (name = 'studio', org = orgId) => channels.complete({ orgId: org, userId: newId() }, 'sandbox', { fields: { name }, allowPreview: true });
+const login = (name = 'studio', org = orgId) =>
+  channels.complete({ orgId: org, userId: newId(), mayUpdate: true }, 'sandbox', { fields: { name }, allowPreview: true });
 
 beforeAll(async () => {
   db = await testDatabase();

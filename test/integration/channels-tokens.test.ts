@@ -17,7 +17,7 @@ let providers: ReturnType<typeof localProviders>;
 let channels: Channels;
 let network: SocialServer;
 const vault = openVault(sha256('key of this test'));
-const person = { orgId: newId(), userId: newId() };
+const person = { orgId: newId(), userId: newId(), mayUpdate: true };
 const room = (more: Partial<ChannelsOptions> = {}) =>
   openChannels({
     sql: db.sql,

@@ -11,7 +11,7 @@ import { startProxy } from '../support/proxy-server.ts';
 import { startSocialServer } from '../support/social-server.ts';
 
 const stack = new AsyncDisposableStack();
-const person = { orgId: newId(), userId: newId() };
+const person = { orgId: newId(), userId: newId(), mayUpdate: true };
 const by = { userId: person.userId, impersonatorId: null, ip: '127.0.0.1' };
 const vault = openVault(sha256('key of this test'));
 /** Ours, and not the network's: moved on, every login has expired for us, while the network takes each token that it has just given. */

@@ -64,7 +64,7 @@ beforeEach(async () => {
   await db.sql`truncate channels cascade`;
 });
 
-const person = () => ({ orgId: ann.orgId, userId: ann.userId });
+const person = () => ({ orgId: ann.orgId, userId: ann.userId, mayUpdate: true });
 const connect = (refresh?: string) => channels.complete(person(), 'sandbox', { fields: { name: 'ann' }, ...(refresh !== undefined && { refresh }) });
 const versionOf = async (id: string) => (await channels.find(ann.orgId, [id]))[0]!.providerVersion;
 const refusal = async (work: Promise<unknown>) => {
