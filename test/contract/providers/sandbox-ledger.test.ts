@@ -32,8 +32,13 @@ test('the ledger of a sandbox channel is shown to its org only, page by page [S2
   const adapter = providers.resolve('social', 'sandbox', { allowPreview: true });
   const values = { name: 'alice' };
   const social = providers.connect(adapter, { values, account: 'alice', tokens: await providers.signIn(adapter, values) });
-  const posts = ['One', 'Two', 'Three'].map((text) => postOf(text));
+  const posts = ['One', 'Two', 'Three'].map((text) => ({ ...postOf(text), id: newId() }));
+  await db.sql`
+    insert into posts (id, org_id, channel_id, group_id, state, content, publish_date)
+    select id, ${owner.orgId}, ${channelId}, id::text, 'PUBLISHED', '', now() from unnest(${posts.map(({ id }) => id)}::uuid[]) id`;
   for (const post of posts) await social.publish(post, post === posts[1] ? { outcome: 'error_after_accept', times: 1 } : {}, handleOf()).catch(() => undefined);
+
+  await social.publish({ ...postOf('Of another organization that typed the same name'), id: newId() }, {}, handleOf());
 
   const first = await owner.client.get(`/sandbox/ledger?integrationId=${channelId}&limit=2`);
   expect(first.status).toBe(200);
