@@ -1,4 +1,6 @@
 import type { RequestListener } from 'node:http';
+import { isIP } from 'node:net';
+import type { Config } from '../src/config/config.ts';
 import type { Context } from '../src/context.ts';
 import { AppError } from '../src/kernel/index.ts';
 import { sendJson } from './http/answer.ts';
@@ -35,6 +37,21 @@ function noHost({ headers }: Exchange): AppError {
   return new AppError('invalid_request', 'A request names its host');
 }
 
+/**
+ * Outside production only names of this machine, its addresses and the configured hosts are answered: a page that lets its own name lead to
+ * 127.0.0.1 is somebody else, whatever it is called (DNS rebinding).
+ */
+function hostCheck({ production, http }: Config): (host: string | undefined) => void {
+  if (production) return () => {};
+  const urls = [http.frontendUrl, http.mainUrl, http.adminUrl, http.backendUrl, http.internalUrl];
+  const known = new Set(urls.map((url) => URL.parse(url ?? '')?.hostname));
+  return (host) => {
+    const name = host === undefined ? undefined : URL.parse(`http://${host}`)?.hostname;
+    const isOurs = host === undefined || (name !== undefined && (known.has(name) || isIP(name.replace(/^\[|\]$/g, '')) > 0 || /^(.+\.)?localhost$/.test(name)));
+    if (!isOurs) throw new AppError('forbidden', 'This is no host name of this service; NEXT_PUBLIC_BACKEND_URL and FRONTEND_URL say which are');
+  };
+}
+
 /** The whole API as a listener: the table of routes, behind it Express, and one ladder for both. */
 export function createApp(
   context: Context,
@@ -44,6 +61,7 @@ export function createApp(
   const { config, clock } = context;
   const tools: Tools = { context, writeCookie: cookieWriter(config), checkAnswers, bodyMs };
   const origins = consoleOrigins(config.http);
+  const checkHost = hostCheck(config);
 
   const opening = { hops: config.http.trustProxyHops, headers: securityHeaders(config) };
   const open: Open = (request, response, params) => openExchange(request, response, opening, params);
@@ -55,6 +73,7 @@ export function createApp(
     try {
       setCorsHeaders(exchange, origins);
       if (request.headers['host'] === undefined && request.stream.httpVersionMinor > 0) throw noHost(exchange);
+      checkHost(request.headers['host']);
       if (request.method === 'OPTIONS') sendJson(exchange, 200, '{}');
       else if (route) await climb(exchange, route, tools);
       else throw refusal;

@@ -1,6 +1,11 @@
 const WORDS = {
-  'mcp:read': 'Read posts, channels and numbers of the organization',
-  'mcp:posts:write': 'Create, change, schedule and delete posts and other content, as far as your role allows',
+  'mcp:read': 'Read posts, media, channels, webhooks and numbers of the organization',
+  'mcp:posts:write': [
+    'Create, change, schedule, publish and delete posts and media',
+    'Disconnect channels, with all posts that wait on them',
+    'Make, change and delete webhooks: what the organization publishes is then sent to addresses that the app chooses',
+    '(each as far as your role allows)',
+  ].join('\n• '),
 };
 const query = new URLSearchParams(location.search);
 

@@ -66,7 +66,8 @@ export default [
       try {
         oauth.consent.judge(query, to);
       } catch (error) {
-        if (!isRefusal(error)) throw error;
+        // Anybody may register a client: without a person's consent nobody is led to an address of its choice (RFC 9700 4.11.2).
+        if (!isRefusal(error) || to.client.orgId === null) throw error;
         return redirect(reply, oauth.consent.refuse(query, to, error));
       }
       return (

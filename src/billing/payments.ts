@@ -109,7 +109,7 @@ export function openPayments({
   return {
     ...manage,
     ...orders,
-    ...openCharges({ sql, clock, processor, settle }),
+    ...openCharges({ sql, clock, processor, settle, cancelNow: manage.cancelNow }),
     addons,
     redeem,
     mintCodes,

@@ -118,7 +118,7 @@ export interface Processor {
   /** Holds 1 USD on the card of a subscription and lets it go; false when the card is refused or there is none. */
   checkCard(subscription: RemoteSubscription): Promise<boolean>;
   charges(customer: string): Promise<Charge[]>;
-  charge(id: string): Promise<{ customer: string | null; created: number } | undefined>;
+  charge(id: string): Promise<{ customer: string | null; created: number; refunded: boolean } | undefined>;
   refund(charge: string): Promise<void>;
   portal(customer: string, returnUrl: string): Promise<string>;
 }

@@ -265,7 +265,7 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
     },
     async charge(id) {
       const charge = await ask(undefined, () => stripe.charges.retrieve(id)).catch(unless('resource_missing'));
-      return charge && { customer: idOf(charge.customer)[0] ?? null, created: charge.created };
+      return charge && { customer: idOf(charge.customer)[0] ?? null, created: charge.created, refunded: charge.refunded };
     },
     async refund(charge) {
       await once(`refund:${charge}`, (options) => stripe.refunds.create({ charge }, options));

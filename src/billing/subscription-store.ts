@@ -239,3 +239,13 @@ export async function eventKnown(sql: Sql, id: string): Promise<boolean> {
   const rows = await sql`select from payment_events /* all orgs */ where id = ${id}`;
   return rows.length > 0;
 }
+
+/** Whether the organization may give charges back by itself: once a year, and what was cut off is finished within a day. */
+export async function claimSelfRefund(sql: Sql, orgId: string): Promise<boolean> {
+  const { count } = await sql`
+    update organizations
+    set self_refund_at = case when self_refund_at > now() - interval '1 day' then self_refund_at else now() end
+    where id = ${orgId}
+      and (self_refund_at is null or self_refund_at > now() - interval '1 day' or self_refund_at < now() - interval '1 year')`;
+  return count > 0;
+}

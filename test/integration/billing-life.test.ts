@@ -300,13 +300,17 @@ describe('the end', () => {
     expect((await ann.client.post('/billing/cancel', { feedback: '' })).status).toBe(409);
   });
 
-  test('the trial can be finished by any member, once; whether it is over [BI37, S72, S223]', async () => {
+  test('the trial is finished by whoever may read billing, without the permission to manage it, once; whether it is over [BI37, S72]', async () => {
     const ann = await world.signUp();
     const finished = async () => (await ann.client.get('/billing/is-trial-finished')).body.finished;
     expect(await finished()).toBe(false);
     await world.buy(ann, 'PRO');
     expect(await finished()).toBe(false);
-    await world.sql`update memberships set role_key = 'viewer' where org_id = ${ann.orgId}`;
+    for (const role of ['viewer', 'member', 'editor']) {
+      await world.sql`update memberships set role_key = ${role} where org_id = ${ann.orgId}`;
+      expect((await ann.client.post('/billing/finish-trial')).body.code).toBe('forbidden');
+    }
+    await world.sql`update memberships set role_key = 'admin' where org_id = ${ann.orgId}`;
     expect((await ann.client.post('/billing/finish-trial')).body).toEqual({ finish: true });
     await world.sql`update memberships set role_key = 'owner' where org_id = ${ann.orgId}`;
     expect(await world.subscription(ann)).toMatchObject({ isTrial: false });
@@ -331,12 +335,12 @@ describe('the end', () => {
   });
 });
 
-test('the portal: any member, 409 before there is a customer [BI36, S71, S223]', async () => {
+test('the portal: whoever may read billing, without the permission to manage it; 409 before there is a customer [BI36, S71]', async () => {
   const ann = await world.signUp();
-  await world.sql`update memberships set role_key = 'viewer' where org_id = ${ann.orgId}`;
   expect((await ann.client.get('/billing/portal')).status).toBe(409);
-  await world.sql`update memberships set role_key = 'owner' where org_id = ${ann.orgId}`;
   await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'PRO' });
   await world.sql`update memberships set role_key = 'viewer' where org_id = ${ann.orgId}`;
+  expect((await ann.client.get('/billing/portal')).body.code).toBe('forbidden');
+  await world.sql`update memberships set role_key = 'admin' where org_id = ${ann.orgId}`;
   expect((await ann.client.get('/billing/portal')).body).toEqual({ portal: expect.stringMatching(/^https:\/\/pay\.example\.com\/portal\/cus_/) });
 });

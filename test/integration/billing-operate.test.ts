@@ -90,10 +90,30 @@ describe('charges', () => {
     expect((await ann.client.post('/billing/refund-charges', { chargeIds: [fresh.id] })).body.refunded).toEqual([fresh.id]); // the same answer: the money went once
     expect(world.processor.charges.find(({ id }) => id === fresh.id)!.amount_refunded).toBe(2_900);
 
+    expect(await world.subscription(ann)).toBeNull(); // nobody keeps the plan that they take the money back for
+    expect(await world.subscription(eve)).toMatchObject({ subscriptionTier: 'PRO' });
+
     await world.sql`update users set is_super_admin = true where id = ${ann.userId}`;
     expect((await ann.client.post('/billing/refund-charges', { chargeIds: ['ch_old'] })).body).toEqual({ refunded: ['ch_old'], failed: [] });
     for (const chargeIds of [[], Array.from({ length: 51 }, (_, n) => `ch_${n}`), ['']])
       expect((await ann.client.post('/billing/refund-charges', { chargeIds })).status).toBe(400);
+  });
+});
+
+describe('a second refund', () => {
+  test('within a year is refused and ends nothing; after it, and by a super-admin, it goes', async () => {
+    const { ann } = await paying();
+    const charge = async () => (await ann.client.get('/billing/charges')).body.find(({ refunded }: { refunded: boolean }) => !refunded)?.id as string;
+    const refund = async () => (await ann.client.post('/billing/refund-charges', { chargeIds: [await charge()] })).body;
+    expect((await refund()).failed).toEqual([]);
+    await world.deliverAll();
+    await world.buy(ann, 'PRO');
+    await world.sql`update organizations set self_refund_at = now() - interval '2 days' where id = ${ann.orgId}`;
+    expect((await refund()).failed).toEqual([{ id: await charge(), reason: expect.stringContaining('within a year') }]);
+    expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO' });
+    await world.sql`update organizations set self_refund_at = now() - interval '366 days' where id = ${ann.orgId}`;
+    expect((await refund()).failed).toEqual([]);
+    expect(await world.subscription(ann)).toBeNull();
   });
 });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { runInNewContext } from 'node:vm';
+import { routes } from '../../api/routes/index.ts';
 import { type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { findBrowser, openTab } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
@@ -103,6 +104,36 @@ async function openPage(path: string, person: SignedUp['client']) {
   });
   return { byId, went };
 }
+
+test('the page says in words what each scope opens: every resource that its routes read or change [S85, S89]', async () => {
+  const bob = await app.signUp();
+  const { byId } = await openPage(`/oauth/authorize?${query()}`, bob.client);
+  const shown = byId('scopes').textContent.split('\n');
+  expect(shown.every((line) => line.startsWith('• '))).toBe(true);
+  const reads = shown[0]!;
+  const changes = shown.slice(1).join('\n');
+  const open = routes.filter(({ auth }) => auth.includes('oauth'));
+  const resourcesOf = (list: typeof routes) => new Set(list.flatMap(({ permission }) => (permission ? [permission.split(':')[0]!] : [])));
+  expect(resourcesOf(open).size).toBeGreaterThan(3);
+  for (const resource of resourcesOf(open.filter(({ method }) => method === 'get'))) expect(reads).toContain(resource);
+  for (const resource of resourcesOf(open.filter(({ method }) => method !== 'get'))) expect(changes).toContain(resource);
+  expect(changes).toMatch(/sent to addresses that the app chooses/);
+});
+
+test('a faulty request of a client that registered itself leads nowhere; of an organization’s app it goes back to it [S85, S94]', async () => {
+  const own = await register(app);
+  for (const more of [{ response_type: 'x' }, { scope: 'mcp:admin' }]) {
+    const parameters = (id: string) => new URLSearchParams({ client_id: id, response_type: 'code', ...more }).toString();
+    const stays = await app.client().get(`/oauth/authorize?${parameters(own.client_id)}`, HTML);
+    expect([stays.status, stays.headers.get('location'), stays.body.error]).toEqual([
+      400,
+      null,
+      expect.stringMatching(/^(unsupported_response_type|invalid_request)$/),
+    ]);
+    const goes = await app.client().get(`/oauth/authorize?${parameters(client.clientId)}`, HTML);
+    expect([goes.status, goes.headers.get('location')?.startsWith(CALLBACK)]).toEqual([302, true]);
+  }
+});
 
 test('a decision is for the organization that the page shows, whatever another tab has changed to meanwhile [S45, S87]', async () => {
   const bob = await app.signUp({ company: 'Bob’s first' });

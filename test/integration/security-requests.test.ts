@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { get, request } from 'node:http';
 import type { AnyRoute } from '../../api/http/route.ts';
 import { routes } from '../../api/routes/index.ts';
 import { newId } from '../../src/kernel/index.ts';
-import type { Client, SignedUp } from '../support/app.ts';
+import { type Client, type SignedUp, testApp } from '../support/app.ts';
 import { inputSchema } from '../support/example.ts';
 import { type Product, wholeProduct } from '../support/product.ts';
 
@@ -111,4 +111,26 @@ test.each(['TRACE', 'TRACK', 'CONNECT', 'DEBUG', 'PROPFIND'])('TRACE and its lik
   });
   expect([400, 404, 405, 501]).toContain(answer.status);
   expect(answer.text).not.toContain('a-secret-of-the-browser');
+});
+
+describe('the name that a request is sent to', () => {
+  const asked = (base: string, host: string) =>
+    new Promise<number>((done, fail) => {
+      const { hostname, port } = new URL(base);
+      get({ host: hostname, port, path: '/openapi.json', headers: { host } }, (response) => done(response.resume().statusCode!)).on('error', fail);
+    });
+
+  test('is one of this machine or of the settings, outside production: no page reaches it under a name of its own', async () => {
+    await using open = await testApp({ sql: app.db.sql, env: { FRONTEND_URL: 'https://app.example.com', BACKEND_INTERNAL_URL: 'http://backend:3000' } });
+    for (const host of ['attacker.example', 'attacker.example:3000', '127.0.0.1.attacker.example', 'localhost.attacker.example'])
+      expect([host, await asked(open.address, host)]).toEqual([host, 403]);
+    for (const host of ['localhost', 'localhost:3000', 'rookery.localhost', '127.0.0.1:1', '[::1]:3000', '192.168.1.7:3000', 'app.example.com', 'backend:3000'])
+      expect([host, await asked(open.address, host)]).toEqual([host, 200]);
+  });
+
+  test('is the proxy’s matter in production', async () => {
+    const env = { NODE_ENV: 'production', FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://app.example.com/api' };
+    await using secure = await testApp({ sql: app.db.sql, env });
+    expect(await asked(secure.address, 'balancer.internal')).toBe(200);
+  });
 });
