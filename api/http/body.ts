@@ -12,6 +12,8 @@ const LIMIT = 2_000_000;
 const FORM_LIMIT = 16_000;
 const MOST_PARAMETERS = 100;
 const DEPTH = 64;
+/** Values of one body, for each of which a schema makes a fault at worst. */
+const MOST_VALUES = 20_000;
 const KEY_LENGTH = 256;
 /** For a whole body: one that drips in holds a connection and a request. */
 export const BODY_MS = 60_000;
@@ -92,6 +94,22 @@ function oddities(body: unknown): FieldError[] {
   return found;
 }
 
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = ['"', '\\', ',', '[', '{'].map((sign) => sign.charCodeAt(0));
+/** Whether a JSON text has more values than a body may have, by its commas and opening brackets, before anything is made of them. */
+function hasTooMany(json: Buffer): boolean {
+  let values = 0;
+  let quoted = false;
+  for (let n = 0; n < json.length && values <= MOST_VALUES; n += 1) {
+    const byte = json[n];
+    if (quoted) {
+      if (byte === BACKSLASH) n += 1;
+      else if (byte === QUOTE) quoted = false;
+    } else if (byte === QUOTE) quoted = true;
+    else if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1;
+  }
+  return values > MOST_VALUES;
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The parameters of a query or a form, in their order. */
@@ -132,6 +150,7 @@ export async function readJson(stream: IncomingMessage, limit = LIMIT, withinMs 
   if (bytes.length === 0) return { value: {}, bytes };
   if (media !== 'application/json' && !isForm) throw unsupported('Send JSON with `Content-Type: application/json`');
   if (parameters.some((parameter) => parameter.startsWith('charset=') && !/^charset="?utf-?8"?$/.test(parameter))) throw unsupported('Send JSON as UTF-8');
+  if (!isForm && hasTooMany(bytes)) throw validationFailed([{ field: '', message: `body: has more than ${MOST_VALUES} values`, rule: 'too_big' }]);
   let value: unknown;
   try {
     value = isForm ? readForm(utf8.decode(bytes)) : JSON.parse(utf8.decode(bytes));

@@ -25,8 +25,8 @@ export interface MediaItem {
 
 /** What posts ask of the library. */
 export interface PostMedia {
-  /** Judges the addresses of a post before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125, S260); `at` names the field. */
-  judge(orgId: string, items: readonly MediaItem[], at: string): Promise<void>;
+  /** Judges the addresses of a body before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125, S260); `at` names the field. */
+  judge(orgId: string, fields: readonly { at: string; items: readonly MediaItem[] }[]): Promise<void>;
   /** Fetches what lies outside, so that publishing does not wait for it. At most 15 minutes before the post is due (S260). */
   prepare(orgId: string, items: readonly MediaItem[]): Promise<void>;
   /** The pictures and films of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
@@ -66,9 +66,10 @@ export function openPostMedia({ sql, outbound, storages, prober, keep, bodies, f
     const ids = items.flatMap(({ id }) => (id !== undefined && isId(id) ? [id] : []));
     const keys = items.flatMap(({ path }) => keyOfUrl(backendUrl, path) ?? []);
     const found = ids.length + keys.length > 0 ? await find(sql, orgId, ids, keys) : [];
+    const [byId, byKey] = [new Map(found.map((one) => [one.id, one])), new Map(found.map((one) => [one.storageKey, one]))];
     return items.map(({ id, path }) => {
       const key = keyOfUrl(backendUrl, path);
-      const file = found.find((one) => one.id === id) ?? found.find((one) => one.storageKey === key);
+      const file = byId.get(id ?? '') ?? byKey.get(key ?? '');
       if (file) return file;
       return key !== undefined || path === '' ? null : undefined;
     });
@@ -119,12 +120,13 @@ export function openPostMedia({ sql, outbound, storages, prober, keep, bodies, f
   }
 
   return {
-    async judge(orgId, items, at) {
+    async judge(orgId, fields) {
+      const items = fields.flatMap(({ at, items: some }) => some.map((item, n) => ({ ...item, at: `${at}.${n}` })));
       const own = await ownFiles(orgId, items, store.presentFiles);
-      items.forEach(({ path, thumbnail }, n) => {
-        if (own[n] === null) throw invalidField(`${at}.${n}.path`, `${at}.${n}.path: there is no such file`);
-        if (own[n] === undefined) judgeOutside(path, `${at}.${n}.path`);
-        if (thumbnail && keyOfUrl(backendUrl, thumbnail) === undefined) judgeOutside(thumbnail, `${at}.${n}.thumbnail`);
+      items.forEach(({ path, thumbnail, at }, n) => {
+        if (own[n] === null) throw invalidField(`${at}.path`, `${at}.path: there is no such file`);
+        if (own[n] === undefined) judgeOutside(path, `${at}.path`);
+        if (thumbnail && keyOfUrl(backendUrl, thumbnail) === undefined) judgeOutside(thumbnail, `${at}.thumbnail`);
       });
     },
     async prepare(orgId, items) {

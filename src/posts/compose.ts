@@ -18,6 +18,7 @@ interface Known {
   cards: ReadonlyMap<string, Card>;
   existing: ReadonlyMap<string, Existing>;
   rules(card: Card): NetworkRules;
+  /** Shared by all that is composed, so that whoever composes may fill it in afterwards. */
   tagIds: string[];
   now: Date;
 }
@@ -39,8 +40,11 @@ export function judgeContent({ title, limits }: NetworkRules, card: Pick<Card, '
     const text = contentToText(content);
     const where = n === 0 ? '' : `item ${n + 1} of the thread: `;
     if (text === '' && media.length === 0) fault(`${where}there is neither text nor media`);
-    const length = textLength(text, limits);
-    if (length > limits.text) fault(`${where}the text is longer than ${limits.text} ${limits.unit} (${length})`);
+    const { textBytes = Number.POSITIVE_INFINITY } = limits;
+    if (Buffer.byteLength(text) > textBytes) fault(`${where}the text is longer than ${textBytes} bytes (${Buffer.byteLength(text)})`);
+    const most = 10 * limits.text; // a length that is told is exact
+    const length = textLength(text, limits, most);
+    if (length > limits.text) fault(`${where}the text is longer than ${limits.text} ${limits.unit} (${length < most ? length : `${most} or more`})`);
     if (media.length > limits.media) fault(`${where}at most ${limits.media} files can be attached (${media.length})`);
     if (limits.needsMedia && n === 0 && media.length === 0) fault('a picture or film is needed');
   });

@@ -59,7 +59,7 @@ export interface MediaPort {
   /** The pictures and films of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
   load(orgId: string, items: readonly PostMedia[], attempt: { signal: AbortSignal; limits: Limits }): Promise<readonly Media[]>;
   /** Judges addresses before they are stored: 400 naming the field below `at`. */
-  judge(orgId: string, items: readonly PostMedia[], at: string): Promise<void>;
+  judge(orgId: string, fields: readonly { at: string; items: readonly PostMedia[] }[]): Promise<void>;
 }
 
 /** Links of posts: noted with the post, decided before it goes out. */

@@ -268,14 +268,14 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
         cards: new Map(found.map((card) => [card.id, card])),
         existing: new Map(posts.map((post) => [post.id, post])),
         rules: rulesOf,
-        tagIds: [],
+        tagIds: [] as string[],
         now,
       };
       const composed = compose(body, known);
-      for (const [n, { value }] of body.posts.entries())
-        for (const [index, { image }] of value.entries()) if (image.length > 0) await media.judge(orgId, image, `posts.${n}.value.${index}.image`);
-      if (body.tags.length === 0) return composed;
-      return compose(body, { ...known, tagIds: await tagsOf(orgId, body.tags) });
+      const fields = body.posts.flatMap(({ value }, n) => value.map(({ image }, index) => ({ at: `posts.${n}.value.${index}.image`, items: image })));
+      await media.judge(orgId, fields);
+      known.tagIds.push(...(await tagsOf(orgId, body.tags))); // written only for a body that is taken
+      return composed;
     },
 
     async prepareEdit(orgId, postId, sent, { merge, version }) {
@@ -307,8 +307,10 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
         if (body.publishDate) checkDate(body.publishDate, clock.now(), 'publishDate');
       }
       const fresh = image?.filter((one) => !post.media.some((old) => same(old, one))) ?? [];
-      if (image && fresh.length > 0) await media.judge(orgId, image, 'image');
-      for (const [n, item] of (thread ?? []).entries()) if (item.media.length > 0) await media.judge(orgId, item.media, `thread.${n}.image`);
+      await media.judge(orgId, [
+        ...(image && fresh.length > 0 ? [{ at: 'image', items: image }] : []),
+        ...(thread ?? []).map((item, n) => ({ at: `thread.${n}.image`, items: item.media })),
+      ]);
       return {
         ...(version !== undefined && { version }),
         ...(body.content !== undefined && { content: body.content }),

@@ -76,3 +76,23 @@ test.each([
     expect(cpuMs).toBeLessThan(CPU_MS);
   }
 });
+
+/** Bodies of 2 MB, as wide as they can be. */
+const WIDE: readonly [string, string][] = [
+  ['an array of numbers', `{"posts":[${Array(990_000).fill('1').join()}]}`],
+  ['an array of objects', `{"posts":[${Array(660_000).fill('{}').join()}]}`],
+  ['distinct keys', `{${Array.from({ length: 220_000 }, (_, n) => `"${n.toString(36)}":0`).join()}}`],
+  ['repeated keys', `{${Array(330_000).fill('"a":0').join()}}`],
+  ['open brackets', '['.repeat(2_000_000)],
+];
+
+test.each(WIDE)('a body of very many values, %s, is refused before it is read', async (_, body) => {
+  const { answer, cpuMs } = await costOf(() => ann.client.post('/posts', body));
+  expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed', message: 'body: has more than 20000 values' } });
+  expect(cpuMs).toBeLessThan(CPU_MS);
+});
+
+test('signs within texts are no values', async () => {
+  const messages = ['[{,"\\'.repeat(15_000)];
+  expect(await ann.client.post('/posts/should-shortlink', { messages })).toMatchObject({ status: 200 });
+});

@@ -339,16 +339,19 @@ describe('media of a post', () => {
     expect(await buffer(loaded[0]!.open())).toEqual(bytes);
     await expect(media.load(ben.orgId, [{ path: file.path, alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'rejected' });
     await expect(media.load(ben.orgId, [{ id: file.id, path: '', alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'rejected' });
-    await expect(media.judge(ben.orgId, [{ path: file.path, alt: '' }], 'posts.0.value.0.image')).rejects.toMatchObject({
+    await expect(media.judge(ben.orgId, [{ at: 'posts.0.value.0.image', items: [{ path: file.path, alt: '' }] }])).rejects.toMatchObject({
       code: 'validation_failed',
       extra: { errors: [{ field: 'posts.0.value.0.image.0.path' }] },
     });
-    await media.judge(ann.orgId, items, 'image');
+    db.statements.length = 0;
+    const fields = Array.from({ length: 30 }, (_, n) => ({ at: `posts.${n}.value.0.image`, items }));
+    await media.judge(ann.orgId, fields);
+    expect(db.statements).toHaveLength(1); // however many fields a body has
   });
 
   test('outside is judged when the post is stored, by form, address and RESTRICT_UPLOAD_DOMAINS [S125, S260, PO11]', async () => {
     const strict = await open(['cdn.example', 'Pictures.example']);
-    const judge = (path: string, thumbnail?: string) => strict.judge(ann.orgId, [{ path, alt: '', thumbnail }], 'image');
+    const judge = (path: string, thumbnail?: string) => strict.judge(ann.orgId, [{ at: 'image', items: [{ path, alt: '', thumbnail }] }]);
     await judge('https://cdn.example/a.png');
     await judge('https://a.b.pictures.EXAMPLE/a.png');
     await judge('https://cdn.example/a.png', 'https://x.cdn.example/b.png');
@@ -364,13 +367,13 @@ describe('media of a post', () => {
       code: 'media_domain_not_allowed',
       extra: { errors: [{ field: 'image.0.thumbnail' }] },
     });
-    await expect(media.judge(ann.orgId, [{ path: 'https://10.0.0.1/a.png', alt: '' }], 'image')).rejects.toMatchObject({
+    await expect(media.judge(ann.orgId, [{ at: 'image', items: [{ path: 'https://10.0.0.1/a.png', alt: '' }] }])).rejects.toMatchObject({
       code: 'blocked_url',
       extra: { errors: [{ field: 'image.0.path' }] },
     });
     for (const path of ['', 'a.png', 'javascript:alert(1)', 'file:///etc/passwd', 'data:image/png;base64,AA'])
-      await expect(media.judge(ann.orgId, [{ path, alt: '' }], 'image')).rejects.toMatchObject({ status: 400 });
-    await media.judge(ann.orgId, [{ path: 'https://any.test/a.png', alt: '' }], 'image');
+      await expect(media.judge(ann.orgId, [{ at: 'image', items: [{ path, alt: '' }] }])).rejects.toMatchObject({ status: 400 });
+    await media.judge(ann.orgId, [{ at: 'image', items: [{ path: 'https://any.test/a.png', alt: '' }] }]);
   });
 
   test('outside is fetched when it is prepared, once, and read from the copy [S260]', async () => {

@@ -93,7 +93,7 @@ describe('a deleted file', () => {
     const [loaded] = await media.load(ann.orgId, [item(draft)], ATTEMPT);
     expect((await buffer(loaded!.open())).equals(png)).toBe(true);
     await expect(media.load(ann.orgId, [item(forced)], ATTEMPT)).rejects.toMatchObject({ failure: 'rejected' });
-    await expect(media.judge(ann.orgId, [item(draft)], 'image')).rejects.toMatchObject({ code: 'validation_failed' });
+    await expect(media.judge(ann.orgId, [{ at: 'image', items: [item(draft)] }])).rejects.toMatchObject({ code: 'validation_failed' });
     await db.sql`update posts set state = 'PUBLISHED' where id = ${queued}`;
     await media.sweep(100);
     expect(lies(draft.path)).toBe(false);

@@ -23,7 +23,10 @@ beforeAll(async () => {
   world = await startPublisher({
     url: db.url,
     network,
-    media: { load: async () => [], judge: async (_, items, at) => void judged.push(...items.map(({ path }, n) => `${at}.${n} ${path}`)) },
+    media: {
+      load: async () => [],
+      judge: async (_, fields) => void judged.push(...fields.flatMap(({ at, items }) => items.map(({ path }, n) => `${at}.${n} ${path}`))),
+    },
   });
   app = await testApp({ sql: db.sql, context: () => ({ posts: world.posts, actors: world.actors }) });
   ann = await app.signUp();

@@ -9,7 +9,12 @@ export interface Found {
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-export const countGraphemes = (text: string): number => [...graphemes.segment(text)].length;
+/** The graphemes of a text; counting ends at `most`. */
+export function countGraphemes(text: string, most = Number.POSITIVE_INFINITY): number {
+  let count = 0;
+  for (const _ of graphemes.segment(text)) if ((count += 1) >= most) break;
+  return count;
+}
 
 const encoder = new TextEncoder();
 export const byteLength = (text: string): number => encoder.encode(text).length;
@@ -37,20 +42,24 @@ function besides(before: readonly Found[], more: readonly Found[]): Found[] {
   return [...before, ...free].toSorted((a, b) => a.start - b.start);
 }
 
+function findLinks(text: string): Found[] {
+  const found: Found[] = [];
+  for (const match of text.matchAll(LINK)) {
+    const value = trimLink(match[0]);
+    if (URL.canParse(value)) found.push({ kind: 'link', value, start: match.index, end: match.index + value.length });
+  }
+  return found;
+}
+
 /** Links (`http…`), mentions (`@name`, `@name.example`, `@name@example`) and hashtags, in order, none inside another. */
 export function findInText(text: string): Found[] {
-  let found: Found[] = [];
+  let found = findLinks(text);
   let more: Found[] = []; // of one kind, in order
   const add = (kind: Found['kind'], start: number, whole: string, value: string) => more.push({ kind, value, start, end: start + whole.length });
   const take = () => {
     found = besides(found, more);
     more = [];
   };
-  for (const match of text.matchAll(LINK)) {
-    const link = trimLink(match[0]);
-    if (URL.canParse(link)) add('link', match.index, link, link);
-  }
-  take();
   for (const match of text.matchAll(
     /(?<![\p{L}\p{N}_@/])@([\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?(?:@[\p{L}\p{N}][\p{L}\p{N}.-]*[\p{L}\p{N}](?::\d+)?)?)/gu,
   ))
@@ -64,19 +73,23 @@ export function findInText(text: string): Found[] {
 function withLinks(text: string, stand: string): string {
   let at = 0;
   const parts: string[] = [];
-  for (const { kind, start, end } of findInText(text)) {
-    if (kind !== 'link') continue;
+  for (const { start, end } of findLinks(text)) {
     parts.push(text.slice(at, start), stand);
     at = end;
   }
   return parts.join('') + text.slice(at);
 }
 
-/** The length of a text as a network counts it. */
-export function textLength(text: string, { unit, linkLength }: { unit: 'graphemes' | 'characters' | 'bytes'; linkLength?: number }): number {
+/** How a network counts a text. */
+interface Counting {
+  unit: 'graphemes' | 'characters' | 'bytes';
+  linkLength?: number;
+}
+/** The length of a text as a network counts it. Graphemes, which are dear, are counted up to `most`. */
+export function textLength(text: string, { unit, linkLength }: Counting, most?: number): number {
   const counted = linkLength === undefined ? text : withLinks(text, 'x'.repeat(linkLength));
   if (unit === 'bytes') return byteLength(counted);
-  return unit === 'graphemes' ? countGraphemes(counted) : Array.from(counted).length;
+  return unit === 'graphemes' ? countGraphemes(counted, most) : Array.from(counted).length;
 }
 
 /** Without what servers change when they show a text: white space, case, link prefixes, the host of a mention. */
