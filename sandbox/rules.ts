@@ -37,7 +37,7 @@ export const accountOf = (name: string): string =>
     .trim()
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-')
-    .replace(/^-+|-+$/g, '');
+    .replace(/^-|-$/g, '');
 
 /** A token names its account; every one that is well formed is good until the network is told to refuse it. */
 export const tokenOf = (account: string, generation: number): string => `sandbox.${Buffer.from(account).toString('base64url')}.${generation}`;

@@ -9,7 +9,7 @@ const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarde
 /** Never in production: a proxy on this machine may add no header. */
 const isOwnMachine = ({ stream, headers }: Request): boolean =>
   LOOPBACK.test(stream.socket.remoteAddress ?? '') && FORWARDED.every((name) => headers[name] === undefined);
-const bears = ({ headers }: Request, token: string): boolean => equalSecrets(/^bearer +(.+)$/i.exec(headers['authorization'] ?? '')?.[1] ?? '', token);
+const bears = ({ headers }: Request, token: string): boolean => equalSecrets(/^bearer +(\S+)$/i.exec(headers['authorization'] ?? '')?.[1] ?? '', token);
 
 export default [
   route({

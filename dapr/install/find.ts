@@ -36,7 +36,7 @@ const output = (file: string, ...args: string[]) =>
 
 /** The version a program gives for itself, or undefined. */
 export async function versionOf(file: string): Promise<string | undefined> {
-  const plain = /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(await output(file, '--version'))?.[1];
+  const plain = /^v?(\d+\.\d+\.\d+(?:[-+]\S*)?)[ \r]*$/m.exec(await output(file, '--version'))?.[1];
   if (plain) return plain;
   // placement and scheduler know no --version; a log level that does not exist makes them say one line, stamped with it, and end
   return /\bver=v?(\d+\.\d+\.\d+\S*)/.exec(await output(file, '--log-level', 'version'))?.[1];

@@ -260,7 +260,7 @@ async function startServer(start: Start, wanted: number | undefined): Promise<Se
     if ('pid' in result) return { ...result, port };
     if (/could not bind|Address already in use/.test(result.failed)) {
       if (wanted !== undefined) throw new Error(`Port ${wanted} is taken, so Postgres cannot listen on 127.0.0.1:${wanted}. Give it another port.`);
-    } else if (!/still in use|is starting up|lock file .* already exists/.test(result.failed)) {
+    } else if (!/still in use|is starting up/.test(result.failed) && !(result.failed.includes('lock file "') && result.failed.includes('" already exists'))) {
       throw new Error(`Postgres did not start. Its last words (${join(start.place, 'postgres.log')}):\n${result.failed}`);
     }
     if (tries >= 20) throw new Error(`Postgres did not start in ${tries} attempts. Its last words:\n${result.failed}`);

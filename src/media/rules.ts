@@ -59,7 +59,7 @@ export function formatOfKey(key: string): Format | undefined {
 /** The key of a URL below our own `/uploads`; undefined: an address outside. */
 export function keyOfUrl(backendUrl: string, url: string): string | undefined {
   for (const prefix of [`${backendUrl}/uploads/`, `${backendUrl}/api/uploads/`, '/uploads/'])
-    if (url.startsWith(prefix)) return url.slice(prefix.length).replace(/[?#].*$/, '');
+    if (url.startsWith(prefix)) return url.slice(prefix.length).split(/[?#]/, 1)[0];
   return undefined;
 }
 

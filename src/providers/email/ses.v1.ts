@@ -65,7 +65,7 @@ export default mailApi({
   errorHeaders: ['x-amzn-errortype'],
   errorOf: z
     .object({ __type: Words, code: Words, headers: z.object({ 'x-amzn-errortype': Words }) })
-    .transform(({ __type, code, headers }) => (headers['x-amzn-errortype'] ?? __type ?? code ?? '').replace(/^.*#/, '').replace(/:.*$/, ''))
+    .transform(({ __type, code, headers }) => (headers['x-amzn-errortype'] ?? __type ?? code ?? '').replace(/^.*#/, '').split(':', 1)[0]!)
     .pipe(z.enum(['LimitExceededException', 'AccountSuspendedException', 'SendingPausedException', 'MailFromDomainNotVerifiedException', 'NotFoundException']))
     .transform((type) => (type === 'LimitExceededException' ? ('exhausted' as const) : ('reauthorize' as const))),
 
