@@ -5,11 +5,11 @@ import { channelActor } from './actors/channel/contract.ts';
 import { startApi } from './api/main.ts';
 import { startSandbox } from './sandbox/index.ts';
 import { endOnSignal } from './src/cli/signals.ts';
-import { prepare, StartError } from './src/cli/start.ts';
+import { migrateDatabase, NEWER, prepare, StartError } from './src/cli/start.ts';
 import { readUsage, type Usage } from './src/cli/usage.ts';
 import { describeIssues, environment, readConfig } from './src/config/index.ts';
 import { openContext, siteOf } from './src/context.ts';
-import { migrate, openDatabase } from './src/db/index.ts';
+import { openDatabase } from './src/db/index.ts';
 import { openVault, systemClock } from './src/kernel/index.ts';
 import { openLogs, startMetricsListener } from './src/telemetry/index.ts';
 
@@ -83,11 +83,9 @@ const commands: Record<string, Usage & { run(args: readonly string[]): Promise<v
   migrate: {
     about: 'applies the migrations to DATABASE_URL',
     async run() {
-      const { database } = configure();
-      if (database.url === undefined) throw new StartError('DATABASE_URL is missing: set it to the database that is to be migrated.');
-      const sql = openDatabase({ url: database.url, connections: 2 });
-      const applied = await migrate(sql, { allowDestructive: database.allowDestructive });
-      await sql.end();
+      const config = configure();
+      if (config.database.url === undefined) throw new StartError('DATABASE_URL is missing: set it to the database that is to be migrated.');
+      const applied = await migrateDatabase(config, (names) => say(`Note: ${NEWER} (${names.join(', ')}).`));
       say(applied.length === 0 ? 'Nothing to migrate.' : `Applied: ${applied.join(', ')}`);
     },
   },

@@ -37,7 +37,7 @@ export async function prepare(given: Config, { log, say, alone = true }: Options
     embedded = begun.use(await embeddedDatabase(config, log, say));
     config.database.url = embedded.url;
   }
-  const applied = await migrateTo(config);
+  const applied = await migrateDatabase(config, (migrations) => log.warn({ migrations }, NEWER));
   if (applied.length > 0) log.info({ migrations: applied }, 'the database was migrated');
 
   const end = begun.move();
@@ -78,16 +78,20 @@ const shown = (url: string): string => {
   return `${host}${pathname}`;
 };
 
-async function migrateTo({ database: { url, allowDestructive } }: Config): Promise<string[]> {
+/** What is said of a database with migrations that this version does not know. */
+export const NEWER = 'the database was migrated by a newer version: this one should serve only while the others are replaced';
+
+/** Applies the migrations to the database of the configuration; throws `StartError` with the reason. `onNewer` is told of unknown ones. */
+export async function migrateDatabase({ database: { url, allowDestructive } }: Config, onNewer: (names: readonly string[]) => void): Promise<string[]> {
   const sql = openDatabase({ url: url!, connections: 2, applicationName: 'rookery-migrate' });
   try {
-    return await migrate(sql, { allowDestructive });
+    return await migrate(sql, { allowDestructive, onNewer });
   } catch (cause) {
     const code = String((cause as NodeJS.ErrnoException).code);
     const message = cause instanceof Error ? cause.message : String(cause);
     if (/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|CONNECT_|CONNECTION_|28|3D000|57P03)/.test(code))
       throw new StartError(`The database ${shown(url!)} cannot be used: ${message || code}. Check DATABASE_URL, and that it runs.`, { cause });
-    throw new StartError(`The database ${shown(url!)} could not be migrated: ${message}`, { cause });
+    throw new StartError(`The database ${shown(url!)} could not be migrated. ${message}`, { cause });
   } finally {
     await sql.end({ timeout: 2 });
   }
