@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isTimezone } from '../../src/identity/index.ts';
+import { isTimezone } from '../../src/kernel/index.ts';
 import { AppError } from '../../src/kernel/index.ts';
 import { device, dropCookies, logIn, logOut, ReturnedTokens } from '../http/credentials.ts';
 import { doer } from '../http/doer.ts';

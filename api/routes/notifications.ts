@@ -18,7 +18,7 @@ export default [
   route({
     method: 'get',
     path: '/notifications/preferences',
-    summary: 'What the user wants to be told, and how.',
+    summary: 'What the user wants to be told, and how. No notification is sent yet.',
     auth: ['session'],
     answer: Preferences,
     handle: ({ ctx, principal }) => ctx.identity.preferences(principal.userId),
@@ -28,7 +28,7 @@ export default [
   route({
     method: 'put',
     path: '/notifications/preferences',
-    summary: 'Changes what the user wants to be told; what is absent stays.',
+    summary: 'Changes what the user wants to be told; what is absent stays. Kept for the day on which notifications are sent.',
     auth: ['session'],
     impersonation: 'allowed',
     body: Change,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isTimezone } from '../../src/identity/index.ts';
+import { isTimezone } from '../../src/kernel/index.ts';
 import { presentOrganization } from '../../src/organizations/index.ts';
 import { doer } from '../http/doer.ts';
 import { instant, nameText } from '../http/fields.ts';

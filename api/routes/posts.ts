@@ -8,7 +8,7 @@ const slot = (path: '/posts/find-slot' | '/posts/find-slot/:integrationId') =>
   route({
     method: 'get',
     path,
-    summary: 'The next free posting time',
+    summary: 'The next free posting time, in UTC',
     auth: ['session'],
     permission: 'posts:read',
     answer: Slot,

@@ -1,17 +1,19 @@
 import { z } from 'zod';
-import { isTimezone } from '../../src/identity/index.ts';
-import { presentSettings, Settings, settingsOf } from '../../src/organizations/index.ts';
+import { isTimezone, unbuilt } from '../../src/kernel/index.ts';
+import { HOLDS, presentSettings, Settings, settingsOf } from '../../src/organizations/index.ts';
 import { doer } from '../http/doer.ts';
 import { route } from '../http/route.ts';
 
 // What the org's row keeps, field by field; a body leaves out what it does not change.
-const { approvalRequired, missedPolicy, reconnectPolicy, shortlink, defaultShortlinkProviderId, mcp } = Settings.shape;
-const { allowedScopes, allowProposals } = mcp.unwrap().shape;
+const { reconnectPolicy, shortlink, defaultShortlinkProviderId } = Settings.shape;
 const field = <T extends z.ZodType>(schema: z.ZodDefault<T>) => schema.unwrap().optional();
 
-const OrgSettings = Settings.omit({ mcp: true }).extend({ timezone: z.string() });
+const OrgSettings = Settings.extend({
+  timezone: z.string(),
+  approvalRequired: z.literal(HOLDS.approvalRequired),
+  missedPolicy: z.literal(HOLDS.missedPolicy),
+});
 const Shortlink = z.object({ shortlink: shortlink.unwrap() });
-const Mcp = z.object({ allowedScopes: allowedScopes.unwrap(), allowProposals: allowProposals.unwrap() });
 
 export default [
   route({
@@ -34,14 +36,20 @@ export default [
     permission: 'settings:update',
     body: z.strictObject({
       timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional(),
-      approvalRequired: field(approvalRequired),
-      missedPolicy: field(missedPolicy),
+      approvalRequired: unbuilt((value) => value === HOLDS.approvalRequired),
+      missedPolicy: unbuilt((value) => value === HOLDS.missedPolicy),
       reconnectPolicy: field(reconnectPolicy),
       shortlink: field(shortlink),
       defaultShortlinkProviderId: field(defaultShortlinkProviderId),
     }),
     answer: OrgSettings,
-    handle: ({ ctx, principal, body, request }) => ctx.organizations.changeSettings(principal.orgId, doer({ principal, request }), body),
+    handle: ({ ctx, principal, body, request }) =>
+      ctx.organizations.changeSettings(principal.orgId, doer({ principal, request }), {
+        timezone: body.timezone,
+        reconnectPolicy: body.reconnectPolicy,
+        shortlink: body.shortlink,
+        defaultShortlinkProviderId: body.defaultShortlinkProviderId,
+      }),
     present: presentSettings,
   }),
 
@@ -67,29 +75,5 @@ export default [
     answer: Shortlink,
     handle: ({ ctx, principal, body, request }) => ctx.organizations.changeSettings(principal.orgId, doer({ principal, request }), body),
     present: (row) => ({ shortlink: settingsOf(row).shortlink }),
-  }),
-
-  route({
-    method: 'get',
-    path: '/settings/mcp',
-    summary: 'What programs may do over MCP here.',
-    auth: ['session'],
-    permission: 'settings:read',
-    answer: Mcp,
-    handle: ({ ctx, principal }) => ctx.organizations.settings(principal.orgId),
-    present: (settings) => settings.mcp,
-  }),
-
-  route({
-    method: 'put',
-    path: '/settings/mcp',
-    summary: 'Restricts what programs may do over MCP: null does not restrict, an empty list allows nothing.',
-    auth: ['session'],
-    impersonation: 'allowed',
-    permission: 'settings:update',
-    body: z.strictObject({ allowedScopes: field(allowedScopes), allowProposals: field(allowProposals) }),
-    answer: Mcp,
-    handle: ({ ctx, principal, body, request }) => ctx.organizations.changeMcp(principal.orgId, doer({ principal, request }), body),
-    present: (row) => settingsOf(row).mcp,
   }),
 ];

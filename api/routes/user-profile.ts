@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Context } from '../../src/context.ts';
-import { isTimezone, presentProfile } from '../../src/identity/index.ts';
+import { presentProfile } from '../../src/identity/index.ts';
+import { isTimezone } from '../../src/kernel/index.ts';
 import { logOut } from '../http/credentials.ts';
 import { doer } from '../http/doer.ts';
 import { emailText, nameText, newPassword, repeated } from '../http/fields.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { notFound } from '../../src/kernel/index.ts';
-import { authorizationServer, protectedResource, type Surface, SURFACES } from '../../src/oauth/index.ts';
+import { authorizationServer } from '../../src/oauth/index.ts';
 import { route } from '../http/route.ts';
 
 const strings = z.array(z.string());
@@ -17,18 +17,10 @@ const AuthorizationServer = z.strictObject({
   scopes_supported: strings,
   authorization_response_iss_parameter_supported: z.literal(true),
 });
-const ProtectedResource = z.strictObject({
-  resource: z.string(),
-  authorization_servers: strings,
-  scopes_supported: strings,
-  bearer_methods_supported: strings,
-});
-
 /** The path below which a proxy publishes this service: its own by the settings, and `/api`, which is always there (S1). */
 function isPublicPath(path: string, backendUrl: string): boolean {
   return path === 'api' || `/${path}` === new URL(backendUrl).pathname;
 }
-const isSurface = (text: string): text is Surface => SURFACES.some((surface) => surface === text);
 
 export default [
   route({
@@ -59,23 +51,6 @@ export default [
         return { backendUrl, frontendUrl, tokenBaseUrl: tokenEndpointUrl };
       },
       present: authorizationServer,
-    }),
-  ),
-
-  ...(['/.well-known/oauth-protected-resource/:surface', '/.well-known/oauth-protected-resource/:path/:surface'] as const).map((path) =>
-    route({
-      method: 'get',
-      path,
-      summary: 'Who gives out tokens for an MCP surface (RFC 9728).',
-      auth: ['none'],
-      answer: ProtectedResource,
-      async handle({ ctx: { config }, params }) {
-        const { backendUrl } = config.http;
-        const { path: prefix, surface = '' } = params;
-        if (!isSurface(surface) || (prefix !== undefined && !isPublicPath(prefix, backendUrl))) throw notFound();
-        return { backendUrl, surface, inApi: prefix === 'api' };
-      },
-      present: ({ surface, inApi, ...addresses }) => protectedResource(addresses, surface, inApi),
     }),
   ),
 ];

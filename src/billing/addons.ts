@@ -19,7 +19,11 @@ const SETTING = {
   video_exports: 'videoExports',
 } as const satisfies Record<Dimension, keyof Config['addons']>;
 
-/** The packs that are for sale, by dimension, as the operator has set them. */
+/** Packs of what is not there yet are not sold. */
+const UNSOLD: ReadonlySet<Dimension> = new Set(['brand_kits', 'competitors', 'video_exports']);
+export const isSold = (dimension: Dimension): boolean => !UNSOLD.has(dimension);
+
+/** Size and price of packs, by dimension, as the operator has set them. */
 export const addonsOf = (settings: Config['addons']): Readonly<Record<Dimension, Addon>> =>
   Object.fromEntries(
     DIMENSIONS.map((dimension) => {

@@ -1,7 +1,7 @@
 import type { Doer } from '../audit/index.ts';
 import type { Database, Sql } from '../db/index.ts';
-import { AppError, invalidField, notFound } from '../kernel/index.ts';
-import type { Addon } from './addons.ts';
+import { AppError, invalidField, notAvailable, notFound, validationFailed } from '../kernel/index.ts';
+import { type Addon, isSold } from './addons.ts';
 import type { Buyer, Checkouts } from './checkout.ts';
 import { type Dimension, DIMENSIONS, isDimension, type Tier } from './plans.ts';
 import { CardRefused, type Processor } from './processor.ts';
@@ -96,11 +96,16 @@ export function openOrders({ sql, processor, settle, checkouts, tasks, pruning, 
 
   async function listAddons(orgId: string): Promise<AddonPacks[]> {
     const known = await store.runningOf(sql, orgId);
-    return DIMENSIONS.map((type) => ({ type, packs: known.reduce((sum, { addon, packs }) => sum + (addon === type ? packs : 0), 0), ...addons[type] }));
+    return DIMENSIONS.map((type) => ({
+      type,
+      packs: known.reduce((sum, { addon, packs }) => sum + (addon === type ? packs : 0), 0),
+      ...addons[type],
+    })).filter(({ type, packs }) => isSold(type) || packs > 0);
   }
 
   /** Makes it so many packs: the first ones are paid on a page, from then on their number is changed. */
   async function setAddon(orgId: string, by: Buyer, type: Dimension, packs: number): Promise<{ url: string } | { type: Dimension; packs: number }> {
+    if (!isSold(type)) throw validationFailed([notAvailable('type')]);
     const row = await store.findSubscription(sql, orgId);
     if (row?.isLifetime) throw new AppError('lifetime_no_addons', 'An organization with a plan for life cannot buy add-ons');
     if (!row) throw conflict('Packs come on top of a plan: subscribe to one first');

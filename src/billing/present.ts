@@ -1,4 +1,4 @@
-import type { Addon } from './addons.ts';
+import { type Addon, isSold } from './addons.ts';
 import { type Dimension, DIMENSIONS, PLANS, TIERS } from './plans.ts';
 import type { Charge } from './processor.ts';
 import type { SubscriptionRow } from './subscription-store.ts';
@@ -50,7 +50,7 @@ export const presentPackages = ({ enabled, addons }: { enabled: boolean; addons:
         return { tier, monthPrice, yearPrice, ...limits, campaigns, api, mcp, analyticsRetentionDays };
       })
     : [],
-  addons: enabled ? DIMENSIONS.map((type) => ({ type, packSize: addons[type].packSize, priceCents: addons[type].priceCents })) : [],
+  addons: enabled ? DIMENSIONS.filter(isSold).map((type) => ({ type, packSize: addons[type].packSize, priceCents: addons[type].priceCents })) : [],
 });
 
 /** One payment (S67). */

@@ -68,7 +68,7 @@ export interface Config {
   };
   outbound: { timeoutMs: number; webhookTimeoutMs: number; allowedPrivateCidrs: readonly string[]; sidecars: readonly string[]; echoUrl: string };
   uploads: { folder: string; maxBytes: number; restrictDomains: readonly string[]; localQuotaBytes: number };
-  posts: { missedAfterMinutes: number; lateSeconds: number; stripLinksFromX: boolean };
+  posts: { lateSeconds: number; stripLinksFromX: boolean };
   social: {
     sandboxEnabled: boolean;
     /** Where the sandbox network listens; 0 picks a free port when it runs in this process. */
@@ -247,7 +247,7 @@ export function readConfig(source: Environment): Reading {
       restrictDomains: env.RESTRICT_UPLOAD_DOMAINS ?? [],
       localQuotaBytes: env.LOCAL_STORAGE_QUOTA_GB * 1024 ** 3,
     },
-    posts: { missedAfterMinutes: env.MISSED_AFTER_MINUTES, lateSeconds: env.POST_LATE_SECONDS, stripLinksFromX: env.STRIP_LINKS_FROM_X_POSTS },
+    posts: { lateSeconds: env.POST_LATE_SECONDS, stripLinksFromX: env.STRIP_LINKS_FROM_X_POSTS },
     social: {
       sandboxEnabled: env.SANDBOX_ENABLED ?? !production,
       sandboxPort: env.SANDBOX_PORT,

@@ -10,6 +10,7 @@ export {
   invalidField,
   limitExceeded,
   MOST_FAULTS,
+  notAvailable,
   notFound,
   PROVIDER_FAILURES,
   ProviderError,
@@ -19,5 +20,6 @@ export {
 } from './errors.ts';
 export { isId, newId, splitTenantKey, tenantKey } from './ids.ts';
 export { type Page, pageOf } from './page.ts';
-export { fieldErrors, parse } from './validation.ts';
+export { asksNothing, fieldErrors, parse, UNBUILT, unbuilt } from './validation.ts';
 export { startWorker } from './worker.ts';
+export { isTimezone, zoneOf } from './zone.ts';

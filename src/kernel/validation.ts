@@ -1,5 +1,5 @@
-import type { z } from 'zod';
-import { type FieldError, MOST_FAULTS, validationFailed } from './errors.ts';
+import { z } from 'zod';
+import { type FieldError, MOST_FAULTS, notAvailable, validationFailed } from './errors.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -26,8 +26,24 @@ function errorsOf(issue: Issue, path: readonly PropertyKey[]): FieldError[] {
     if (nearest?.length) return fieldErrors(nearest, path);
   }
   const field = path.join('.');
+  if (issue.code === 'custom' && issue.params?.['unbuilt']) return [notAvailable(field)];
   return [{ field, message: `${field || 'body'}: ${issue.message}`, rule: rule(issue) }];
 }
+
+/** Whether a value means that a feature is not wanted: what clients send for an option that nobody touched. */
+export const asksNothing = (value: unknown): boolean =>
+  !value || (Array.isArray(value) ? value.length === 0 : typeof value === 'object' && Object.keys(value).length === 0);
+
+/** The issue of a value that asks for a feature which is not there. */
+export const UNBUILT = { code: 'custom', message: 'is not available yet', params: { unbuilt: true } } as const;
+
+/** A field of a feature that is not there: taken are only values by which nothing is asked of it. */
+export const unbuilt = (isOff: (value: unknown) => boolean = asksNothing) =>
+  z
+    .unknown()
+    .refine((value) => value === undefined || isOff(value), UNBUILT)
+    .optional()
+    .meta({ description: 'Not available yet: only a value that asks for nothing is taken.' });
 
 /** Parses or throws the `validation_failed` / `unknown_field` error that names every field. */
 export function parse<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {

@@ -1,6 +1,4 @@
 import { SCOPES } from '../access/index.ts';
-import type { Surface } from './rules.ts';
-import { surfaceUrls } from './rules.ts';
 
 /** Where this server is. */
 export interface Addresses {
@@ -25,14 +23,3 @@ export const authorizationServer = ({ backendUrl, frontendUrl, tokenBaseUrl = ba
   scopes_supported: [...SCOPES],
   authorization_response_iss_parameter_supported: true as const,
 });
-
-/** RFC 9728 (S96): the surface by its own name, or as it is reached below `/api`. */
-export const protectedResource = ({ backendUrl }: Pick<Addresses, 'backendUrl'>, surface: Surface, inApi: boolean) => {
-  const urls = surfaceUrls(backendUrl, surface);
-  return {
-    resource: inApi ? urls.inApi : urls.plain,
-    authorization_servers: [backendUrl],
-    scopes_supported: [...SCOPES],
-    bearer_methods_supported: ['header'],
-  };
-};

@@ -1,7 +1,6 @@
 export type { JudgedRequest } from './consent.ts';
-export { type Addresses, authorizationServer, protectedResource } from './discovery.ts';
+export { type Addresses, authorizationServer } from './discovery.ts';
 export { OAuthError, type OAuthCode } from './errors.ts';
 export { presentApp, presentApproval, presentDevice, presentGrant, presentNewApp, presentRequest } from './present.ts';
 export { ClientMetadata, RegisteredClient } from './registration.ts';
-export { type Surface, SURFACES } from './rules.ts';
 export { type OAuth, openOAuth } from './service.ts';

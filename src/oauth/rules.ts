@@ -38,11 +38,11 @@ export const verifies = (verifier: string | undefined, challenge: string | null)
 export const isVerifier = (text: string): boolean => /^[A-Za-z0-9._~-]{43,128}$/.test(text);
 
 /** What a token may be bound to (RFC 8707). A token for `mcp` is good for `/mcp/:id` too. */
-export const SURFACES = ['mcp', 'media-mcp'] as const;
+const SURFACES = ['mcp', 'media-mcp'] as const;
 export type Surface = (typeof SURFACES)[number];
 
 /** The addresses of a surface: below the public address, with `/api` in front and without (S1). */
-export function surfaceUrls(backendUrl: string, surface: Surface): { plain: string; inApi: string } {
+function surfaceUrls(backendUrl: string, surface: Surface): { plain: string; inApi: string } {
   const root = backendUrl.replace(/\/api$/, '');
   return { plain: `${backendUrl}/${surface}`, inApi: `${root}/api/${surface}` };
 }

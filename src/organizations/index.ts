@@ -1,3 +1,3 @@
 export { presentOrganization, presentSettings, settingsOf } from './present.ts';
-export { Settings } from './rules.ts';
+export { HOLDS, Settings } from './rules.ts';
 export { openOrganizations, type Organizations } from './service.ts';

@@ -1,4 +1,4 @@
-import { Settings } from './rules.ts';
+import { HOLDS, Settings } from './rules.ts';
 import type { OrganizationRow } from './store.ts';
 
 export const presentOrganization = ({ id, name, timezone, createdAt }: OrganizationRow) => ({ id, name, timezone, createdAt: createdAt.toISOString() });
@@ -7,7 +7,4 @@ export const presentOrganization = ({ id, name, timezone, createdAt }: Organizat
 export const settingsOf = (row: Pick<OrganizationRow, 'settings'>): Settings => Settings.parse(row.settings);
 
 /** S209. */
-export function presentSettings(row: OrganizationRow) {
-  const { mcp: _mcp, ...settings } = settingsOf(row);
-  return { timezone: row.timezone, ...settings };
-}
+export const presentSettings = (row: OrganizationRow) => ({ timezone: row.timezone, ...HOLDS, ...settingsOf(row) });

@@ -4,7 +4,7 @@ import { invalidField, newId, notFound } from '../kernel/index.ts';
 import { acting, forbidden, type Ground, membersOfOnly, ownOrgs } from '../members/index.ts';
 import type { Providers } from '../providers/index.ts';
 import { settingsOf } from './present.ts';
-import type { McpChange, Settings, SettingsChange } from './rules.ts';
+import type { Settings, SettingsChange } from './rules.ts';
 import * as store from './store.ts';
 
 /** Organizations themselves: their making, name, settings and end. */
@@ -19,7 +19,6 @@ export interface Organizations {
   settings(orgId: string): Promise<Settings>;
   /** Fields that are absent keep their value. */
   changeSettings(orgId: string, by: Doer, change: SettingsChange & { timezone?: string | undefined }): Promise<store.OrganizationRow>;
-  changeMcp(orgId: string, by: Doer, change: McpChange): Promise<store.OrganizationRow>;
 }
 
 interface Options extends Ground {
@@ -103,6 +102,5 @@ export function openOrganizations({ stopChannels, providers, endSubscription, ..
         throw invalidField('defaultShortlinkProviderId', 'defaultShortlinkProviderId: no such shortlink provider', 'unknown_id');
       return write(orgId, by, 'settings.updated', { timezone: timezone ?? null, settings: given(settings) }, { timezone, ...settings });
     },
-    changeMcp: (orgId, by, change) => write(orgId, by, 'settings.updated', { mcp: given(change) }, { mcp: given(change) }),
   };
 }

@@ -27,19 +27,14 @@ export async function findOrganization(sql: Sql, orgId: string): Promise<Organiz
   return row;
 }
 
-/** `settings` are merged into those that are there, `mcp` into the part of that name. */
+/** `settings` are merged into those that are there. */
 export async function updateOrganization(
   sql: Sql,
   orgId: string,
-  {
-    name = null,
-    timezone = null,
-    settings = {},
-    mcp = {},
-  }: { name?: string | null; timezone?: string | null; settings?: Record<string, Json>; mcp?: Record<string, Json> },
+  { name = null, timezone = null, settings = {} }: { name?: string | null; timezone?: string | null; settings?: Record<string, Json> },
 ): Promise<OrganizationRow | undefined> {
   const [row] = await sql<OrganizationRow[]>`
-    update organizations set name = coalesce(${name}, name), timezone = coalesce(${timezone}, timezone), settings = settings || ${sql.json(settings)}::jsonb || jsonb_build_object('mcp', coalesce(settings->'mcp', '{}') || ${sql.json(mcp)}::jsonb)
+    update organizations set name = coalesce(${name}, name), timezone = coalesce(${timezone}, timezone), settings = settings || ${sql.json(settings)}::jsonb
     where id = ${orgId} and deleted_at is null returning ${columns(sql)}`;
   return row;
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { cleanContents } from '../content/index.ts';
+import { asksNothing, isTimezone, unbuilt, UNBUILT, zoneOf } from '../kernel/index.ts';
 
 // The bodies of create and edit, with the tolerance of clients.md section 4: optional collections may be missing, null or empty.
 
 /** A text that may be missing, null or empty, which all mean that it is not given. */
 const blank = (schema: z.ZodType<string, string>) => schema.nullish().transform((text) => text || undefined);
-const maybe = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);
 
 const DATE = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?))?\s*(Z|[+-]\d{2}:?\d{2})?$/i;
 /** A date of ISO 8601: with `Z`, with an offset, or with none, which is UTC (S104). Undefined: unreadable, or no day of the calendar. */
@@ -47,7 +47,18 @@ const Images = z
   .max(100)
   .nullish()
   .transform((images) => images ?? []);
-const Settings = z.record(z.string(), z.unknown());
+const PLUG = /^plug--(.+?)--/;
+const OFF = new Set<unknown>([false, 'false']);
+/** The settings of a post (S145): its plugs and first comment are not there yet, so nothing may be asked of them. */
+export const PostSettings = z.record(z.string(), z.unknown()).superRefine((settings, { addIssue }) => {
+  for (const [key, value] of Object.entries(settings)) {
+    const plug = PLUG.exec(key)?.[1];
+    if (plug === undefined ? key !== 'firstComment' : OFF.has(settings[`plug--${plug}--active`])) continue;
+    if (asksNothing(value)) continue;
+    addIssue({ ...UNBUILT, path: [key], input: value });
+    return; // one is enough: a body can hold very many
+  }
+});
 const Tag = z
   .strictObject({
     value: z.string().max(255).nullish(),
@@ -69,10 +80,10 @@ const Element = z.strictObject({
   value: z.array(Item).min(1).max(100),
   group: blank(Group),
   type: z.string().max(50).nullish(),
-  settings: Settings.nullish().transform((settings) => settings ?? {}),
+  settings: PostSettings.nullish().transform((settings) => settings ?? {}),
 });
 
-/** The body of create (4.3). `order`, `republish`, `recurrence` and `timezone` are part of the vocabulary and have no effect here. */
+/** The body of create (4.3). */
 export const CreateBody = z
   .strictObject({
     type: z.enum(['draft', 'schedule', 'now', 'update']),
@@ -80,26 +91,35 @@ export const CreateBody = z
       .string()
       .max(100)
       .nullish()
-      .transform((text, check) => (text ? asDate(text, check) : undefined)),
+      .transform((text, check) => (text ? { at: asDate(text, check), isLocal: DATE.exec(text.trim())?.[3] === undefined } : undefined)),
     shortLink: z.boolean().nullish(),
     tags: Tags,
     posts: z.array(Element).min(1).max(100),
-    order: z.unknown().optional(),
-    inter: maybe(z.int().min(1).max(365)),
-    republish: z.unknown().optional(),
+    order: unbuilt(),
+    inter: unbuilt(),
+    republish: unbuilt(),
     creationMethod: z.string().max(50).nullish(),
-    recurrence: z.unknown().optional(),
-    timezone: z.string().max(100).nullish(),
+    recurrence: unbuilt(),
+    timezone: blank(
+      z
+        .string()
+        .max(100)
+        .refine((text) => text === '' || isTimezone(text), 'not an IANA time zone'),
+    ).meta({
+      description: 'IANA name of the zone in which `date` is meant when it has no offset of its own; without it that is UTC.',
+    }),
   })
   .refine(({ type, date }) => type !== 'schedule' || date !== undefined, { path: ['date'], message: 'is needed to schedule' });
-export type CreateBody = z.output<typeof CreateBody>;
+export type SentBody = z.output<typeof CreateBody>;
+/** A create body with its date as an instant and its contents as they are stored. */
+export type CreateBody = Omit<SentBody, 'date'> & { date?: Date | undefined };
 export type ElementBody = CreateBody['posts'][number];
 
 /** The body of `PUT` and `PATCH /posts/:id` (S109). */
 export const EditBody = z.strictObject({
   content: Content.optional(),
   image: z.array(Image).max(100).optional(),
-  settings: Settings.optional(),
+  settings: PostSettings.optional(),
   publishDate: DateText.optional(),
   tags: z.array(Tag).max(100).optional(),
   group: Group.optional(),
@@ -112,15 +132,16 @@ export const EditBody = z.strictObject({
 });
 export type EditBody = z.output<typeof EditBody>;
 
-const fieldsOf = ({ posts }: CreateBody) =>
+const fieldsOf = ({ posts }: Pick<SentBody, 'posts'>) =>
   posts.flatMap(({ value }, n) => value.map(({ content }, item) => ({ field: `posts.${n}.value.${item}.content`, content })));
 
-/** A create body with its contents as they are stored. */
-export function cleanBody(body: CreateBody): CreateBody {
+/** What a create body means. A date without an offset is a wall-clock time of `timezone`, or of UTC (S104). */
+export function readBody({ date, ...body }: SentBody): CreateBody {
   const clean = cleanContents(fieldsOf(body));
   let at = 0;
   return {
     ...body,
+    date: date && (date.isLocal && body.timezone ? new Date(zoneOf(body.timezone).instantOf(date.at.getTime())) : date.at),
     posts: body.posts.map((post) => ({ ...post, value: post.value.map((item) => ({ ...item, content: clean[at++]! })) })),
   };
 }

@@ -134,7 +134,6 @@ export function compose(body: CreateBody, known: Known): Composed {
           settings: typedSettings(settings, providerId),
           delayMinutes: delay,
           publishDate: body.type === 'now' ? null : (body.date ?? known.now),
-          ...(body.inter !== undefined && { intervalInDays: body.inter }),
           tagIds: known.tagIds,
           ...(shortLinks && { shortLinks }),
           creationMethod: body.creationMethod === 'CLI' ? 'CLI' : 'API',

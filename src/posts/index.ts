@@ -1,5 +1,5 @@
 export type { Attempt, Next, Outcome, Taken } from './attempt.ts';
-export { CreateBody, DateText, EditBody, readDate } from './body.ts';
+export { CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './body.ts';
 export { Create, NewPost, PostChange, type PostMedia } from './input.ts';
 export type { LatenessFigures } from './lateness.ts';
 export type { Beat, ChannelSnapshot, ChannelsPort, Connected, Log, MediaPort, NetworkRules, Nudge, Nudges, Processing } from './ports.ts';

@@ -20,7 +20,6 @@ export const NewPost = z.strictObject({
   delayMinutes: z.int().min(0),
   /** `null`: at once, by the database's clock. */
   publishDate: z.coerce.date().nullable(),
-  intervalInDays: z.int().optional(),
   tagIds: z.array(z.string()),
   /** Its links go out short. */
   shortLinks: z.boolean().optional(),

@@ -3,9 +3,6 @@ import type { PostRow, TimelineRow } from './store/read.ts';
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 const tagsOf = ({ tags }: PostRow) => tags.map(({ id, name, color }) => ({ tag: { id, name, color } }));
 
-const firstCommentOf = ({ firstCommentPostedAt, settings: { firstComment } }: PostRow): 'none' | 'pending' | 'posted' =>
-  firstCommentPostedAt ? 'posted' : typeof firstComment === 'string' && firstComment !== '' ? 'pending' : 'none';
-
 /** A post as the console and webhooks show it (S99). */
 export const presentPost = (row: PostRow) => ({
   id: row.id,
@@ -29,9 +26,9 @@ export const presentPost = (row: PostRow) => ({
   settings: row.settings,
   tags: tagsOf(row),
   creationMethod: row.creationMethod,
-  intervalInDays: row.intervalInDays,
-  firstComment: { state: firstCommentOf(row), error: null },
-  firstCommentPostedAt: iso(row.firstCommentPostedAt),
+  intervalInDays: null,
+  firstComment: { state: 'none' as const, error: null },
+  firstCommentPostedAt: null,
   approval: null,
   version: row.version,
   latenessMs: row.publishedAt ? Math.max(0, row.publishedAt.getTime() - row.publishDate.getTime()) : null,
@@ -52,7 +49,7 @@ export const presentPublicPost = (row: PostRow) => ({
   releaseId: row.releaseId,
   state: row.state,
   detail: row.detail,
-  intervalInDays: row.intervalInDays,
+  intervalInDays: null,
   group: row.group,
   creationMethod: row.creationMethod,
   settings: JSON.stringify(row.settings),

@@ -2,7 +2,7 @@ import type { PostQuota } from '../billing/index.ts';
 import { asCallerError, type Database, isFinal, isUnavailable, type Sql } from '../db/index.ts';
 import { AppError, type Clock, isId, newId, notFound } from '../kernel/index.ts';
 import type { Next, Outcome, Taken } from './attempt.ts';
-import { cleanBody, cleanEdit, type CreateBody, type EditBody } from './body.ts';
+import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
 import { checkDate, compose, type Composed, judgeContent, namedPosts, shortensLinks, typedSettings } from './compose.ts';
 import type { Create, PostChange, PostMedia } from './input.ts';
 import { type LatenessFigures, openLateness } from './lateness.ts';
@@ -64,7 +64,7 @@ export interface Changed {
 
 export interface Posts extends AsyncDisposable {
   /** Judges a create body whole and says what it means; makes missing tags. Nothing else is stored yet. */
-  prepare(orgId: string, body: CreateBody): Promise<Composed>;
+  prepare(orgId: string, body: SentBody): Promise<Composed>;
   /** Judges an edit and says what it changes; `merge` keeps settings that are not named. */
   prepareEdit(orgId: string, postId: string, body: EditBody, options: { merge: boolean; version?: number | undefined }): Promise<PostChange>;
 
@@ -256,7 +256,7 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
 
   return {
     async prepare(orgId, sent) {
-      const body = cleanBody(sent);
+      const body = readBody(sent);
       const now = clock.now();
       const ids = [...new Set(body.posts.map(({ integration }) => integration.id).filter(isId))];
       const named = namedPosts(body);

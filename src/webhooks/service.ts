@@ -1,11 +1,23 @@
 import { type Doer, noteAudit } from '../audit/index.ts';
 import type { Billing } from '../billing/index.ts';
 import { type Database, settleKey, type Sql } from '../db/index.ts';
-import { AppError, type Clock, type FieldError, invalidField, isId, newId, notFound, randomHex, validationFailed, type Vault } from '../kernel/index.ts';
+import {
+  AppError,
+  type Clock,
+  type FieldError,
+  invalidField,
+  isId,
+  newId,
+  notAvailable,
+  notFound,
+  randomHex,
+  validationFailed,
+  type Vault,
+} from '../kernel/index.ts';
 import { type Outbound, OutboundError } from '../outbound/index.ts';
 import type { Log } from '../outbox/index.ts';
 import { type Courier, openCourier, type WebhookEvents } from './courier.ts';
-import { isEvent } from './events.ts';
+import { isEvent, isUnheard } from './events.ts';
 import type { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.ts';
 import { dropOldDeliveries, workOfWebhooks } from './old.ts';
 import { mayBePlain, pingBody, type PingResult, pingResult, ROTATION_HOURS, TEST_PING } from './rules.ts';
@@ -85,7 +97,11 @@ export function openWebhooks({ sql, clock, vault, outbound, billing, incarnation
       ...integrations.flatMap(({ id }, n) =>
         known.has(id) ? [] : [{ field: `integrations.${n}.id`, message: `integrations.${n}.id: no such integration`, rule: 'unknown_id' }],
       ),
-      ...wanted.flatMap((event, n) => (isEvent(event) ? [] : [{ field: `events.${n}`, message: `events.${n}: no such event`, rule: 'invalid_value' }])),
+      ...wanted.flatMap((event, n) => {
+        const field = `events.${n}`;
+        if (isUnheard(event)) return [notAvailable(field)];
+        return isEvent(event) ? [] : [{ field, message: `${field}: no such event`, rule: 'invalid_value' }];
+      }),
     ];
     if (faults.length > 0) throw validationFailed(faults);
     judgeUrl(url);

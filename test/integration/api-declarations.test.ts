@@ -127,7 +127,7 @@ describe('credentials', () => {
     });
     expect(reached).toBe(0);
   });
-  test.each(named(guarded.filter((route) => !takes(route, 'api-key'))))('%s is not opened by an API key [S14, AU8]', async (_, route) => {
+  test.each(named(guarded.filter((route) => !takes(route, 'api-key'))))('%s is not opened by an API key [S14]', async (_, route) => {
     expect((await ask(route, {}, {}, program)).status).toBe(401);
   });
   test.each(named(guarded.filter((route) => !takes(route, 'session', 'super-admin'))))('%s is not opened by a session [S14]', async (_, route) => {

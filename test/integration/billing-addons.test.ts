@@ -18,14 +18,12 @@ const extras = async (ann: Awaited<ReturnType<typeof subscribed>>['ann']) =>
 describe('packs', () => {
   const PACKS = [
     ['storage_gb', 'extraStorage', 25, 1900, '[AD1]'],
-    ['video_exports', 'extraVideoExports', 50, 1900, '[AD2]'],
     ['channel', 'extraChannels', 5, 1900, '[AD3]'],
     ['team_members', 'extraTeamSeats', 5, 1500, '[AD4]'],
     ['posts_per_month', 'extraPosts', 500, 900, '[AD5]'],
-    ['brand_kits', 'extraBrandKits', 5, 900, '[AD6]'],
     ['webhooks', 'extraWebhooks', 10, 900, '[AD7]'],
-    ['competitors', 'extraCompetitors', 10, 900, '[AD8]'],
   ] as const;
+  const order = (type: string) => ['channel', 'team_members', 'posts_per_month', 'webhooks', 'storage_gb'].indexOf(type);
   test.each(PACKS)(
     'two packs of %s are in %s and add 2 × %i for %i cents a month each [AD9, BI8, BI55, LM9, S60, S66] %s',
     async (type, column, size, cents, _ids) => {
@@ -39,6 +37,28 @@ describe('packs', () => {
       expect((await ann.client.get('/billing/addons')).body).toContainEqual({ type, packs: 2, packSize: size, priceCents: cents });
     },
   );
+
+  test.each(['video_exports', 'brand_kits', 'competitors'])('packs of %s, which is not there yet, are neither offered nor sold', async (type) => {
+    const { ann } = await subscribed();
+    const pages = world.processor.sessions.size;
+    expect(await ann.client.post('/billing/addons', { type, packs: 1 })).toMatchObject({
+      status: 400,
+      body: { code: 'not_available', errors: [{ field: 'type', rule: 'not_available' }] },
+    });
+    expect(world.processor.sessions.size).toBe(pages);
+    const [offered, own] = [(await ann.client.get('/billing/packages')).body.addons, (await ann.client.get('/billing/addons')).body];
+    for (const list of [offered, own]) {
+      expect(list.map((one: { type: string }) => one.type)).toEqual(PACKS.map(([sold]) => sold).toSorted((a, b) => order(a) - order(b)));
+    }
+  });
+
+  test('packs that were bought of what is not sold any more are shown, and can be ended', async () => {
+    const { ann } = await subscribed();
+    await world.buyPacks(ann, 'channel', 1);
+    await world.sql`update payment_subscriptions set addon = 'brand_kits' where org_id = ${ann.orgId} and addon = 'channel'`;
+    expect((await ann.client.get('/billing/addons')).body).toContainEqual({ type: 'brand_kits', packs: 1, packSize: 5, priceCents: 900 });
+    expect((await ann.client.delete('/billing/addons/brand_kits')).body).toEqual({ type: 'brand_kits', packs: 0 });
+  });
 
   test('the wanted number is set at once and synced on every event; less prunes; zero goes at the end of the period [BI55, S66, S219]', async () => {
     const { ann } = await subscribed();

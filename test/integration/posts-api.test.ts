@@ -175,18 +175,18 @@ describe('create', () => {
       date: later(),
       shortLink: false,
       tags: [{ value: 'v', label: 'l', color: '#ff0000' }],
-      order: 'x',
-      inter: 7,
-      republish: true,
+      order: '',
+      inter: 0,
+      republish: false,
       creationMethod: 'API',
-      recurrence: { rrule: 'x' },
+      recurrence: null,
       timezone: 'UTC',
       posts: [
         {
           integration: { id: channel },
           group: 'g',
           type: 'x',
-          settings: { invented: { deep: 1 }, firstComment: 'First!' },
+          settings: { invented: { deep: 1 }, firstComment: '' },
           value: [
             {
               content: 'x',
@@ -202,9 +202,7 @@ describe('create', () => {
     expect(answer.status).toBe(201);
     expect(await read(answer.body[0].postId)).toMatchObject({
       group: 'g',
-      intervalInDays: 7,
       settings: { invented: { deep: 1 } },
-      firstComment: { state: 'pending' },
       image: [{ id: 'i', path: 'https://a.example/i.png', alt: 'a', thumbnail: 't' }],
     });
     for (const [field, body] of Object.entries({
@@ -239,6 +237,31 @@ describe('create', () => {
     expect([old.status, old.body.code]).toEqual([400, 'date_in_past']);
     await made(schedule({ date: systemClock.in(-23 * HOUR).toISOString() })); // due at once
     expect((await create({ ...schedule(), date: undefined })).body.errors[0].field).toBe('date');
+  });
+
+  test('a date without an offset is a time of the clocks of `timezone`; one with an offset, or without a zone, means what it says [T7]', async () => {
+    const year = new Date().getUTCFullYear() + 1;
+    const cases = [
+      [`${year}-08-03T10:00:00`, 'Europe/Berlin', `${year}-08-03T08:00:00.000Z`],
+      [`${year}-12-03T10:00`, 'Europe/Berlin', `${year}-12-03T09:00:00.000Z`],
+      [`${year}-08-03`, 'America/New_York', `${year}-08-03T04:00:00.000Z`],
+      [`${year}-08-03T10:00:00Z`, 'Europe/Berlin', `${year}-08-03T10:00:00.000Z`],
+      [`${year}-08-03T10:00:00-05:00`, 'Europe/Berlin', `${year}-08-03T15:00:00.000Z`],
+      [`${year}-08-03T10:00:00`, '', `${year}-08-03T10:00:00.000Z`],
+      [`${year}-08-03T10:00:00`, null, `${year}-08-03T10:00:00.000Z`],
+    ] as const;
+    for (const [date, timezone, publishDate] of cases)
+      for (const type of ['schedule', 'draft']) {
+        const id = await made(schedule({ type, date, timezone }));
+        expect([date, timezone, (await read(id)).publishDate]).toEqual([date, timezone, publishDate]);
+        await made({
+          type: 'update',
+          date: `${year}-01-02T10:00:00`,
+          timezone: 'Asia/Tokyo',
+          posts: [element(channel, 'x', { value: [{ id, content: 'x' }] })],
+        });
+        expect((await read(id)).publishDate).toBe(`${year}-01-02T01:00:00.000Z`);
+      }
   });
 
   test('an unknown, foreign or deleted channel is 400 and stores nothing at all [S9, S107, S269, GN2]', async () => {
@@ -297,9 +320,10 @@ describe('create', () => {
       ['tags.0', { ...base, tags: [{ value: '', label: '' }] }],
       ['tags.0.label', { ...base, tags: [{ label: 'x'.repeat(256) }] }],
       ['tags.0.color', { ...base, tags: [{ label: 'x', color: 'red' }] }],
-      ['inter', { ...base, inter: 0 }],
-      ['inter', { ...base, inter: 366 }],
-      ['inter', { ...base, inter: 'x' }],
+      ['timezone', { ...base, timezone: 'Mars/Olympus' }],
+      ['timezone', { ...base, timezone: '+02:00' }],
+      ['timezone', { ...base, timezone: 5 }],
+      ['timezone', { ...base, timezone: 'UTC'.padEnd(101, 'C') }],
       ['creationMethod', { ...base, creationMethod: 5 }],
       ['timezone', { ...base, timezone: 5 }],
       ['posts', { ...base, posts: undefined }],

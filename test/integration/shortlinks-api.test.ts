@@ -69,7 +69,7 @@ describe('links are shortened', () => {
     ['YES', null, true],
     ['NO', true, false],
     ['NO', null, false],
-  ])('by the choice of the organization, which may leave it to the writer: %s with shortLink %s → %s [S209]', async (choice, shortLink, expected) => {
+  ])('by the choice of the organization, which may leave it to the writer: %s with shortLink %s → %s', async (choice, shortLink, expected) => {
     await policy(choice);
     const id = await create({ shortLink }, `One ${A}`, `Two ${B}`);
     expect(await wanted(id)).toEqual(expected ? [A, B] : []);
@@ -142,7 +142,7 @@ describe('whether a writer is asked [S119]', () => {
   });
 });
 
-test('an organization sets up its provider, tests it and names it, and its links are made with its key [S156, S157, S158, S160, S209]', async () => {
+test('an organization sets up its provider, tests it and names it, and its links are made with its key [S156, S157, S158, S160]', async () => {
   const { providers } = setUp;
   const rooms: { settings?: ProviderSettings } = {};
   await using own = await testApp({

@@ -347,7 +347,7 @@ describe('the provider is', () => {
     return (await links.decide(orgId, post.id))[0]!.short?.replace(/\/\d+$/, '') ?? null;
   };
   test.each([
-    ['the one that the organization has named [S209]', 'dub', ['isgd', 'dub'], ['isgd'], 'https://dub.sh'],
+    ['the one that the organization has named', 'dub', ['isgd', 'dub'], ['isgd'], 'https://dub.sh'],
     ['its default before that of the instance, where it has named none [S163]', null, ['dub', 'isgd'], ['isgd'], 'https://dub.sh'],
     ['that of the instance, where it has none', null, [], ['dub'], 'https://dub.sh'],
     ['the named one by the settings of the instance [S163]', 'dub', ['isgd'], ['dub'], 'https://dub.sh'],

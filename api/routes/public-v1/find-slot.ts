@@ -5,7 +5,7 @@ export default (['/public/v1/find-slot', '/public/v1/find-slot/:id'] as const).m
   route({
     method: 'get',
     path,
-    summary: path.endsWith(':id') ? 'The next free posting time of a channel' : 'The next free posting time over all channels',
+    summary: path.endsWith(':id') ? 'The next free posting time of a channel, in UTC' : 'The next free posting time over all channels, in UTC',
     auth: ['api-key', 'oauth'],
     permission: 'posts:read',
     answer: Slot,

@@ -77,7 +77,7 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
     with ${quotas.judged} item as materialized (
       select * from json_to_recordset(${JSON.stringify(items)}::text::json) as t (
         n int, ordinal int, "orgId" uuid, id uuid, "channelId" uuid, "group" text, "parentId" uuid, "rootId" uuid, state text, content text, media jsonb, settings jsonb,
-        title text, description text, "delayMinutes" int, "publishDate" timestamptz, "intervalInDays" int, "tagIds" uuid[], "creationMethod" text, "createdBy" uuid) ${quotas.standing}
+        title text, description text, "delayMinutes" int, "publishDate" timestamptz, "tagIds" uuid[], "creationMethod" text, "createdBy" uuid) ${quotas.standing}
     ), claim as materialized (
       select * from json_to_recordset(${JSON.stringify(claims)}::text::json) as t (n int, "orgId" uuid, scope text, key text, claim uuid, status int, reply text) ${quotas.standing}
     ), channel as materialized (
@@ -97,11 +97,11 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
       select q.n, 'claim' from claim q where q.n not in (select n from kept) and q.n not in (select n from homeless) ${quotas.refused}
     ), inserted as (
       insert into posts (id, org_id, channel_id, group_id, parent_post_id, root_post_id, state, detail, content, content_clean, media, settings, title, description, delay_minutes,
-        publish_date, due_at, interval_in_days, tag_ids, creation_method, created_by)
+        publish_date, due_at, tag_ids, creation_method, created_by)
       select i.id, c.org_id, c.id, i."group", i."parentId", i."rootId", i.state, case when i.state = 'QUEUE' then case when c.refresh_needed then 'paused' else 'scheduled' end end,
         i.content, true, i.media, i.settings, i.title, i.description, i."delayMinutes",
         coalesce(i."publishDate", now()), case when i.state = 'QUEUE' and i."rootId" is null then coalesce(i."publishDate", now()) end,
-        i."intervalInDays", i."tagIds", i."creationMethod", i."createdBy"
+        i."tagIds", i."creationMethod", i."createdBy"
       from item i join channel c on c.id = i."channelId" and c.org_id = i."orgId"
       where i.n not in (select n from refused)
       order by i.ordinal

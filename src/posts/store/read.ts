@@ -24,8 +24,6 @@ export interface PostRow {
   releaseUrl: string | null;
   settings: Record<string, unknown>;
   creationMethod: string;
-  intervalInDays: number | null;
-  firstCommentPostedAt: Date | null;
   version: number;
   publishedAt: Date | null;
   createdAt: Date;
@@ -40,7 +38,7 @@ export interface PostRow {
 const shown = (sql: Sql) => sql`
   p.id, p.org_id as "orgId", p.channel_id as "channelId", p.state, p.detail, p.error_kind as "errorKind", p.error, p.publish_date as "publishDate", p.content, p.media, p.delay_minutes as "delayMinutes",
   p.group_id as "group", p.title, p.description, p.parent_post_id as "parentPostId", p.root_post_id as "rootPostId", p.release_id as "releaseId", p.release_url as "releaseUrl", p.settings,
-  p.creation_method as "creationMethod", p.interval_in_days as "intervalInDays", p.first_comment_posted_at as "firstCommentPostedAt", p.version, p.published_at as "publishedAt",
+  p.creation_method as "creationMethod", p.version, p.published_at as "publishedAt",
   p.created_at as "createdAt", p.updated_at as "updatedAt", p.deleted_at as "deletedAt", c.name as "channelName", c.provider_id as "providerId", c.picture,
   case when p.tag_ids = '{}' then '[]'::json else coalesce((
     select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by lower(t.name)) from tags t where t.org_id = p.org_id and t.id = any(p.tag_ids)), '[]') end as tags`;
