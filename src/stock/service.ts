@@ -50,6 +50,10 @@ const Found = z.object({ items: z.array(FoundItem), more: z.boolean() });
 type Found = z.output<typeof Found>;
 /** Of the requests that a key of the operator has in a window, one organization may use this part. */
 const SHARE = 4;
+/** What one organization may ask in an hour with a key of the operator, of a source that declares no rate. */
+const UNDECLARED = { requests: 100, perMs: 3_600_000 };
+/** Items of a content pack that one organization may license in a day with a key of the operator: each is paid for. */
+const LICENCES = { requests: 50, perMs: 86_400_000 };
 /** Requests of an import: the item, and its licence or the note of its use. */
 const IMPORT_REQUESTS = 2;
 
@@ -73,6 +77,12 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
   const kept = (key: string) => cache.get(key).catch(() => undefined); // a cache that is away keeps nothing
   const keep = (key: string, value: string, forMs: number) => cache.set(key, value, forMs).catch(() => undefined);
 
+  /** Counts one request; 429 beyond the limit. */
+  async function count(title: string, bucket: string, { requests, perMs }: { requests: number; perMs: number }): Promise<void> {
+    const { allowed, resetAt } = await cache.hit(bucket, requests, perMs);
+    if (!allowed) throw tooMany(title, Math.max(resetAt.getTime() - clock.now().getTime(), 1_000));
+  }
+
   /** Does the work while the source takes requests with this key, and notes when it takes no more. */
   async function within<T>({ adapter, orgId: owner }: Source, orgId: string, requests: number, work: () => Promise<T>): Promise<T> {
     const { id, title, rate } = adapter;
@@ -80,10 +90,10 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
     const closedUntil = Number(await kept(`${bucket}:closed`)) || 0;
     const rest = closedUntil - clock.now().getTime();
     if (rest > 0) throw tooMany(title, rest);
-    for (let n = 0; rate && n < requests; n += 1) {
-      const hits = owner === null ? [cache.hit(`${bucket}:${orgId}`, Math.ceil(rate.requests / SHARE), rate.perMs)] : [];
-      for (const { allowed, resetAt } of [...(await Promise.all(hits)), await cache.hit(bucket, rate.requests, rate.perMs)])
-        if (!allowed) throw tooMany(title, Math.max(resetAt.getTime() - clock.now().getTime(), 1_000));
+    const share = rate ? { requests: Math.ceil(rate.requests / SHARE), perMs: rate.perMs } : UNDECLARED;
+    for (let n = 0; n < requests; n += 1) {
+      if (owner === null) await count(title, `${bucket}:${orgId}`, share);
+      if (rate) await count(title, bucket, rate);
     }
     try {
       return await work();
@@ -134,6 +144,7 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
       const missing = () => invalidField('id', `id: ${adapter.title} has no such item`, 'unknown_id');
       if (!isItemId(id)) throw missing();
       const acquire = async () => {
+        if (source.orgId === null && adapter.domain === 'contentpack') await count(adapter.title, `stock:${adapter.id}:licences:${orgId}`, LICENCES);
         const acquired = await within(source, orgId, IMPORT_REQUESTS, () => open(source).acquire(id));
         if (!acquired) throw missing();
         return { url: acquired.download, attribution: { ...attributionOf(adapter, acquired.item), itemId: id } };

@@ -332,6 +332,20 @@ describe('a content pack', () => {
     expect(kept).toEqual([]);
   });
 
+  test('is licensed with the key of the operator fifty times a day by one organization, and no more', async () => {
+    await setUp(null, 'sk_instance').catch(() => undefined); // it may be there already
+    const bens = await settings.configured(ben.orgId, 'contentpack');
+    expect(bens.size).toBe(0);
+    world.on.set('/vecteezy/resources/', () => ({ status: 404, json: {} })); // whether or not it is there, it was asked for
+    for (let n = 0; n < 50; n++) {
+      expect((await imported(ben, 'vecteezy', `item-${n}`)).status).toBe(400);
+      if (n % 20 === 19) aheadMs += 3_600_000;
+    }
+    expect((await imported(ben, 'vecteezy', 'item-50')).status).toBe(429);
+    aheadMs += 86_400_000;
+    expect((await imported(ben, 'vecteezy', 'item-50')).status).toBe(400);
+  });
+
   test('keeps its provider and version with the file [VE17]', async () => {
     const { status, body } = await imported(ann, 'vecteezy', '4');
     expect([status, body.attribution]).toMatchObject([
