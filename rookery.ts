@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { actorTypes, startActors } from './actors/main.ts';
 import { channelActor } from './actors/channel/contract.ts';
@@ -9,6 +10,7 @@ import { migrateDatabase, NEWER, prepare, StartError } from './src/cli/start.ts'
 import { readUsage, type Usage } from './src/cli/usage.ts';
 import { describeIssues, environment, readConfig } from './src/config/index.ts';
 import { openContext, siteOf } from './src/context.ts';
+import { embeddedAddress } from './src/db/embedded.ts';
 import { openDatabase } from './src/db/index.ts';
 import { openVault, systemClock } from './src/kernel/index.ts';
 import { openLogs, startMetricsListener } from './src/telemetry/index.ts';
@@ -61,7 +63,7 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
     if (roles.actors) running.use(await startActors(context));
     if (roles.api) running.use(await startApi(context));
     running.defer(() => void (context.health.draining = true));
-    say(await prepared.listening());
+    say(await prepared.listening(roles.api ? await context.identity.setupToken() : undefined));
   } catch (error) {
     await running.disposeAsync().catch((failure: unknown) => complain(String(failure)));
     throw error;
@@ -78,6 +80,25 @@ const commands: Record<string, Usage & { run(args: readonly string[]): Promise<v
     async run(args) {
       const { demo } = await import('./src/cli/demo.ts');
       process.exitCode = await demo(args, say);
+    },
+  },
+  admin: {
+    about: 'makes the user with an address super-admin',
+    takes: '[email] [provider]',
+    async run([email, provider]) {
+      if (email === undefined) throw new StartError('Whom? Say it like this: node rookery.mjs admin ann@example.com');
+      const { database } = configure();
+      const address = database.url ?? (await embeddedAddress(join(database.dataFolder, 'postgres')));
+      if (address === undefined) throw new StartError('DATABASE_URL is missing, and no service runs from DATA_FOLDER: start it first.');
+      const { appointSuperAdmin } = await import('./src/identity/index.ts');
+      const sql = openDatabase({ url: address, connections: 1, applicationName: 'rookery-admin' });
+      try {
+        const reason = await appointSuperAdmin(sql, email, provider);
+        if (reason !== undefined) throw new StartError(reason);
+      } finally {
+        await sql.end({ timeout: 5 });
+      }
+      say(`${email} is super-admin now.`);
     },
   },
   migrate: {

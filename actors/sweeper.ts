@@ -40,7 +40,7 @@ interface Rooms {
   email: Pick<EmailRoom, 'dropOld'>;
   admin: { orgs: Pick<Admin['orgs'], 'keepStill'> } & Pick<Admin, 'dropOldImpersonations'>;
   errors: Pick<ErrorLog, 'dropOld'>;
-  auth: Pick<Auth, 'sendRequested' | 'dropExpiredCodes' | 'forgetTraces'> & { sessions: Pick<Auth['sessions'], 'dropEnded'> };
+  auth: Pick<Auth, 'sendRequested' | 'dropExpiredCodes' | 'dropPending' | 'forgetTraces'> & { sessions: Pick<Auth['sessions'], 'dropEnded'> };
   identity: Pick<Identity, 'dropRemoved'>;
   members: { invitations: Pick<Members['invitations'], 'dropOld'> };
   organizations: Pick<Organizations, 'dropRemoved'>;
@@ -85,6 +85,7 @@ export const sweepsOf = ({
   { name: 'emails', everyMs: HOUR, run: (limit) => email.dropOld(limit) },
   { name: 'requested-mails', everyMs: MINUTE, run: (limit) => auth.sendRequested(limit) }, // those that the process which was asked has not written
   { name: 'one-time-codes', everyMs: HOUR, run: (limit) => auth.dropExpiredCodes(limit) },
+  { name: 'pending-users', everyMs: HOUR, run: (limit) => auth.dropPending(limit) },
   { name: 'sessions', everyMs: HOUR, run: (limit) => auth.sessions.dropEnded(limit) },
   { name: 'invitations', everyMs: HOUR, run: (limit) => members.invitations.dropOld(limit) },
   { name: 'traces', everyMs: HOUR, run: (limit) => auth.forgetTraces(limit) },

@@ -10,7 +10,7 @@ import type { Config } from './config/config.ts';
 import { type Database, openDatabase } from './db/index.ts';
 import { type Egress, openEgress } from './egress/index.ts';
 import { type EmailRoom, openEmail, openOverride, type Outlet } from './email/index.ts';
-import { type Identity, openIdentity } from './identity/index.ts';
+import { type Identity, openIdentity, setupTokenOf } from './identity/index.ts';
 import { type Clock, hmacHex, openVault, systemClock, tenantKey, type Vault } from './kernel/index.ts';
 import { environmentLogins, type Login, openLogins, ssoOf } from './login/index.ts';
 import { type Media, openMedia, urlOfKey } from './media/index.ts';
@@ -165,7 +165,12 @@ export async function openContext(
   });
   await billing.begin();
   const payments = opened.use(await openPaymentsOf(config, { sql, clock, vault, email, billing, events, log: logs.of('billing'), server: paymentsServer }));
-  const identity = openIdentity({ sql, registrationDisabled: config.registration.disabled, urlOfPicture: (key) => urlOfKey(config.http.backendUrl, key) });
+  const identity = openIdentity({
+    sql,
+    registrationDisabled: config.registration.disabled,
+    setupToken: setupTokenOf(config.secrets.jwt),
+    urlOfPicture: (key) => urlOfKey(config.http.backendUrl, key),
+  });
   const auth = opened.use(
     openAuth({
       sql,

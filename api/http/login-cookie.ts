@@ -1,13 +1,22 @@
 import type { Reply, Request } from './route.ts';
 
-const NAME = 'login';
-const SECONDS = 600;
+const FORM = /^[A-Za-z0-9_-]{43}$/;
+const read =
+  (name: string) =>
+  ({ cookies }: Request): string | undefined => {
+    const value = cookies[name];
+    return value !== undefined && FORM.test(value) ? value : undefined;
+  };
+/** Keeps it as long as it may be needed; `null` takes it away. */
+const write =
+  (name: string, maxAgeSeconds: number) =>
+  (reply: Reply, value: string | null): void =>
+    reply.cookie(name, value, { maxAgeSeconds });
 
 /** What binds a login by a provider to the browser in which it began (S36); undefined where there is none of ours. */
-export function loginCookie({ cookies }: Request): string | undefined {
-  const value = cookies[NAME];
-  return value !== undefined && /^[A-Za-z0-9_-]{43}$/.test(value) ? value : undefined;
-}
+export const loginCookie = read('login');
+export const setLoginCookie = write('login', 600);
 
-/** Keeps it as long as a login may take; `null` takes it away. */
-export const setLoginCookie = (reply: Reply, value: string | null): void => reply.cookie(NAME, value, { maxAgeSeconds: SECONDS });
+/** The same of a registration whose mail was not answered yet, as long as that user is kept. */
+export const registrationCookie = read('registration');
+export const setRegistrationCookie = write('registration', 7 * 24 * 60 * 60);

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { device, logIn, ReturnedTokens } from '../http/credentials.ts';
+import { doer } from '../http/doer.ts';
 import { emailText, newPassword, repeated } from '../http/fields.ts';
+import { registrationCookie, setRegistrationCookie } from '../http/login-cookie.ts';
 import { route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';
 
@@ -12,16 +14,22 @@ export default [
   route({
     method: 'post',
     path: '/auth/activate',
-    summary: 'Activates the account with the code of a mail, once, and logs in.',
+    summary:
+      'Activates the account with the code of a mail, once, and logs in; `setPassword`: in another browser than that of the registration, so that a password is to be set.',
     auth: ['none'],
     limit: '5/minute',
     body: z.strictObject({ code, returnToken: z.boolean().optional() }),
-    answer: z.object({ can: z.boolean() }).extend(ReturnedTokens.shape),
+    answer: z.object({ can: z.boolean(), setPassword: z.literal(true).optional() }).extend(ReturnedTokens.shape),
     async handle({ ctx, body: { code: given, returnToken = false }, request, reply }) {
-      const credentials = await ctx.auth.activate(given, device(request));
+      const credentials = await ctx.auth.activate(given, registrationCookie(request), device(request));
       if (!credentials) return { can: false };
       ctx.events.userRegistered({ userId: credentials.userId });
-      return { can: true, ...logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured }) };
+      setRegistrationCookie(reply, null);
+      return {
+        can: true,
+        ...(!credentials.hasPassword && { setPassword: true as const }),
+        ...logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured }),
+      };
     },
     present: (answer) => answer,
   }),
@@ -71,12 +79,14 @@ export default [
   route({
     method: 'post',
     path: '/auth/confirm-email',
-    summary: 'Makes the address that got the mail that of the user, once.',
-    auth: ['none'],
+    summary: 'Makes the address that got the mail that of the user in this session, once.',
+    auth: ['session'],
+    impersonation: 'refused',
     limit: '5/minute',
+    limitBy: 'ip',
     body: z.strictObject({ code }),
     answer: z.object({ can: z.boolean() }),
-    handle: ({ ctx, body, request }) => ctx.auth.accounts.confirmEmail(body.code, request.ip),
+    handle: ({ ctx, body, ...call }) => ctx.auth.accounts.confirmEmail({ ...doer(call), sessionId: call.principal.sessionId! }, body.code),
     present: (can) => ({ can }),
   }),
 ];

@@ -4,7 +4,8 @@ import { AppError } from '../../src/kernel/index.ts';
 import { device, dropCookies, logIn, logOut, ReturnedTokens } from '../http/credentials.ts';
 import { doer } from '../http/doer.ts';
 import { emailText, nameText, newPassword } from '../http/fields.ts';
-import { loginCookie, setLoginCookie } from '../http/login-cookie.ts';
+import { loginCookie, registrationCookie, setLoginCookie, setRegistrationCookie } from '../http/login-cookie.ts';
+import { isOwner } from '../http/own-machine.ts';
 import { route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';
 
@@ -31,6 +32,7 @@ const NewUser = proven(
     company: nameText(3, 128),
     name: nameText(0, 100).optional(),
     timezone: timezone.optional(),
+    setupToken: z.string().min(1).max(128).optional(),
     returnToken: z.boolean().optional(),
   }),
   ({ provider }) => !isLocal(provider),
@@ -45,27 +47,32 @@ export default [
     method: 'post',
     path: '/auth/register',
     summary:
-      'Makes a user with an org of its own and logs in, or sends a mail that has to be answered first; the first user of an empty instance becomes super-admin.',
+      'Makes a user with an org of its own and logs in, or sends a mail that has to be answered first; who brings the setup token becomes the first super-admin.',
     auth: ['none'],
     limit: '5/minute',
     body: NewUser,
     answer: z.union([z.object({ register: z.literal(true) }).extend(ReturnedTokens.shape), z.object({ activate: z.literal(true) })]),
     async handle({
       ctx,
-      body: { provider, email = '', password = '', providerToken = '', company, name, timezone: zone, returnToken = false },
+      body: { provider, email = '', password = '', providerToken = '', company, name, timezone: zone, setupToken, returnToken = false },
       request,
       reply,
     }) {
+      const claim = { setupToken, isLocal: isOwner(request, ctx.config) };
       if (!isLocal(provider)) {
-        const person = { company, name, timezone: zone };
+        const person = { company, name, timezone: zone, claim };
         const credentials = await ctx.login.register(provider, providerToken, person, loginCookie(request) ?? '', device(request));
         ctx.events.userRegistered({ userId: credentials.userId });
         setLoginCookie(reply, null);
         return { register: true as const, ...logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured }) };
       }
       await throttleBy(ctx, `register|${ctx.auth.accountBucket(email)}`, 5, HOUR_MS); // each sends a mail
-      const credentials = await ctx.auth.register({ email, password, company, name, timezone: zone }, device(request));
-      if (!credentials) return { activate: true as const };
+      const registered = await ctx.auth.register({ email, password, company, name, timezone: zone, claim }, device(request));
+      if ('browser' in registered) {
+        setRegistrationCookie(reply, registered.browser);
+        return { activate: true as const };
+      }
+      const { credentials } = registered;
       ctx.events.userRegistered({ userId: credentials.userId });
       return { register: true as const, ...logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured }) };
     },
@@ -85,7 +92,7 @@ export default [
       if (!isToken) await throttleBy(ctx, `login|${ctx.auth.accountBucket(email)}`, 10, ACCOUNT_WINDOW_MS);
       const attempt = isToken
         ? ctx.login.login(provider, providerToken, loginCookie(request) ?? '', device(request))
-        : ctx.auth.login({ provider, email, password }, device(request));
+        : ctx.auth.login({ provider, email, password, browser: registrationCookie(request) }, device(request));
       const credentials = await attempt.catch((error: unknown) => {
         if (error instanceof AppError) ctx.events.loginRefused({ ip: request.ip, code: error.code });
         throw error;

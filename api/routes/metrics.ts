@@ -1,14 +1,8 @@
 import { z } from 'zod';
 import { equalSecrets, notFound } from '../../src/kernel/index.ts';
+import { isOwnMachine } from '../http/own-machine.ts';
 import { type Request, route } from '../http/route.ts';
 
-const LOOPBACK = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
-/** What a proxy on this machine adds: the caller behind it is somebody else. */
-const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'];
-
-/** Never in production: a proxy on this machine may add no header. */
-const isOwnMachine = ({ stream, headers }: Request): boolean =>
-  LOOPBACK.test(stream.socket.remoteAddress ?? '') && FORWARDED.every((name) => headers[name] === undefined);
 const bears = ({ headers }: Request, token: string): boolean => equalSecrets(/^bearer +(\S+)$/i.exec(headers['authorization'] ?? '')?.[1] ?? '', token);
 
 export default [

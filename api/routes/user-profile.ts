@@ -61,11 +61,11 @@ export default [
   route({
     method: 'post',
     path: '/user/change-password',
-    summary: 'Sets a new password and ends all other sessions.',
+    summary: 'Sets a new password and ends all other sessions; an account that was activated without one needs no old one, soon after its activation.',
     auth: ['session'],
     impersonation: 'refused',
     limit: '10/minute',
-    body: repeated(z.strictObject({ oldPassword: password, password: newPassword, repeatPassword: z.string() })),
+    body: repeated(z.strictObject({ oldPassword: password.optional(), password: newPassword, repeatPassword: z.string() })),
     answer: Success,
     handle: async ({ ctx, body, ...call }) => ctx.auth.accounts.changePassword(await bySession(ctx, call), body),
     present: success,

@@ -13,6 +13,7 @@ const Self = z.object({
   timezone: z.string(),
   providerName: z.string(),
   activated: z.boolean(),
+  hasPassword: z.boolean(),
   isSuperAdmin: z.boolean(),
   admin: z.boolean(),
   impersonate: z.boolean(),

@@ -9,16 +9,28 @@ export interface Account {
   activated: boolean;
   /** By a super-admin: not activated, and not to be activated by a mail. */
   locked: boolean;
+  /** Logs in here, not at a provider. */
+  isLocal: boolean;
 }
 
-const columns = (sql: Sql) => sql`u.id as "userId", u.email, p.name, u.password_hash as "passwordHash", u.activated, u.locked_at is not null as locked`;
+const columns = (sql: Sql) =>
+  sql`u.id as "userId", u.email, p.name, u.password_hash as "passwordHash", u.activated, u.locked_at is not null as locked, u.provider_name = 'local' as "isLocal"`;
 
 // Addresses are ASCII. PostgreSQL would fold other letters into theirs (İ into i), and each such spelling would have a limit of guesses of its own.
 const isAscii = (text: string) => /^[ -~]*$/.test(text);
 
-export async function localAccount(sql: Sql, email: string): Promise<Account | undefined> {
+/**
+ * The account of an address. Of one that waits for its activation the password is the one that was typed in this browser, else the one typed
+ * last: it opens nothing, but whoever typed it is told to answer the mail.
+ */
+export async function localAccount(sql: Sql, email: string, browserHash: Buffer | null = null): Promise<Account | undefined> {
   const [row] = await sql<Account[]>`
-    select ${columns(sql)} from users u join user_profiles p on p.user_id = u.id
+    select u.id as "userId", u.email, p.name, u.activated, u.locked_at is not null as locked, true as "isLocal",
+      coalesce(u.password_hash, (
+        select r.password_hash from registrations r
+        where r.user_id = u.id and not u.activated order by (r.browser_hash = ${browserHash}::bytea) is true desc, r.created_at desc limit 1
+      )) as "passwordHash"
+    from users u join user_profiles p on p.user_id = u.id
     where ${isAscii(email)} and lower(u.email) = lower(${email}) and u.provider_name = 'local' and u.deleted_at is null`;
   return row;
 }
@@ -37,9 +49,9 @@ export async function holdPassword(sql: Sql, userId: string, passwordHash: strin
 }
 
 /** True while the hash is still the one that was verified: of two changes at once one holds. */
-export async function replacePassword(sql: Sql, userId: string, oldHash: string, newHash: string): Promise<boolean> {
+export async function replacePassword(sql: Sql, userId: string, oldHash: string | null, newHash: string): Promise<boolean> {
   const rows = await sql`
-    update users set password_hash = ${newHash} where id = ${userId} and password_hash = ${oldHash} and deleted_at is null returning 1`;
+    update users set password_hash = ${newHash} where id = ${userId} and password_hash is not distinct from ${oldHash} and deleted_at is null returning 1`;
   return rows.length > 0;
 }
 
@@ -50,14 +62,6 @@ export async function resetPassword(sql: Sql, userId: string, newHash: string): 
     where u.id = ${userId} and p.user_id = u.id and u.provider_name = 'local' and u.locked_at is null and u.deleted_at is null
     returning ${columns(sql)}`;
   return row;
-}
-
-/** Makes the user active, with the password of the registration whose mail was answered; false when there is nothing to activate. */
-export async function activate(sql: Sql, userId: string, passwordHash: string | null): Promise<boolean> {
-  const rows = await sql`
-    update users set activated = true, password_hash = coalesce(${passwordHash}, password_hash), last_online = now()
-    where id = ${userId} and not activated and locked_at is null and deleted_at is null returning 1`;
-  return rows.length > 0;
 }
 
 /** Whether another user who logs in here has the address. */

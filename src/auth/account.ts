@@ -8,18 +8,19 @@ import type { ApiKeys } from './api-keys.ts';
 import * as codes from './code-store.ts';
 import { makeCode } from './codes.ts';
 import { hashPassword, verifyPassword } from './password.ts';
+import { dropRegistrations } from './registration-store.ts';
 import { revokeSessions, startOfSession } from './store.ts';
 
 /** What users change about how they prove who they are. `by` is the user, in the session `sessionId`. */
 export interface Accounts {
   /** Sets the password of whoever has the code of a reset mail and ends all their sessions; false for a code that is unknown, used or expired. */
   reset(code: string, password: string, ip: string): Promise<boolean>;
-  /** Ends all other sessions. */
-  changePassword(by: SessionDoer, change: { oldPassword: string; password: string }): Promise<void>;
+  /** Ends all other sessions. An account that was activated without a password gets its first one in the session of its activation. */
+  changePassword(by: SessionDoer, change: { oldPassword?: string | undefined; password: string }): Promise<void>;
   /** Asks the new address to confirm; without mail it counts at once. One answer for a free address and one that is taken. */
   changeEmail(by: SessionDoer, change: { email: string; password: string }): Promise<void>;
-  /** The address becomes the user's; false for a code that is unknown, used or expired, or when somebody has the address by now. */
-  confirmEmail(code: string, ip: string): Promise<boolean>;
+  /** The address becomes the user's; false for a code that is unknown, used, expired or of another user, or when somebody has the address by now. */
+  confirmEmail(by: SessionDoer, code: string): Promise<boolean>;
   /**
    * Ends the account, its sessions and its keys. Who logs in elsewhere has no password and must have logged in a moment ago.
    * `close` ends an org that has no other member, with all that is paid and planned there; each is over before the account is.
@@ -39,6 +40,8 @@ export interface AccountOptions {
 }
 
 const FRESH_LOGIN_MS = 15 * 60_000;
+const noPassword = ({ isLocal }: store.Account) =>
+  new AppError('invalid_request', isLocal ? 'This account has no password yet: set one first' : 'This account has no password: it logs in at a provider');
 const ofUser = (userId: string, action: string, detail = {}) => ({ orgId: null, action, resource: 'user', resourceId: userId, detail });
 
 export function openAccounts({ sql, clock, identity, email, apiKeys, frontendUrl, disallowPlus }: AccountOptions): Accounts {
@@ -47,9 +50,26 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, frontendUrl
     const account = await store.accountOf(sql, userId);
     if (!account) throw notFound();
     const { passwordHash } = account;
-    if (passwordHash === null) throw new AppError('invalid_request', 'This account has no password: it logs in at a provider');
+    if (passwordHash === null) throw noPassword(account);
     if (!(await verifyPassword(password, passwordHash))) throw invalidField(field, `${field}: this is not your password`);
     return { ...account, passwordHash };
+  }
+
+  const isFresh = async ({ userId, sessionId }: SessionDoer): Promise<boolean> => {
+    const started = await startOfSession(sql, userId, sessionId);
+    return started !== undefined && clock.now().getTime() - started.getTime() <= FRESH_LOGIN_MS;
+  };
+
+  /** The account whose password is to change: its old one was given, or it has none and its mailbox was proven for this very session. */
+  async function mayChange(by: SessionDoer, oldPassword: string | undefined): Promise<store.Account> {
+    const account = await store.accountOf(sql, by.userId);
+    if (!account) throw notFound();
+    if (account.passwordHash === null && account.isLocal) {
+      if (!(await isFresh(by))) throw new AppError('conflict', 'Ask for a mail to set a password: this session is too old for the first one');
+      return account;
+    }
+    if (oldPassword === undefined) throw invalidField('oldPassword', 'oldPassword: is required', 'required');
+    return proven(by.userId, oldPassword, 'oldPassword');
   }
 
   /** Without mail nobody can confirm an address, as nobody can activate. */
@@ -79,7 +99,9 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, frontendUrl
         if (!account) return false;
         const { userId } = account;
         await codes.dropCodes(tx, userId);
+        await dropRegistrations(tx, userId);
         const revoked = await revokeSessions(tx, userId);
+        await identity.becomeSuperAdmin(tx, userId, ip);
         await noteAudit(tx, { userId, impersonatorId: null, ip }, ofUser(userId, 'password.reset', { sessionsRevoked: revoked }));
         await tellChanged(tx, account);
         return true;
@@ -87,7 +109,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, frontendUrl
     },
 
     async changePassword(by, { oldPassword, password }) {
-      const account = await proven(by.userId, oldPassword, 'oldPassword');
+      const account = await mayChange(by, oldPassword);
       const newHash = await hashPassword(password);
       await sql.begin(async (tx) => {
         if (!(await store.replacePassword(tx, by.userId, account.passwordHash, newHash)))
@@ -114,19 +136,19 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, frontendUrl
         // Whoever has the address is told of it; the answer is the same, so that nobody learns here which addresses are known.
         const letter = taken
           ? ({ template: 'address-known', data: { name: '', loginUrl: `${frontendUrl.replace(/\/$/, '')}/auth/login` } } as const)
-          : ({ template: 'email-change', data: { name, url, newEmail: change.email } } as const);
+          : ({ template: 'email-change', data: { name, url, newEmail: change.email, oldEmail: account.email } } as const);
         await email.queue(tx, { to: change.email, orgId: null, letter });
       });
     },
 
-    async confirmEmail(code, ip) {
+    async confirmEmail(by, code) {
       try {
         return await sql.begin(async (tx) => {
-          const redeemed = await codes.redeem(tx, 'email', sha256(code));
+          const redeemed = await codes.redeem(tx, 'email', sha256(code), by.userId);
           if (!redeemed?.email || !(await store.changeAddress(tx, redeemed.userId, redeemed.email))) return false;
           const { userId, email: to } = redeemed;
           await codes.dropCodes(tx, userId); // those that went to the old address
-          await noteAudit(tx, { userId, impersonatorId: null, ip }, ofUser(userId, 'email.changed', { to }));
+          await noteAudit(tx, by, ofUser(userId, 'email.changed', { to }));
           return true;
         });
       } catch (error) {
@@ -136,16 +158,14 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, frontendUrl
     },
 
     async remove(by, password, close) {
-      const { userId, sessionId } = by;
+      const { userId } = by;
       const account = await store.accountOf(sql, userId);
       if (!account) throw notFound();
       if (account.passwordHash !== null) {
         if (password === undefined) throw invalidField('password', 'password: is required', 'required');
         await proven(userId, password, 'password');
       } else {
-        const started = await startOfSession(sql, userId, sessionId);
-        if (!started || clock.now().getTime() - started.getTime() > FRESH_LOGIN_MS)
-          throw new AppError('conflict', 'Log in again first, then delete the account');
+        if (!(await isFresh(by))) throw new AppError('conflict', 'Log in again first, then delete the account');
       }
       for (const org of await identity.ownedAlone(userId)) await close(org);
       const forget = await sql.begin(async (tx) => {

@@ -10,7 +10,6 @@ export interface NewCode {
 }
 export interface Redeemed {
   userId: string;
-  passwordHash: string | null;
   email: string | null;
 }
 export interface Addressee {
@@ -24,41 +23,23 @@ export interface MailRequest {
   ip: string;
 }
 
-export const insertCode = (sql: Sql, userId: string, { codeHash, kind, hours }: NewCode, bound: { passwordHash?: string; email?: string } = {}) => sql`
-  insert into one_time_codes (code_hash, kind, user_id, password_hash, email, expires_at)
-  values (${codeHash}, ${kind}, ${userId}, ${bound.passwordHash ?? null}, ${bound.email ?? null}, now() + make_interval(hours => ${hours}))`;
+export const insertCode = (sql: Sql, userId: string, { codeHash, kind, hours }: NewCode, bound: { email?: string } = {}) => sql`
+  insert into one_time_codes (code_hash, kind, user_id, email, expires_at)
+  values (${codeHash}, ${kind}, ${userId}, ${bound.email ?? null}, now() + make_interval(hours => ${hours}))`;
 
 /** A code for whoever has the address and needs it: one of `activate` only for who is not active. */
 export async function insertCodeFor(sql: Sql, email: string, { codeHash, kind, hours }: NewCode): Promise<Addressee | undefined> {
   const [row] = await sql<Addressee[]>`
     with person as (
-      select u.id, u.email, u.password_hash, p.name from users u join user_profiles p on p.user_id = u.id
+      select u.id, u.email, p.name from users u join user_profiles p on p.user_id = u.id
       where lower(u.email) = lower(${email}) and u.provider_name = 'local' and u.locked_at is null and u.deleted_at is null and (${kind} <> 'activate' or not u.activated)
     ), code as (
-      insert into one_time_codes (code_hash, kind, user_id, password_hash, expires_at)
-      select ${codeHash}, ${kind}, id, case when ${kind} = 'activate' then password_hash end, now() + make_interval(hours => ${hours}) from person
+      insert into one_time_codes (code_hash, kind, user_id, expires_at)
+      select ${codeHash}, ${kind}, id, now() + make_interval(hours => ${hours}) from person
     )
     select id as "userId", email, name from person`;
   return row;
 }
-
-/** Somebody registers an address once more before it was activated: the latest words count, and the code stands for its own password. */
-export const registerAgain = (
-  sql: Sql,
-  userId: string,
-  { codeHash, kind, hours }: NewCode,
-  { passwordHash, name, company, timezone }: { passwordHash: string; name: string; company: string; timezone: string },
-) => sql`
-  with person as (
-    update users set password_hash = ${passwordHash} where id = ${userId} and not activated and locked_at is null returning id
-  ), profile as (
-    update user_profiles p set name = ${name}, timezone = ${timezone} from person where p.user_id = person.id
-  ), org as (
-    update organizations o set name = ${company}, timezone = ${timezone} from person, memberships m
-    where m.user_id = person.id and m.role_key = 'owner' and o.id = m.org_id
-  )
-  insert into one_time_codes (code_hash, kind, user_id, password_hash, expires_at)
-  select ${codeHash}, ${kind}, id, ${passwordHash}, now() + make_interval(hours => ${hours}) from person`;
 
 /** Whether the code could be redeemed now. */
 export async function isLive(sql: Sql, kind: CodeKind, codeHash: Buffer): Promise<boolean> {
@@ -67,15 +48,15 @@ export async function isLive(sql: Sql, kind: CodeKind, codeHash: Buffer): Promis
   return row!.live;
 }
 
-/** Uses the code up: of any number of uses at once one gets the row. The user is held first: whoever uses two codes of one user at once would else have each wait for the other. */
-export async function redeem(sql: Sql, kind: CodeKind, codeHash: Buffer): Promise<Redeemed | undefined> {
+/** Uses the code up: of any number of uses at once one gets the row; with `userId` only when it is that user's. The user is held first: whoever uses two codes of one user at once would else have each wait for the other. */
+export async function redeem(sql: Sql, kind: CodeKind, codeHash: Buffer, userId: string | null = null): Promise<Redeemed | undefined> {
   const [row] = await sql<Redeemed[]>`
     with person as (
       select id from users where id = (select user_id from one_time_codes where code_hash = ${codeHash}) for no key update
     )
     delete from one_time_codes c using person
-    where c.code_hash = ${codeHash} and c.kind = ${kind} and c.expires_at > now() and c.user_id = person.id
-    returning c.user_id as "userId", c.password_hash as "passwordHash", c.email`;
+    where c.code_hash = ${codeHash} and c.kind = ${kind} and c.expires_at > now() and c.user_id = person.id and c.user_id = coalesce(${userId}::uuid, c.user_id)
+    returning c.user_id as "userId", c.email`;
   return row;
 }
 

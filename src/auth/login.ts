@@ -1,6 +1,6 @@
 import { noteAudit } from '../audit/index.ts';
 import type { Database } from '../db/index.ts';
-import { AppError } from '../kernel/index.ts';
+import { AppError, sha256 } from '../kernel/index.ts';
 import { type Account, holdPassword, localAccount, replacePassword } from './account-store.ts';
 import { locked } from '../identity/index.ts';
 import { hashPassword, isOutdated, NOBODY, verifyPassword } from './password.ts';
@@ -10,6 +10,8 @@ export interface Attempt {
   provider: string;
   email: string;
   password: string;
+  /** The cookie of a registration in this browser. */
+  browser?: string | undefined;
 }
 
 const refused = () => new AppError('invalid_request', 'Invalid user name or password');
@@ -23,8 +25,9 @@ export function openLogin({ sql, sessions }: { sql: Database; sessions: Sessions
       { orgId: null, action: 'login.refused', resource: 'user', resourceId: account?.userId ?? null, detail: { reason } },
     );
 
-  async function login({ provider, email, password }: Attempt, device: Device): Promise<Credentials> {
-    const account = await localAccount(sql, email);
+  async function login(attempt: Attempt, device: Device): Promise<Credentials> {
+    const { provider, email, password, browser } = attempt;
+    const account = await localAccount(sql, email, browser === undefined ? null : sha256(browser));
     const matches = await verifyPassword(password, account?.passwordHash ?? NOBODY);
     const isLocal = provider.toLowerCase() === 'local';
     if (!isLocal || !account || !matches) {
@@ -38,7 +41,7 @@ export function openLogin({ sql, sessions }: { sql: Database; sessions: Sessions
     const { userId, passwordHash } = account;
     // A password that is changed meanwhile ends the sessions there are: one that begins now would outlive it.
     const credentials = await sql.begin(async (tx) => ((await holdPassword(tx, userId, passwordHash!)) ? sessions.start(userId, device, tx) : undefined));
-    if (!credentials) return login({ provider, email, password }, device);
+    if (!credentials) return login(attempt, device);
     if (isOutdated(passwordHash!)) await replacePassword(sql, userId, passwordHash!, await hashPassword(password));
     return credentials;
   }

@@ -1,13 +1,15 @@
 import { noteAudit } from '../audit/index.ts';
 import type { Database, Sql } from '../db/index.ts';
 import type { Email } from '../email/index.ts';
-import { hasPlus, type Identity } from '../identity/index.ts';
-import { AppError, newId, sha256 } from '../kernel/index.ts';
+import { type Claim, hasPlus, type Identity } from '../identity/index.ts';
+import { AppError, newId, randomBase64url, sha256 } from '../kernel/index.ts';
 import * as accounts from './account-store.ts';
 import * as codes from './code-store.ts';
 import { makeCode } from './codes.ts';
 import { hashPassword } from './password.ts';
+import { activate, dropPending, keepRegistration } from './registration-store.ts';
 import type { Credentials, Device, Sessions } from './sessions.ts';
+import { revokeSessions } from './store.ts';
 
 export interface LocalRegistration {
   email: string;
@@ -15,13 +17,21 @@ export interface LocalRegistration {
   company: string;
   name?: string | undefined;
   timezone?: string | undefined;
+  claim: Claim;
 }
+/** `browser`: what the browser has to bring when the mail is answered, so that the password counts that was typed in it. */
+export type Registered = { credentials: Credentials } | { browser: string };
 
 export interface Registrations {
-  /** Makes the user and logs in; undefined when a mail has to be answered first, which says nothing about whether the address was known (S30). */
-  register(person: LocalRegistration, device: Device): Promise<Credentials | undefined>;
-  /** Logs in whoever has the code of an activation mail; undefined for one that is unknown, used or expired. */
-  activate(code: string, device: Device): Promise<Credentials | undefined>;
+  /** Makes the user and logs in; or a mail has to be answered first, which says nothing about whether the address was known (S30). */
+  register(person: LocalRegistration, device: Device): Promise<Registered>;
+  /**
+   * Logs in whoever has the code of an activation mail; undefined for one that is unknown, used or expired. The code proves the mailbox and
+   * nothing else: in another browser than that of the registration the account opens without a password.
+   */
+  activate(code: string, browser: string | undefined, device: Device): Promise<(Credentials & { hasPassword: boolean }) | undefined>;
+  /** Forgets who did not prove the address within seven days, at most `limit`; answers how many. */
+  dropPending(limit: number): Promise<number>;
   /** Asks for a mail to an address, whether it has a user or not. The mail is written behind the answer. */
   requestMail(kind: 'activate' | 'reset', email: string, device: Device): Promise<void>;
   /** Writes the mails that were asked for, at most `limit`; answers how many requests there were. */
@@ -50,7 +60,7 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
   /** The address has a user. As many statements as for a new one: who counts time learns nothing. */
   async function tellKnown(
     tx: Sql,
-    person: { email: string; name: string; company: string; timezone: string; passwordHash: string; ip: string },
+    person: { email: string; name: string; company: string; timezone: string; passwordHash: string; browserHash: Buffer; claim: Claim; ip: string },
   ): Promise<void> {
     const account = await accounts.localAccount(tx, person.email);
     if (!account) return; // deleted meanwhile
@@ -63,7 +73,8 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
       return email.queue(tx, { to: account.email, orgId: null, letter: { template: 'address-known', data: { name: account.name, loginUrl } } });
     }
     const { row, url } = makeCode('activate', frontendUrl);
-    await codes.registerAgain(tx, account.userId, row, person);
+    await keepRegistration(tx, account.userId, row, person);
+    if (person.claim.setupToken !== undefined) await identity.nominate(tx, account.userId, person.claim);
     await mail(tx, { email: account.email, name: person.name }, 'activation', url);
   }
 
@@ -89,34 +100,43 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
   }
 
   return {
-    async register({ email: address, password, company, name = '', timezone = 'UTC' }, { ip, userAgent }) {
+    async register({ email: address, password, company, name = '', timezone = 'UTC', claim }, { ip, userAgent }) {
       if (disallowPlus && hasPlus(address)) throw new AppError('invalid_request', 'Addresses with a plus sign are not accepted');
-      if (!(await identity.canRegister())) throw new AppError('invalid_request', 'Registration is disabled'); // before the costly hash; decided again in the commit
-      const person = { email: address, name, company, timezone, passwordHash: await hashPassword(password), ip, userAgent };
-      return sql.begin(async (tx) => {
-        const added = await identity.register(tx, { ...person, activated: !email.enabled });
+      await identity.requireOpen(claim); // before the costly hash; decided again in the commit
+      const passwordHash = await hashPassword(password);
+      const person = { email: address, name, company, timezone, claim, ip, userAgent };
+      const browser = randomBase64url(32);
+      return sql.begin(async (tx): Promise<Registered> => {
         if (!email.enabled) {
+          const added = await identity.register(tx, { ...person, passwordHash, activated: true });
           if (!added) throw new AppError('invalid_request', 'Email already exists');
-          return sessions.start(added.userId, { ip, userAgent }, tx);
+          return { credentials: await sessions.start(added.userId, { ip, userAgent }, tx) };
         }
+        const typed = { ...person, passwordHash, browserHash: sha256(browser) };
+        const added = await identity.register(tx, { ...person, passwordHash: null, activated: false });
         if (added) {
           const { row, url } = makeCode('activate', frontendUrl);
-          await codes.insertCode(tx, added.userId, row, { passwordHash: person.passwordHash });
+          await keepRegistration(tx, added.userId, row, typed);
           await mail(tx, person, 'activation', url);
-        } else await tellKnown(tx, person);
-        return undefined;
+        } else await tellKnown(tx, typed);
+        return { browser };
       });
     },
 
-    activate: (code, device) =>
+    activate: (code, browser, device) =>
       sql.begin(async (tx) => {
         const redeemed = await codes.redeem(tx, 'activate', sha256(code));
-        if (!redeemed || !(await accounts.activate(tx, redeemed.userId, redeemed.passwordHash))) return undefined;
+        const activated = redeemed && (await activate(tx, redeemed.userId, sha256(browser ?? '')));
+        if (!activated) return undefined;
         const { userId } = redeemed;
-        await codes.dropCodes(tx, userId, 'activate');
+        await codes.dropCodes(tx, userId);
+        await revokeSessions(tx, userId);
+        await identity.becomeSuperAdmin(tx, userId, device.ip);
         await noteAudit(tx, { userId, impersonatorId: null, ip: device.ip }, { orgId: null, action: 'user.activated', resource: 'user', resourceId: userId });
-        return sessions.start(userId, device, tx);
+        return { ...(await sessions.start(userId, device, tx)), ...activated };
       }),
+
+    dropPending: (limit) => dropPending(sql, limit),
 
     async requestMail(kind, address, { ip }) {
       if (!email.enabled) return;

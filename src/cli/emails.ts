@@ -10,7 +10,7 @@ const samples = (url: string): readonly Letter[] => {
     { template: 'address-known', data: { ...people, loginUrl: `${url}/auth/login` } },
     { template: 'password-reset', data: { ...people, url: `${url}/auth/forgot/sample` } },
     { template: 'password-changed', data: people },
-    { template: 'email-change', data: { ...people, url: `${url}/auth/confirm-email/sample`, newEmail: 'ann@new.example' } },
+    { template: 'email-change', data: { ...people, url: `${url}/auth/confirm-email/sample`, newEmail: 'ann@new.example', oldEmail: 'ann@old.example' } },
     { template: 'email-changing', data: { ...people, newEmail: 'ann@new.example' } },
     {
       template: 'invitation',

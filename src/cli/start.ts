@@ -11,8 +11,8 @@ export { StartError } from './running.ts';
 export interface Prepared extends AsyncDisposable {
   /** With the addresses that were unknown before: database, port. */
   config: Config;
-  /** To be called once the service listens: notes the address for others, and answers what a person is to read. */
-  listening(): Promise<string>;
+  /** To be called once the service listens: notes the address for others, and answers what a person is to read; `setupToken` while there is no super-admin. */
+  listening(setupToken?: string): Promise<string>;
 }
 interface Options {
   log: Log;
@@ -43,9 +43,9 @@ export async function prepare(given: Config, { log, say, alone = true }: Options
   const end = begun.move();
   return {
     config,
-    async listening() {
+    async listening(setupToken) {
       await running?.tell(config.http.internalUrl);
-      return banner(config, embedded);
+      return banner(config, embedded, setupToken);
     },
     [Symbol.asyncDispose]: () => end.disposeAsync(),
   };
@@ -135,7 +135,7 @@ function withAddresses(config: Config, port: number): Config {
 }
 
 /** What is where, and what to do next. */
-function banner(config: Config, embedded: Pick<EmbeddedPostgres, 'folder' | 'port'> | undefined): string {
+function banner(config: Config, embedded: Pick<EmbeddedPostgres, 'folder' | 'port'> | undefined, setupToken: string | undefined): string {
   const { http, actors, redis, social, outbound, production, database } = config;
   const rows: [string, string][] = [
     ['address', http.internalUrl],
@@ -148,6 +148,11 @@ function banner(config: Config, embedded: Pick<EmbeddedPostgres, 'folder' | 'por
   if (outbound.allowedPrivateCidrs.length > 0)
     rows.push(['outbound', `may reach ${outbound.allowedPrivateCidrs.join(', ')} with plain http (SSRF_ALLOWED_PRIVATE_CIDRS)`]);
   if (config.notSecured) rows.push(['warning', 'NOT_SECURED is set: no CSRF check, no security headers, cookies over plain http']);
+  if (setupToken !== undefined)
+    rows.push([
+      'admin',
+      `there is no super-admin yet: whoever registers with "setupToken": "${setupToken}" becomes it${production ? '' : ', or the first who registers from this machine'}`,
+    ]);
   const next = production ? [] : ['', 'Next: npm run demo, in a second terminal, shows the whole way of a post. Ctrl-C ends the service.'];
   return [`Rookery ${config.version} is ready.`, ...rows.map(([name, value]) => `  ${name.padEnd(9)} ${value}`), ...next].join('\n');
 }

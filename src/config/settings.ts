@@ -67,7 +67,10 @@ const secrets = {
 };
 
 const login = {
-  DISABLE_REGISTRATION: flag(false, 'Nobody registers by themselves any more, but for the first user of an empty instance and sign-ins by generic OIDC.'),
+  DISABLE_REGISTRATION: flag(
+    false,
+    'Nobody registers by themselves any more, but for the first super-admin, by the setup token that an empty instance prints, and sign-ins by generic OIDC.',
+  ),
   DISALLOW_PLUS: flag(false, 'Refuses local registrations whose address contains a plus sign.'),
   SERVICE_GENERIC_OAUTH: flag(false, 'Turns login by generic OIDC on.'),
   SERVICE_OAUTH_AUTH_URL: address(['http', 'https'], 'Authorization address of generic OIDC.'),

@@ -121,6 +121,15 @@ export async function startEmbeddedPostgres({
 
 export { HeldError };
 
+/** The address of the server that runs over `folder`; undefined when none does. */
+export async function embeddedAddress(folder: string): Promise<string | undefined> {
+  const place = await placeFor(resolve(folder), serverUser(resolve(folder)));
+  const lines = (await readFile(join(place, 'data', 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
+  const [pid, port] = [Number(lines[0]), Number(lines[3])]; // as Postgres writes it: process, folder, start, port
+  if (!pid || !port || processStart(pid) === undefined) return undefined;
+  return `postgres://${USER}:${await passwordIn(place)}@127.0.0.1:${port}/${DATABASE}`;
+}
+
 /** Made once, readable for its owner alone. */
 async function passwordIn(place: string): Promise<string> {
   const file = join(place, 'password');

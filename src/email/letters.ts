@@ -9,7 +9,7 @@ export const Letter = z.discriminatedUnion('template', [
   letter('address-known', { name: text, loginUrl: z.url() }), //      someone tried to register an address that exists (S30)
   letter('password-reset', { name: text, url: z.url() }),
   letter('password-changed', { name: text }),
-  letter('email-change', { name: text, url: z.url(), newEmail: text }), //  to the new address: confirm
+  letter('email-change', { name: text, url: z.url(), newEmail: text, oldEmail: text.optional() }), //  to the new address: confirm; absent in mails of older releases
   letter('email-changing', { name: text, newEmail: text }), //             to the old address: notice
   letter('invitation', { orgName: text, inviterName: text, roleName: text, url: z.url(), expiresAt: text }),
   letter('subscription-cancelled', { orgName: text, orgId: text, userEmail: text, feedback: text, endsAt: text.nullable() }),

@@ -40,13 +40,15 @@ const TEMPLATES: Templates = {
     subject: say`Your password at ${site.name} was changed`,
     parts: [hello(name), 'your password was changed just now, and other devices were logged out.', notYou],
   }),
-  'email-change': ({ name, url, newEmail }, site) => ({
+  'email-change': ({ name, url, newEmail, oldEmail }, site) => ({
     subject: say`Confirm your new address at ${site.name}`,
     parts: [
       hello(name),
-      say`your account is to have the address ${newEmail} from now on. It changes when you confirm it.`,
+      oldEmail === undefined
+        ? say`your account is to have the address ${newEmail} from now on. It changes when you confirm it.`
+        : say`the account of ${oldEmail} is to have the address ${newEmail} from now on. It changes when you confirm it, logged in to that account.`,
       { button: 'Confirm this address', url },
-      'If you did not ask for it, do nothing.',
+      'If that is not your account, or you did not ask for it, do nothing.',
     ],
   }),
   'email-changing': ({ name, newEmail }, site) => ({

@@ -14,6 +14,7 @@ export const presentSelf = (row: SelfRow, plan: ShownPlan, { impersonate = false
   timezone: row.timezone,
   providerName: row.providerName,
   activated: row.activated,
+  hasPassword: row.hasPassword,
   isSuperAdmin: row.isSuperAdmin,
   admin: row.isSuperAdmin,
   impersonate,

@@ -1,10 +1,18 @@
 import { noteAudit } from '../audit/index.ts';
 import type { Database, Sql } from '../db/index.ts';
-import { AppError, invalidField, isId, newId, notFound } from '../kernel/index.ts';
+import { AppError, equalSecrets, invalidField, isId, newId, notFound } from '../kernel/index.ts';
 import { complete, merge, type Preferences, type PreferencesChange } from './preferences.ts';
 import { locked, opensWhenClosed } from './rules.ts';
 import * as profiles from './profile-store.ts';
 import * as store from './store.ts';
+
+/** What says that somebody who registers runs this service, and is to be its first super-admin. */
+export interface Claim {
+  /** What the service printed when it started without a super-admin. */
+  setupToken?: string | undefined;
+  /** The request was made on this machine, outside production: the first user of an empty instance needs nothing else. */
+  isLocal: boolean;
+}
 
 /** Where a registration comes from, and the org it opens. */
 interface Newcomer {
@@ -14,9 +22,11 @@ interface Newcomer {
   timezone: string;
   ip: string;
   userAgent: string;
+  claim?: Claim;
 }
 export interface Registration extends Newcomer {
-  passwordHash: string;
+  /** Null: it is known when the address is proven. */
+  passwordHash: string | null;
   /** False: the address is to be proven first. */
   activated: boolean;
 }
@@ -40,9 +50,17 @@ export interface ProfileChange {
 
 /** People, the orgs they belong to, and how. */
 export interface Identity {
-  /** Whether someone unknown may register: not when it is switched off, but for the first user of an empty instance. */
+  /** Whether someone unknown may register: not when it is switched off, but for the first super-admin. */
   canRegister(): Promise<boolean>;
-  /** User, profile, org and ownership, in the caller's transaction; undefined when the address has a user. The first user of an empty instance becomes super-admin. */
+  /** Refuses with 400 a registration while they are switched off, and a setup token that does not hold. */
+  requireOpen(claim: Claim): Promise<void>;
+  /** What makes whoever registers with it super-admin; undefined once there is one. */
+  setupToken(): Promise<string | undefined>;
+  /** A pending user whose address is registered once more, by somebody whose claim holds. */
+  nominate(transaction: Sql, userId: string, claim: Claim): Promise<void>;
+  /** Makes a user whose mailbox was proven just now super-admin, if the registration was one of whoever runs this service and there is none yet. */
+  becomeSuperAdmin(transaction: Sql, userId: string, ip: string | null): Promise<void>;
+  /** User, profile, org and ownership, in the caller's transaction; undefined when the address has a user. Whose claim holds becomes super-admin, once active. */
   register(transaction: Sql, person: Registration): Promise<{ userId: string; orgId: string } | undefined>;
   /** The user behind an account at a login provider; never found by address (S38). 400 for one who is locked out. */
   findProviderAccount(providerName: string, providerId: string): Promise<string | undefined>;
@@ -66,6 +84,22 @@ export interface Identity {
   dropRemoved(limit: number): Promise<number>;
 }
 
+const appointed = (userId: string) => ({ orgId: null, action: 'user.became_super_admin', resource: 'user', resourceId: userId });
+
+/** Makes the user with an address super-admin, on the word of whoever runs this service; answers why not, if not. */
+export async function appointSuperAdmin(sql: Database, email: string, provider?: string): Promise<string | undefined> {
+  const people = (await store.usersByAddress(sql, email)).filter(({ providerName }) => provider === undefined || providerName === provider);
+  const [person] = people;
+  if (!person) return `Nobody has registered with the address ${email}${provider === undefined ? '' : ` at ${provider}`}.`;
+  if (people.length > 1) return `Several people have this address: name one of ${people.map(({ providerName }) => providerName).join(', ')} behind it.`;
+  if (!person.activated) return 'This account is locked, or its address was not confirmed yet.';
+  await sql.begin(async (tx) => {
+    await store.makeSuperAdmin(tx, person.id);
+    await noteAudit(tx, { userId: null, impersonatorId: null, ip: null }, appointed(person.id));
+  });
+  return undefined;
+}
+
 const found = <T>(row: T | undefined): T => {
   if (row === undefined) throw notFound();
   return row;
@@ -74,19 +108,36 @@ const found = <T>(row: T | undefined): T => {
 interface Options {
   sql: Database;
   registrationDisabled: boolean;
+  /** The same in every process of the deployment. */
+  setupToken: string;
   /** The public address of a stored picture. */
   urlOfPicture: (storageKey: string) => string;
 }
 
-export function openIdentity({ sql, registrationDisabled, urlOfPicture }: Options): Identity {
+const disabled = () => new AppError('invalid_request', 'Registration is disabled');
+const NO_CLAIM: Claim = { isLocal: false };
+
+export function openIdentity({ sql, registrationDisabled, setupToken, urlOfPicture }: Options): Identity {
+  /** Whether the claim holds now. */
+  async function holds(tx: Sql, { setupToken: given, isLocal }: Claim): Promise<boolean> {
+    if (given === undefined) return isLocal && !(await store.anyUser(tx));
+    if (!equalSecrets(given, setupToken)) throw invalidField('setupToken', 'setupToken: is not the one that this service printed', 'invalid_value');
+    if (await store.anySuperAdmin(tx)) throw invalidField('setupToken', 'setupToken: this service has a super-admin already', 'invalid_value');
+    return true;
+  }
+
   /** Undefined when the address or the account has a user already. */
   async function addUser(
     tx: Sql,
-    person: Omit<store.NewUser, 'userId' | 'orgId'> & { userId?: string },
+    person: Omit<store.NewUser, 'userId' | 'orgId'> & { userId?: string; claim?: Claim },
   ): Promise<{ userId: string; orgId: string } | undefined> {
-    if (!(await store.anyUser(tx))) await store.lockFirstUser(tx);
-    const first = !(await store.anyUser(tx)); // asked again: whoever waited for the lock is not the first
-    if (registrationDisabled && !first && !opensWhenClosed(person.providerName)) throw new AppError('invalid_request', 'Registration is disabled');
+    const { claim = NO_CLAIM } = person;
+    let first = await holds(tx, claim);
+    if (first && person.activated) {
+      await store.lockFirstAdmin(tx);
+      first = await holds(tx, claim); // asked again: whoever waited for the lock is not the first
+    }
+    if (registrationDisabled && !first && !opensWhenClosed(person.providerName)) throw disabled();
     const [userId, orgId] = [person.userId ?? newId(), newId()];
     if (!(await store.insertUser(tx, { ...person, userId, orgId }, first))) return undefined;
     const by = { userId, impersonatorId: null, ip: person.ip };
@@ -105,7 +156,24 @@ export function openIdentity({ sql, registrationDisabled, urlOfPicture }: Option
   }
 
   return {
-    canRegister: async () => !registrationDisabled || !(await store.anyUser(sql)),
+    canRegister: async () => !registrationDisabled || !(await store.anySuperAdmin(sql)),
+
+    async requireOpen(claim) {
+      if ((registrationDisabled || claim.setupToken !== undefined) && !(await holds(sql, claim))) throw disabled();
+    },
+
+    setupToken: async () => ((await store.anySuperAdmin(sql)) ? undefined : setupToken),
+
+    async nominate(tx, userId, claim) {
+      if (await holds(tx, claim)) await store.nominate(tx, userId);
+    },
+    async becomeSuperAdmin(tx, userId, ip) {
+      if (!(await store.takeNomination(tx, userId))) return;
+      await store.lockFirstAdmin(tx);
+      if (await store.anySuperAdmin(tx)) return;
+      await store.makeSuperAdmin(tx, userId);
+      await noteAudit(tx, { userId, impersonatorId: null, ip }, appointed(userId));
+    },
 
     register(tx, person) {
       const userId = newId();

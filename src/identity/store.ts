@@ -21,6 +21,7 @@ export interface SelfRow {
   email: string;
   providerName: string;
   activated: boolean;
+  hasPassword: boolean;
   isSuperAdmin: boolean;
   lastReadNotifications: Date;
   name: string;
@@ -51,22 +52,43 @@ export interface OrganizationLeft {
   isLastOwner: boolean;
 }
 
-const FIRST_USER = 4_182_773;
+const FIRST_ADMIN = 4_182_773;
 
-/** Held until the commit, so that of several registrations on an empty instance exactly one is the first. */
-export const lockFirstUser = (sql: Sql) => sql`select pg_advisory_xact_lock(${FIRST_USER})`;
+/** Held until the commit, so that of several who may become the first super-admin at once exactly one does. */
+export const lockFirstAdmin = (sql: Sql) => sql`select pg_advisory_xact_lock(${FIRST_ADMIN})`;
 
 export async function anyUser(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ any: boolean }[]>`select exists (select 1 from users) as any`;
   return row!.any;
 }
 
-/** User, profile, org and ownership; false when a user who is there has the address or the account at this provider. */
-export async function insertUser(sql: Sql, user: NewUser, isSuperAdmin: boolean): Promise<boolean> {
+export async function anySuperAdmin(sql: Sql): Promise<boolean> {
+  const [row] = await sql<{ any: boolean }[]>`select exists (select 1 from users where is_super_admin and deleted_at is null) as any`;
+  return row!.any;
+}
+
+export const nominate = (sql: Sql, userId: string) => sql`update users set becomes_super_admin = true where id = ${userId} and not activated`;
+
+/** Whether the user was named to become super-admin; asked once, for it is forgotten. */
+export async function takeNomination(sql: Sql, userId: string): Promise<boolean> {
+  const rows = await sql`update users set becomes_super_admin = false where id = ${userId} and becomes_super_admin returning 1`;
+  return rows.length > 0;
+}
+export const makeSuperAdmin = (sql: Sql, userId: string) => sql`update users set is_super_admin = true, becomes_super_admin = false where id = ${userId}`;
+
+/** Users with this address, of any provider. */
+export const usersByAddress = (sql: Sql, email: string) => sql<{ id: string; providerName: string; activated: boolean }[]>`
+  select id, provider_name as "providerName", activated from users where lower(email) = lower(${email}) and deleted_at is null order by provider_name`;
+
+/** User, profile, org and ownership; false when a user who is there has the address or the account at this provider. `isFirst`: super-admin once active. */
+export async function insertUser(sql: Sql, user: NewUser, isFirst: boolean): Promise<boolean> {
   const rows = await sql`
     with person as (
-      insert into users (id, email, provider_name, provider_id, password_hash, is_super_admin, activated, ip, agent, last_online)
-      values (${user.userId}, ${user.email}, ${user.providerName}, ${user.providerId}, ${user.passwordHash}, ${isSuperAdmin}, ${user.activated}, ${user.ip}, ${user.userAgent}, now())
+      insert into users (id, email, provider_name, provider_id, password_hash, is_super_admin, becomes_super_admin, activated, ip, agent, last_online)
+      values (
+        ${user.userId}, ${user.email}, ${user.providerName}, ${user.providerId}, ${user.passwordHash}, ${isFirst && user.activated}, ${isFirst && !user.activated},
+        ${user.activated}, ${user.ip}, ${user.userAgent}, now()
+      )
       on conflict do nothing
       returning id
     ), profile as (
@@ -87,8 +109,8 @@ export async function providerAccount(sql: Sql, providerName: string, providerId
 
 export async function selfOf(sql: Sql, orgId: string, userId: string): Promise<SelfRow | undefined> {
   const [row] = await sql<SelfRow[]>`
-    select u.id, u.email, u.provider_name as "providerName", u.activated, u.is_super_admin as "isSuperAdmin",
-      u.last_read_notifications as "lastReadNotifications", p.name, p.last_name as "lastName", p.bio, p.avatar_url as "avatarUrl", p.timezone,
+    select u.id, u.email, u.provider_name as "providerName", u.activated, u.password_hash is not null as "hasPassword",
+      u.is_super_admin as "isSuperAdmin", u.last_read_notifications as "lastReadNotifications", p.name, p.last_name as "lastName", p.bio, p.avatar_url as "avatarUrl", p.timezone,
       o.id as "orgId", o.name as "orgName", o.allow_trial as "allowTrial", m.role_key as "roleKey", r.permissions as granted
     from memberships m
       left join roles r on r.org_id = m.org_id and r.id::text = m.role_key

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Auth, Credentials, Device } from '../auth/index.ts';
 import type { Database } from '../db/index.ts';
-import type { Identity } from '../identity/index.ts';
+import type { Claim, Identity } from '../identity/index.ts';
 import { AppError, invalidField, notFound, ProviderError, randomBase62, randomBase64url, sha256, type Vault } from '../kernel/index.ts';
 import type { ProviderSettings } from '../provider-settings/index.ts';
 import type { Account, AuthAdapter, PersonLogin, Providers } from '../providers/index.ts';
@@ -26,6 +26,7 @@ export interface Newcomer {
   company: string;
   name?: string | undefined;
   timezone?: string | undefined;
+  claim?: Claim;
 }
 
 /** Login by a provider (S36): whatever begins here ends in the same browser, once, within ten minutes. `browser` is the value of its cookie. */
@@ -181,7 +182,7 @@ export function openLogins({ sql, vault, providers, settings, identity, sessions
       return { token };
     },
 
-    async register(providerId, providerToken, { company, name, timezone = 'UTC' }, browser, device) {
+    async register(providerId, providerToken, { company, name, timezone = 'UTC', claim }, browser, device) {
       const { adapter, account } = await redeem(providerId, providerToken, browser);
       const { userId } = await identity.registerWithProvider({
         providerName: adapter.id,
@@ -191,6 +192,7 @@ export function openLogins({ sql, vault, providers, settings, identity, sessions
         avatarUrl: account.avatarUrl,
         company,
         timezone,
+        ...(claim && { claim }),
         ...device,
       });
       return sessions.start(userId, device);

@@ -37,6 +37,7 @@ describe('self', () => {
       timezone: 'UTC',
       providerName: 'local',
       activated: true,
+      hasPassword: true,
       isSuperAdmin: false,
       admin: false,
       impersonate: false,

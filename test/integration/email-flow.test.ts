@@ -70,7 +70,7 @@ await describePeer(
       };
       expect(await register('ann@example.com')).toBe('first@rookery.example');
 
-      await sql`update users set activated = true, is_super_admin = true`;
+      await sql`update users u set activated = true, is_super_admin = true, password_hash = r.password_hash from registrations r where r.user_id = u.id`;
       const root = new Client(product.address);
       expect((await root.post('/auth/login', { provider: 'LOCAL', email: 'ann@example.com', password: 'correct horse battery' })).status).toBe(200);
       const plain = { host: '127.0.0.1', port: second, secure: 'none', username: 'rookery', fromAddress: 'second@rookery.example' };

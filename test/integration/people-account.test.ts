@@ -210,7 +210,7 @@ describe('a new password', () => {
     expect((await app.client().post('/auth/forgot-return', { token: reset, password: 'of the thief', repeatPassword: 'of the thief' })).body).toEqual({
       reset: false,
     });
-    expect((await app.client().post('/auth/confirm-email', { code: confirm })).body).toEqual({ can: false });
+    expect((await bob.client.post('/auth/confirm-email', { code: confirm })).body).toEqual({ can: false });
   });
   test('of two changes at once one holds, and the other is told', async () => {
     const bob = await somebody();
@@ -265,7 +265,7 @@ describe('a new password', () => {
 
 describe('a new address', () => {
   const ask = (client: Client, email: string, more: object = {}) => client.post('/user/change-email', { email, password: 'correct horse battery', ...more });
-  const confirm = (code: string) => app.client().post('/auth/confirm-email', { code });
+  const confirm = (client: Client, code: string) => client.post('/auth/confirm-email', { code });
 
   test('counts when it confirms; both addresses get a mail [S43]', async () => {
     const bob = await somebody();
@@ -279,21 +279,32 @@ describe('a new address', () => {
     const code = link.split('/').at(-1)!;
     const [kept] = await db.sql`select kind, email, code_hash from one_time_codes where user_id = ${bob.userId}`;
     expect(kept).toEqual({ kind: 'email', email, code_hash: sha256(code) });
-    expect((await confirm(code)).body).toEqual({ can: true });
+    expect((await confirm(bob.client, code)).body).toEqual({ can: true });
     expect((await bob.client.get('/user/self')).body.email).toBe(email);
     expect([(await login(bob.email)).status, (await login(email)).status]).toEqual([400, 200]);
-    expect((await confirm(code)).body).toEqual({ can: false });
+    expect((await confirm(bob.client, code)).body).toEqual({ can: false });
     expect(await db.sql`select detail from audit_log where resource_id = ${bob.userId} and action like 'email.%' order by id`).toEqual([
       { detail: { to: email } },
       { detail: { to: email } },
     ]);
+  });
+  test('is confirmed in a session of the user alone: a mail to somebody else moves no account there', async () => {
+    const [bob, eve] = [await somebody(), await somebody()];
+    const email = address();
+    await ask(bob.client, email);
+    const letter = (await lettersTo(app.context, email)).at(-1);
+    expect(letter).toMatchObject({ template: 'email-change', data: { oldEmail: bob.email, newEmail: email } }); // whose account it is
+    const code = await codeTo(app.context, email, 'email-change');
+    expect([(await confirm(app.client(), code)).status, (await confirm(eve.client, code)).body]).toEqual([401, { can: false }]);
+    expect((await bob.client.get('/user/self')).body.email).toBe(bob.email);
+    expect((await confirm(bob.client, code)).body).toEqual({ can: true });
   });
   test('a hundred confirmations at once: one [X25]', async () => {
     const bob = await somebody();
     const email = address();
     await ask(bob.client, email);
     const code = await codeTo(app.context, email, 'email-change');
-    const answers = await Promise.all(Array.from({ length: 100 }, () => confirm(code)));
+    const answers = await Promise.all(Array.from({ length: 100 }, () => confirm(bob.client, code)));
     expect(answers.filter(({ body }) => body.can)).toHaveLength(1);
   });
   test('that somebody has is not told apart by the answer: its owner is told, and it stays theirs [X15]', async () => {
@@ -305,7 +316,7 @@ describe('a new address', () => {
     await ask(bob.client, elsewhere);
     const code = await codeTo(app.context, elsewhere, 'email-change');
     await quiet.signUp({ email: elsewhere }); // taken in the meantime
-    expect((await confirm(code)).body).toEqual({ can: false });
+    expect((await confirm(bob.client, code)).body).toEqual({ can: false });
     expect((await bob.client.get('/user/self')).body.email).toBe(bob.email);
   });
   test('two who confirm one address at once: one has it', async () => {
@@ -316,7 +327,7 @@ describe('a new address', () => {
       await ask(client, email);
       codes.push(await codeTo(app.context, email, 'email-change'));
     }
-    const answers = await Promise.all(codes.map(confirm));
+    const answers = await Promise.all(codes.map((code, n) => confirm(people[n]!.client, code)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     expect(answers.filter(({ body }) => body.can)).toHaveLength(1);
     expect(await db.sql`select count(*)::int as n from users where email = ${email}`).toEqual([{ n: 1 }]);
@@ -328,7 +339,7 @@ describe('a new address', () => {
     const code = await codeTo(app.context, email, 'email-change');
     await app.client().post('/auth/forgot', { email: bob.email });
     const reset = await codeTo(app.context, bob.email, 'password-reset');
-    await confirm(code);
+    await confirm(bob.client, code);
     expect((await app.client().post('/auth/forgot-return', { token: reset, password: 'of the thief', repeatPassword: 'of the thief' })).body).toEqual({
       reset: false,
     });

@@ -27,11 +27,11 @@ const codeOf = (email: string) => codeTo(app.context, email, 'activation');
 const userOf = async (email: string) => (await db.sql`select * from users where email = ${email} and deleted_at is null`)[0]!;
 
 describe('registration with mail', () => {
-  test('makes an inactive user and sends a link, without cookies; the link activates and logs in [S30, S34]', async () => {
+  test('makes an inactive user and sends a link, without a session; the link activates and logs in [S30, S34]', async () => {
     const email = address();
     const client = app.client();
     const registered = await register(email, { name: 'Ann' }, client);
-    expect([registered.status, registered.body, client.cookies.size]).toEqual([200, { activate: true }, 0]);
+    expect([registered.status, registered.body, [...client.cookies.keys()]]).toEqual([200, { activate: true }, ['registration']]); // which opens nothing
     expect(await userOf(email)).toMatchObject({ activated: false });
     expect((await login(email)).body).toMatchObject({ statusCode: 400, activate: true });
 
@@ -75,7 +75,14 @@ describe('registration with mail', () => {
     const email = address();
     await register(email);
     const { body } = await activate(await codeOf(email), app.client(), { returnToken: true });
-    expect(body).toEqual({ can: true, accessToken: expect.any(String), refreshToken: expect.any(String), expiresIn: 2_592_000, csrfToken: expect.any(String) });
+    expect(body).toEqual({
+      can: true,
+      setPassword: true,
+      accessToken: expect.any(String),
+      refreshToken: expect.any(String),
+      expiresIn: 2_592_000,
+      csrfToken: expect.any(String),
+    });
   });
 });
 
@@ -139,23 +146,30 @@ describe('an address that has a user', () => {
     expect((await login(email, 'another password')).status).toBe(400);
     expect(await db.sql`select count(*)::int as n from users where lower(email) = ${email}`).toEqual([{ n: 1 }]);
   });
-  test('that waits for its activation gets another mail; each mail stands for the password of its own registration', async () => {
+  test('that waits for its activation gets another mail; what counts is what was typed in the browser that answers, whichever mail it is [S34]', async () => {
     const email = address();
-    await register(email, { password: 'of the stranger', company: 'Stranger', name: 'Stranger' });
-    const strange = await codeOf(email);
-    await register(email, { password: 'of the owner', company: 'Owner Ltd', name: 'Owner' });
-    const own = await codeOf(email);
-    await register(email, { password: 'of the stranger again', company: 'Stranger', name: 'Stranger' });
+    const [owner, stranger] = [app.client(), app.client()];
+    await register(email, { password: 'of the stranger', company: 'Stranger', name: 'Stranger' }, stranger);
+    await register(email, { password: 'of the owner', company: 'Owner Ltd', name: 'Owner', timezone: 'Europe/Paris' }, owner);
+    await register(email, { password: 'of the stranger again', company: 'Stranger', name: 'Stranger' }, stranger);
     expect(await db.sql`select count(*)::int as n from users where email = ${email}`).toEqual([{ n: 1 }]);
+    expect((await login(email, 'of the stranger again')).body).toMatchObject({ statusCode: 400, activate: true }); // as whoever typed it last
+    expect((await activate(await codeOf(email), owner)).body).toEqual({ can: true });
+    const { body: self } = await owner.get('/user/self');
+    expect(self).toMatchObject({ name: 'Owner', orgName: 'Owner Ltd', timezone: 'Europe/Paris', hasPassword: true });
+    const statuses = await Promise.all(['of the owner', 'of the stranger', 'of the stranger again'].map(async (typed) => (await login(email, typed)).status));
+    expect(statuses).toEqual([200, 400, 400]);
+    expect((await owner.get('/user/organizations')).body).toHaveLength(1);
+    expect(await db.sql`select 1 from registrations r join users u on u.id = r.user_id where u.email = ${email}`).toHaveLength(0);
+  });
+  test('waits for the activation of a stranger: whoever typed a password that is not the last one is told to answer the mail, too, in that browser', async () => {
+    const email = address();
     const client = app.client();
-    expect((await activate(own, client)).body).toEqual({ can: true });
-    expect([
-      (await login(email, 'of the owner')).status,
-      (await login(email, 'of the stranger')).status,
-      (await login(email, 'of the stranger again')).status,
-    ]).toEqual([200, 400, 400]);
-    expect((await activate(strange)).body).toEqual({ can: false });
-    expect((await client.get('/user/organizations')).body).toHaveLength(1);
+    await register(email, { password: 'of the owner' }, client);
+    await register(email, { password: 'of the stranger' });
+    const attempt = { provider: 'LOCAL', email, password: 'of the owner' };
+    expect((await client.post('/auth/login', attempt)).body).toMatchObject({ statusCode: 400, activate: true });
+    expect((await login(email, 'of the owner')).body.activate).toBeUndefined();
   });
   test('two who register it at once leave one user', async () => {
     const email = address();
@@ -171,8 +185,70 @@ describe('an address that has a user', () => {
     const email = address();
     await db.sql`insert into users (id, email, provider_name, provider_id, activated) values (${newId()}, ${email}, 'google', ${newId()}, true)`;
     await register(email);
-    expect((await activate(await codeOf(email))).body).toEqual({ can: true });
+    expect((await activate(await codeOf(email))).body).toMatchObject({ can: true });
     expect(await db.sql`select provider_name from users where email = ${email} order by 1`).toEqual([{ provider_name: 'google' }, { provider_name: 'local' }]);
+  });
+});
+
+describe('an account that was activated in another browser than that of its registration', () => {
+  const opened = async () => {
+    const email = address();
+    await register(email);
+    const client = app.client();
+    expect((await activate(await codeOf(email), client)).body).toEqual({ can: true, setPassword: true });
+    return { email, client };
+  };
+  const set = (client: Client, more: object = {}) =>
+    client.post('/user/change-password', { password: 'the first one', repeatPassword: 'the first one', ...more });
+
+  test('has no password; its session sets the first one without an old one, and the next one with it', async () => {
+    const { email, client } = await opened();
+    expect((await client.get('/user/self')).body).toMatchObject({ email, hasPassword: false });
+    expect((await login(email)).status).toBe(400);
+    expect((await set(client)).body).toEqual({ success: true });
+    expect([(await login(email, 'the first one')).status, (await client.get('/user/self')).body.hasPassword]).toEqual([200, true]);
+    expect((await set(client)).body.errors).toEqual([{ field: 'oldPassword', message: expect.any(String), rule: 'required' }]);
+  });
+  test('gets the first one by a mail once that session is a quarter of an hour old', async () => {
+    const { email, client } = await opened();
+    const { id } = await userOf(email);
+    await db.sql`update sessions set created_at = now() - interval '16 minutes' where user_id = ${id}`;
+    expect((await set(client)).status).toBe(409);
+    expect((await client.post('/user/change-email', { email: address(), password: 'long enough' })).status).toBe(400);
+    await client.post('/auth/forgot', { email });
+    const token = await codeTo(app.context, email, 'password-reset');
+    expect((await client.post('/auth/forgot-return', { token, password: 'the first one', repeatPassword: 'the first one' })).body).toEqual({ reset: true });
+    expect((await login(email, 'the first one')).status).toBe(200);
+  });
+});
+
+describe('who never answers the mail', () => {
+  const age = (email: string, days: number) => db.sql`
+    with person as (update users set created_at = now() - ${days}::int * interval '1 day' where email = ${email} returning id),
+      codes as (delete from one_time_codes c using person where c.user_id = person.id)
+    update registrations r set created_at = now() - ${days}::int * interval '1 day' from person where r.user_id = person.id`;
+
+  test('ends after seven days, with the organization and the words; who registered again, is active or is locked out stays', async () => {
+    const [gone, again, active, locked] = [address(), address(), address(), address()];
+    for (const email of [gone, again, active, locked]) await register(email);
+    await activate(await codeOf(active));
+    for (const email of [gone, again, active, locked]) await age(email, 8);
+    await db.sql`update users set locked_at = now() where email = ${locked}`;
+    await register(again);
+    const [org] = await db.sql`select org_id from memberships m join users u on u.id = m.user_id where u.email = ${gone}`;
+    while ((await app.context.auth.dropPending(100)) > 0);
+    expect((await Promise.all([gone, again, active, locked].map(userOf))).map((user) => user?.['email'])).toEqual([undefined, again, active, locked]);
+    expect(await db.sql`select 1 from organizations where id = ${org!['org_id']}`).toHaveLength(0);
+    expect((await register(gone)).body).toEqual({ activate: true });
+  });
+  test('stays while a mail that was sent again can be answered', async () => {
+    const email = address();
+    await register(email);
+    await age(email, 8);
+    await app.client().post('/auth/resend-activation', { email });
+    const code = await codeOf(email);
+    while ((await app.context.auth.dropPending(100)) > 0);
+    expect((await activate(code)).body).toEqual({ can: true, setPassword: true });
   });
 });
 
@@ -181,7 +257,8 @@ describe('the activation mail', () => {
 
   test('is sent again to who waits for it, and to nobody else, with one answer [S34, X15]', async () => {
     const [waiting, active, unknown] = [address(), address(), address()];
-    await register(waiting);
+    const client = app.client();
+    await register(waiting, {}, client);
     await register(active);
     await activate(await codeOf(active));
     const first = await codeOf(waiting);
@@ -192,8 +269,8 @@ describe('the activation mail', () => {
     const second = await codeOf(waiting);
     expect(second).not.toBe(first);
     expect([(await lettersTo(app.context, active)).length, (await lettersTo(app.context, unknown)).length]).toEqual([1, 0]);
-    expect((await activate(second)).body).toEqual({ can: true });
-    expect((await activate(first)).body).toEqual({ can: false });
+    expect((await activate(second, client)).body).toEqual({ can: true });
+    expect((await activate(first, client)).body).toEqual({ can: false });
     expect((await login(waiting)).status).toBe(200);
   });
   test('that was asked for leaves without a further request, and is not lost when the process that was asked dies [S34]', async () => {
