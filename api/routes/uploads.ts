@@ -47,7 +47,7 @@ export default [
         'Content-Security-Policy': "default-src 'none'; sandbox",
         'Content-Disposition': inline ? 'inline' : `attachment; filename="${params['file']}"`,
         'Cross-Origin-Resource-Policy': 'cross-origin',
-        'Cache-Control': 'public, max-age=31536000, immutable', // the content behind a name never changes
+        'Cache-Control': 'public, max-age=300', // the content never changes, but the file may be deleted
         'Accept-Ranges': 'bytes',
         ETag: etag,
         'Last-Modified': modified.toUTCString(),

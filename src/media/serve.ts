@@ -26,15 +26,12 @@ export function openServe({ sql, storages }: { sql: Database; storages: Storages
     const format = formatOfKey(key);
     if (!format) return undefined;
     const inline = format.kind !== 'document';
-    let stored = await storages.local.store.open(key); // most lie there, and it costs no question to the database
-    if (!stored) {
-      const object = await objectOfKey(sql, key);
-      if (!object || object.storageSettingId === null) return undefined;
-      const { store } = await storages.at(object.orgId, object);
-      const url = (inline ? store.url(key) : undefined) ?? (await store.direct?.get(key, LINK_SECONDS, inline ? {} : { saveAs: object.name }));
-      if (url !== undefined) return { url };
-      stored = await store.open(key);
-    }
+    const object = await objectOfKey(sql, key);
+    if (!object) return undefined;
+    const { store } = await storages.at(object.orgId, object);
+    const url = (inline ? store.url(key) : undefined) ?? (await store.direct?.get(key, LINK_SECONDS, inline ? {} : { saveAs: object.name }));
+    if (url !== undefined) return { url };
+    const stored = await store.open(key);
     if (!stored) return undefined;
     const { size, modified } = stored;
     const etag = `"${size.toString(36)}-${modified.getTime().toString(36)}"`;

@@ -80,11 +80,11 @@ export const presentFiles: typeof usableFiles = (sql, orgId, ids, keys) =>
     select ${columns(sql)} from files
     where org_id = ${orgId} and (id = any(${[...ids]}::uuid[]) or storage_key = any(${[...keys]})) and deleted_at is null`;
 
-/** Where the object of a key lies, and its shown name; a thumbnail lies with its picture. */
+/** Where the object of a key lies, and its shown name; a thumbnail lies with its picture. Undefined: nobody has it any more. */
 export async function objectOfKey(sql: Sql, key: string): Promise<(Pin & { orgId: string; name: string }) | undefined> {
   const [row] = await sql<(Pin & { orgId: string; name: string })[]>`
     select org_id as "orgId", name, ${pin(sql)} from files /* all orgs: the key is the credential */
-    where storage_key = ${key} or thumbnail_key = ${key} order by storage_key = ${key} desc limit 1`;
+    where (storage_key = ${key} or thumbnail_key = ${key}) and deleted_at is null order by storage_key = ${key} desc limit 1`;
   return row;
 }
 
@@ -209,6 +209,24 @@ export async function deleteFile(sql: Sql, orgId: string, id: string, force: boo
   if (!row) return 'missing';
   return row.deleted ? 'deleted' : 'used';
 }
+
+/** How much an org has of copies of outside media; `hold`: nobody else adds one until the transaction ends. */
+export async function copiesOf(sql: Sql, orgId: string, hold?: 'hold'): Promise<{ files: number; bytes: number }> {
+  if (hold) await sql`select from organizations where id = ${orgId} for no key update`;
+  const [row] = await sql<{ files: number; bytes: number }[]>`
+    select count(*)::int as files, coalesce(sum(bytes), 0)::float8 as bytes from files
+    where org_id = ${orgId} and source_url is not null and not listed and deleted_at is null`;
+  return row!;
+}
+
+/** Forgets the copies of an org that no post needs which is under way, or falls due within `soonMs`; answers their objects. */
+export const dropUnneededCopies = (sql: Sql, orgId: string, soonMs: number): Promise<(Pin & { storageKey: string })[]> =>
+  sql<(Pin & { storageKey: string })[]>`
+    delete from files f where f.org_id = ${orgId} and f.source_url is not null and not f.listed and not exists (
+      select from posts p where p.org_id = f.org_id and p.state = 'QUEUE' and p.deleted_at is null
+        and (p.due_at is null or p.due_at < now() + ${soonMs}::float8 * interval '1 ms')
+        and p.media @> jsonb_build_array(jsonb_build_object('path', f.source_url)))
+    returning storage_key as "storageKey", ${pin(sql)}`;
 
 /** Forgets up to `limit` copies of outside media that were fetched more than `maxAgeMs` ago; answers how many. */
 export const dropOldCopies = async (sql: Sql, maxAgeMs: number, limit: number): Promise<number> =>

@@ -76,6 +76,22 @@ describe('a deleted file', () => {
     expect(readConfig({}).config.retention).toMatchObject({ softDeleted: 30, multipartUploads: 7 });
   });
 
+  test('is not there any more for whoever has its address, nor is its thumbnail; what another file shows is [S150, S152]', async () => {
+    const ann = await app.signUp();
+    const png = await picture(50, 50);
+    const [gone, cover, film] = [await upload(ann, png), await upload(ann, png), await upload(ann, HEADS['mp4']!)];
+    await ann.client.post('/files/information', { id: film.id, thumbnail: cover.path });
+    const at = (address: string) => fetch(app.address + new URL(address).pathname);
+    const before = await at(gone.path);
+    expect([before.status, Number(/max-age=(\d+)/.exec(before.headers.get('cache-control')!)![1]) <= 3_600]).toEqual([200, true]);
+    expect(before.headers.get('cache-control')).not.toContain('immutable');
+    const etag = before.headers.get('etag')!;
+    for (const { id } of [gone, cover]) expect((await ann.client.delete(`/files/${id}?force=true`)).status).toBe(200);
+    expect((await fetch(app.address + new URL(gone.path).pathname, { headers: { 'if-none-match': etag } })).status).toBe(404);
+    expect([(await at(gone.path)).status, (await at(gone.thumbnail)).status, (await at(cover.path)).status]).toEqual([404, 404, 200]);
+    expect(lies(gone.path)).toBe(true); // until retention takes it
+  });
+
   test('that a post needs by then stays until the post is through; what was withdrawn by force does not [RT9, S150]', async () => {
     const ann = await app.signUp();
     const png = await picture(30, 30);
