@@ -208,6 +208,7 @@ export async function openContext(
       backendUrl: config.http.backendUrl,
       retention: { deletedDays: config.retention.softDeleted, uploadDays: config.retention.multipartUploads },
       signingKey: hmacHex(config.secrets.jwt, 'parts of uploads'),
+      log: logs.of('media'),
     }),
   );
   const login = openLogins({

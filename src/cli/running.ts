@@ -1,14 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HeldError, holdFile, isRunning, readHolder } from '../db/processes.ts';
-import { systemClock } from '../kernel/index.ts';
+import { StartError, systemClock } from '../kernel/index.ts';
+export { StartError } from '../kernel/index.ts';
 
 const FILE = 'running.json';
-
-/** What a person is told and can act on: printed without a stack. */
-export class StartError extends Error {
-  override readonly name = 'StartError';
-}
 
 /** The sign in a data folder that one process runs there, with its address for the demo and for whoever starts a second one. */
 export interface Running extends AsyncDisposable {

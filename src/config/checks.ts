@@ -122,6 +122,12 @@ export function checkTogether(
       'Set it to the address of a Redis.',
     );
 
+  if (engine === 'dapr' && production && env.UPLOAD_FOLDER_SHARED === undefined)
+    fatal(
+      'UPLOAD_FOLDER_SHARED',
+      'is missing: each machine would keep uploads in a folder of its own, and posts would be published without finding their pictures',
+      'Mount one folder on all machines, name it in UPLOAD_FOLDER and set this to true. Or set it to false and keep files in a storage of /admin/providers/settings.',
+    );
   if (isSet('PAYMENTS_PUBLISHABLE_KEY'))
     for (const name of ['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY'] as const)
       if (!isSet(name))

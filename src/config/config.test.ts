@@ -181,6 +181,28 @@ describe('production', () => {
     expect(text).toContain('does not start');
   });
 
+  test('with Dapr it must be said whether the upload folder is the same on all machines', () => {
+    const dapr = {
+      ...production,
+      ACTOR_ENGINE: 'dapr',
+      DAPR_HTTP_PORT: '3500',
+      DAPR_GRPC_PORT: '50001',
+      APP_API_TOKEN: KEY,
+      DAPR_API_TOKEN: KEY,
+    };
+    const said = (env: Record<string, string>) => readConfig(env).issues.filter(({ setting }) => setting === 'UPLOAD_FOLDER_SHARED');
+    expect(said(dapr)).toMatchObject([
+      { level: 'fatal', message: expect.stringContaining('is missing'), remedy: expect.stringContaining('/admin/providers/settings') },
+    ]);
+    expect(readConfig(dapr).exits).toBe(true);
+    for (const value of ['true', 'false'])
+      expect([said({ ...dapr, UPLOAD_FOLDER_SHARED: value }), readConfig({ ...dapr, UPLOAD_FOLDER_SHARED: value }).config.uploads.isShared]).toEqual([
+        [],
+        value === 'true',
+      ]);
+    expect([said(production), said({ ...dapr, NODE_ENV: 'development' })]).toEqual([[], []]);
+  });
+
   test('a process that ends leaves no secret behind', () => {
     const empty = mkdtempSync(join(tmpdir(), 'rookery-config-'));
     readConfig({ NODE_ENV: 'production', DATA_FOLDER: empty });
@@ -525,10 +547,10 @@ describe('the engine', () => {
     expect(read({ DAPR_HTTP_PORT: '3500' })).toMatchObject({ exits: false, issues: [{ level: 'warning' }], config: { actors: { engine: 'embedded' } } });
   });
 
-  test.each(['APP_API_TOKEN', 'DAPR_API_TOKEN'])('needs %s in production', (name) => {
-    const both = { APP_API_TOKEN: KEY, DAPR_API_TOKEN: KEY };
-    expect(readConfig({ ...production, ...sidecar, ...without(both, name) })).toMatchObject({ exits: true, issues: [{ setting: name, level: 'fatal' }] });
-    expect(readConfig({ ...production, ...sidecar, ...both }).exits).toBe(false);
+  test.each(['APP_API_TOKEN', 'DAPR_API_TOKEN', 'UPLOAD_FOLDER_SHARED'])('needs %s in production', (name) => {
+    const all = { APP_API_TOKEN: KEY, DAPR_API_TOKEN: KEY, UPLOAD_FOLDER_SHARED: 'true' };
+    expect(readConfig({ ...production, ...sidecar, ...without(all, name) })).toMatchObject({ exits: true, issues: [{ setting: name, level: 'fatal' }] });
+    expect(readConfig({ ...production, ...sidecar, ...all }).exits).toBe(false);
   });
 
   test('cannot be Dapr without a sidecar or without a database that all processes reach', () => {

@@ -67,7 +67,7 @@ export interface Config {
     inFlight: number;
   };
   outbound: { timeoutMs: number; webhookTimeoutMs: number; allowedPrivateCidrs: readonly string[]; sidecars: readonly string[]; echoUrl: string };
-  uploads: { folder: string; maxBytes: number; restrictDomains: readonly string[]; localQuotaBytes: number };
+  uploads: { folder: string; isShared: boolean; maxBytes: number; restrictDomains: readonly string[]; localQuotaBytes: number };
   posts: { lateSeconds: number; stripLinksFromX: boolean };
   social: {
     sandboxEnabled: boolean;
@@ -243,6 +243,7 @@ export function readConfig(source: Environment): Reading {
     },
     uploads: {
       folder: env.UPLOAD_FOLDER === undefined ? resolve(dataFolder, 'uploads') : resolve(ROOT, env.UPLOAD_FOLDER),
+      isShared: env.UPLOAD_FOLDER_SHARED ?? true,
       maxBytes: env.MEDIA_UPLOAD_MAX_BYTES,
       restrictDomains: env.RESTRICT_UPLOAD_DOMAINS ?? [],
       localQuotaBytes: env.LOCAL_STORAGE_QUOTA_GB * 1024 ** 3,

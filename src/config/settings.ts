@@ -124,7 +124,15 @@ const outbound = {
 };
 
 const media = {
-  UPLOAD_FOLDER: text('Folder of local uploads.', { otherwise: '`uploads` in `DATA_FOLDER`' }),
+  UPLOAD_FOLDER: text('Folder of local uploads. Several machines need one folder that all of them see: see `UPLOAD_FOLDER_SHARED`.', {
+    otherwise: '`uploads` in `DATA_FOLDER`',
+  }),
+  UPLOAD_FOLDER_SHARED: flag(
+    undefined,
+    'With Dapr, in production: true when `UPLOAD_FOLDER` is one folder on all machines; false when it is not, and files are kept only in storages of ' +
+      '`/admin/providers/settings` and `/providers/settings`.',
+    { otherwise: 'true in one process; with Dapr in production it must be said' },
+  ),
   MEDIA_UPLOAD_MAX_BYTES: whole(1_073_741_824, 'Greatest size of one upload in bytes.', { min: 1, max: Number.MAX_SAFE_INTEGER }),
   LOCAL_STORAGE_QUOTA_GB: decimal(5, 'Soft quota of local storage per organization in GB.'),
   RESTRICT_UPLOAD_DOMAINS: list('Media addresses must be on one of these domains or below.', isDomain, 'domain names', { otherwise: 'any' }),

@@ -22,4 +22,5 @@ export { isId, newId, splitTenantKey, tenantKey } from './ids.ts';
 export { type Page, pageOf } from './page.ts';
 export { asksNothing, fieldErrors, parse, UNBUILT, unbuilt } from './validation.ts';
 export { startWorker } from './worker.ts';
+export { StartError } from './start-error.ts';
 export { isTimezone, zoneOf } from './zone.ts';

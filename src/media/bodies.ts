@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { AppError, ProviderError, randomBase62 } from '../kernel/index.ts';
 import type { Media as ForAdapter, Picture, PictureRules } from '../providers/index.ts';
 import type { Pictures } from './pictures.ts';
-import { receive } from './receive.ts';
+import type { Incoming } from './incoming.ts';
 import { ofStorage } from './remote.ts';
 import { READABLE } from './rules.ts';
 import type { FileRow } from './store.ts';
@@ -15,12 +15,12 @@ import { openTurns } from './turns.ts';
 const OPEN_AT_ONCE = 64;
 const OPEN_OF_ONE = 16; // organization
 /** A larger picture is not made to fit. */
-const MOST_PICTURE_BYTES = 128 * 1024 * 1024;
+export const MOST_PICTURE_BYTES = 128 * 1024 * 1024;
 
 interface Options {
   pictures: Pictures;
   /** For what is made to fit, as long as an attempt lasts. */
-  incoming: string;
+  incoming: Incoming;
 }
 type Bytes = Pick<ForAdapter, 'name' | 'contentType' | 'size' | 'open' | 'fit'>;
 
@@ -51,8 +51,8 @@ export function openBodies({ pictures, incoming }: Options): (file: FileRow, pla
 
   /** A picture that was made to fit, in a file of its own until the attempt is over. */
   async function fitted(file: FileRow, place: Place, limits: { maxBytes: number; maxPixels: number }, signal: AbortSignal): Promise<Picture | undefined> {
-    const path = join(incoming, `fit-${randomBase62(32)}`);
-    const bring = () => receive(read(file, place, signal), incoming, file.bytes);
+    const path = join(incoming.folder, `fit-${randomBase62(32)}`);
+    const bring = () => incoming.receive(read(file, place, signal), file.bytes);
     const made = await pictures.fit(file.orgId, bring, limits, path, signal).catch((error: unknown) => {
       throw error instanceof AppError && !(error instanceof ProviderError) && error.status >= 500
         ? new ProviderError('unavailable', error.message, { cause: error })

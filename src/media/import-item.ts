@@ -3,7 +3,7 @@ import { type Database, isUniqueViolation } from '../db/index.ts';
 import { AppError } from '../kernel/index.ts';
 import type { Attribution } from './attribution.ts';
 import type { Origin } from './intake.ts';
-import type { Received } from './receive.ts';
+import type { Received } from './incoming.ts';
 import { asProviderError, type Remote } from './remote.ts';
 import type { Storages } from './storages.ts';
 import { claimItem, fileOfItem, type FileRow, releaseItem } from './store.ts';

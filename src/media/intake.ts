@@ -8,6 +8,7 @@ import { crossOut, expectObjects, takeBack } from './remains-store.ts';
 import { shownName } from './rules.ts';
 import { type FileRow, insertFile } from './store.ts';
 import type { Place, Storages } from './storages.ts';
+import { bytesAnnounced } from './upload-store.ts';
 
 /** What is said of a file beside its bytes. */
 export interface Origin {
@@ -34,7 +35,7 @@ export type Keep = (orgId: string, judged: Judged, origin: Origin, also?: (sql: 
 
 interface Options {
   sql: Database;
-  billing: Pick<Billing, 'enabled' | 'admit'>;
+  billing: Pick<Billing, 'enabled' | 'admit' | 'hold'>;
   storages: Storages;
   prober: Prober;
 }
@@ -79,7 +80,10 @@ export function openIntake({ sql, billing, storages, prober }: Options): Keep {
       if (!stays) await put(place, storageKey, judged);
       return await sql.begin(async (tx) => {
         const counts = billing.enabled && sourceUrl === null && !place.ownStorage; // a copy to publish from is the service's own
-        if (counts) await billing.admit(tx, orgId, 'storage_gb', bytes);
+        if (counts) {
+          await billing.hold(tx, orgId);
+          await billing.admit(tx, orgId, 'storage_gb', bytes + (await bytesAnnounced(tx, orgId, uploadId)));
+        }
         const { extension: _, ...content } = probed;
         const row = await insertFile(tx, {
           ...said,

@@ -2,17 +2,14 @@ import type { Database } from '../db/index.ts';
 import { AppError, invalidField, isId, ProviderError } from '../kernel/index.ts';
 import { type Outbound, OutboundError } from '../outbound/index.ts';
 import type { Limits, Media as ForAdapter } from '../providers/index.ts';
-import { gone, type openBodies } from './bodies.ts';
-import type { Keep } from './intake.ts';
-import type { Prober } from './probe.ts';
-import type { Received } from './receive.ts';
-import { asProviderError, nameOfUrl, ofStorage, type Remote } from './remote.ts';
+import { gone, MOST_PICTURE_BYTES, type openBodies } from './bodies.ts';
+import type { Copies } from './copies.ts';
+import { asProviderError, ofStorage } from './remote.ts';
 import { domainAllowed, keyOfUrl, urlOfKey } from './rules.ts';
 import * as store from './store.ts';
 import type { FileRow } from './store.ts';
 import type { Place, Storages } from './storages.ts';
 
-const COPY_FRESH_MS = 15 * 60_000; // S260
 const FETCHED_SECONDS = 6 * 3_600; // a network may fetch a film long after it was told of it
 
 /** A picture or film as a post names it: a file of the organization, else an address. */
@@ -27,6 +24,8 @@ export interface MediaItem {
 export interface PostMedia {
   /** Judges the addresses of a body before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125, S260); `at` names the field. */
   judge(orgId: string, fields: readonly { at: string; items: readonly MediaItem[] }[]): Promise<void>;
+  /** A post has settled: what was fetched for it is no longer needed. */
+  settled(orgId: string, items: readonly MediaItem[]): Promise<void>;
   /** Fetches what lies outside, so that publishing does not wait for it. At most 15 minutes before the post is due (S260). */
   prepare(orgId: string, items: readonly MediaItem[]): Promise<void>;
   /** The pictures and films of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
@@ -43,22 +42,18 @@ interface Options {
   sql: Database;
   outbound: Pick<Outbound, 'judge'>;
   storages: Storages;
-  prober: Prober;
-  keep: Keep;
+  copies: Copies;
   bodies: ReturnType<typeof openBodies>;
-  fetchFile(remote: Remote): Promise<Received>;
+  maxBytes: number;
   backendUrl: string;
   restrictDomains: readonly string[];
 }
 
-export function openPostMedia({ sql, outbound, storages, prober, keep, bodies, fetchFile, backendUrl, restrictDomains }: Options): PostMedia {
-  /** A copy of an outside address that is fresh enough, fetched now when there is none. */
-  async function copyOf(orgId: string, url: string): Promise<FileRow> {
-    const known = await store.freshCopy(sql, orgId, url, COPY_FRESH_MS);
-    if (known) return known;
-    await using received = await fetchFile({ url });
-    const judged = { probed: await prober.look(orgId, received.path), bytes: received.size, path: received.path };
-    return await keep(orgId, judged, { name: nameOfUrl(url), folder: null, listed: false, createdBy: null, sourceUrl: url }); // awaited here: its bytes go when this ends
+export function openPostMedia({ sql, outbound, storages, copies, bodies, maxBytes, backendUrl, restrictDomains }: Options): PostMedia {
+  /** At most so much of a file is fetched for a network. */
+  function greatestOf({ mediaTypes, videoBytes = maxBytes }: Limits): number {
+    const takesFilms = mediaTypes.some((type) => !type.startsWith('image/'));
+    return takesFilms ? Math.max(videoBytes, MOST_PICTURE_BYTES) : MOST_PICTURE_BYTES;
   }
 
   /** The file that each item names; undefined where it lies outside. An id or an own path that is no file is null. */
@@ -87,11 +82,11 @@ export function openPostMedia({ sql, outbound, storages, prober, keep, bodies, f
     await stored[Symbol.asyncDispose]();
   }
 
-  async function loadOne(orgId: string, item: MediaItem, own: FileRow | null | undefined, { signal }: Attempt): Promise<ForAdapter> {
+  async function loadOne(orgId: string, item: MediaItem, own: FileRow | null | undefined, { signal, limits }: Attempt): Promise<ForAdapter> {
     if (own === null) throw new ProviderError('rejected', 'A picture or film of this post is no longer in the library');
     const file =
       own ??
-      (await copyOf(orgId, item.path).catch((error: unknown) => {
+      (await copies.of(orgId, item.path, greatestOf(limits)).catch((error: unknown) => {
         throw asProviderError(error, item.path);
       }));
     const place = await storages.at(orgId, file);
@@ -101,7 +96,7 @@ export function openPostMedia({ sql, outbound, storages, prober, keep, bodies, f
     return {
       ...bodies(file, place, signal),
       alt: item.alt || file.alt,
-      url: direct ?? urlOfKey(backendUrl, file.storageKey),
+      url: own ? (direct ?? urlOfKey(backendUrl, file.storageKey)) : item.path, // a copy goes with its post
       ...(file.width !== null && file.height !== null && { width: file.width, height: file.height }),
     };
   }
@@ -129,9 +124,12 @@ export function openPostMedia({ sql, outbound, storages, prober, keep, bodies, f
         if (thumbnail && keyOfUrl(backendUrl, thumbnail) === undefined) judgeOutside(thumbnail, `${at}.thumbnail`);
       });
     },
+    async settled(orgId, items) {
+      if (items.some(({ path }) => path !== '' && keyOfUrl(backendUrl, path) === undefined)) await copies.drop(orgId);
+    },
     async prepare(orgId, items) {
       const own = await ownFiles(orgId, items, store.usableFiles);
-      await Promise.all(items.filter((_, n) => own[n] === undefined).map(({ path }) => copyOf(orgId, path)));
+      await Promise.all(items.filter((_, n) => own[n] === undefined).map(({ path }) => copies.of(orgId, path, maxBytes)));
     },
     async load(orgId, items, attempt) {
       const own = await ownFiles(orgId, items, store.usableFiles);

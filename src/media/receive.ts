@@ -1,43 +1,14 @@
-import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { join } from 'node:path';
-import { Readable, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import busboy from 'busboy';
-import { AppError, type FieldError, invalidField, randomBase62, validationFailed } from '../kernel/index.ts';
+import { AppError, type FieldError, invalidField, validationFailed } from '../kernel/index.ts';
+import { type Incoming, type Received, tooLarge } from './incoming.ts';
 
-/** Bytes that came in and lie in a file of their own, not looked at yet. Who receives it moves it away or disposes it. */
-export interface Received extends AsyncDisposable {
-  path: string;
-  size: number;
-}
 export interface Upload extends Received {
   filename: string | undefined;
   fields: Readonly<Record<string, string>>;
 }
 
-export const tooLarge = (maxBytes: number) => new AppError('too_large', `The file is larger than ${maxBytes} bytes`);
 const noFile = () => new AppError('invalid_request', 'No file provided');
-
-/** Writes a stream to a new file in `folder`; more than `maxBytes` is `too_large` at once, and nothing is left behind by a failure. */
-export async function receive(source: AsyncIterable<Uint8Array>, folder: string, maxBytes: number): Promise<Received> {
-  const path = join(folder, randomBase62(32));
-  let size = 0;
-  const meter = new Transform({
-    transform(chunk: Uint8Array, _, done) {
-      size += chunk.byteLength;
-      done(size > maxBytes ? tooLarge(maxBytes) : null, chunk);
-    },
-  });
-  try {
-    await pipeline(Readable.from(source, { objectMode: false }), meter, createWriteStream(path, { flags: 'wx', mode: 0o640 }));
-  } catch (error) {
-    await rm(path, { force: true });
-    throw error;
-  }
-  return { path, size, [Symbol.asyncDispose]: () => rm(path, { force: true }) };
-}
 
 const FIELDS = ['preventSave', 'folder'];
 
@@ -53,16 +24,16 @@ export function drain(request: IncomingMessage): void {
 }
 
 /** Reads a multipart body with one `file`, streaming it to disk. Nothing is kept after the first fault. */
-export async function receiveUpload(request: IncomingMessage, folder: string, maxBytes: number): Promise<Upload> {
+export async function receiveUpload(request: IncomingMessage, incoming: Incoming, maxBytes: number): Promise<Upload> {
   try {
-    return await readForm(request, folder, maxBytes);
+    return await readForm(request, incoming, maxBytes);
   } catch (error) {
     if (!request.readableEnded) drain(request);
     throw error;
   }
 }
 
-async function readForm(request: IncomingMessage, folder: string, maxBytes: number): Promise<Upload> {
+async function readForm(request: IncomingMessage, incoming: Incoming, maxBytes: number): Promise<Upload> {
   if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? ''))
     throw new AppError('unsupported_media', 'Send the file as multipart/form-data in the field `file`');
   if (Number(request.headers['content-length']) > maxBytes + 65_536) throw tooLarge(maxBytes); // the rest of the form is far smaller than that
@@ -92,7 +63,7 @@ async function readForm(request: IncomingMessage, folder: string, maxBytes: numb
         return;
       }
       filename = info.filename;
-      file = receive(stream, folder, maxBytes);
+      file = incoming.receive(stream, maxBytes);
       file.catch(stop);
     });
     for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const)

@@ -1,6 +1,6 @@
 import { AppError, invalidField, ProviderError } from '../kernel/index.ts';
 import { type Outbound, OutboundError } from '../outbound/index.ts';
-import { receive, type Received, tooLarge } from './receive.ts';
+import { type Incoming, type Received, tooLarge } from './incoming.ts';
 
 /** The other side answered, with something that is no file. */
 class FetchRefused extends Error {
@@ -19,16 +19,18 @@ export interface Remote {
 
 const FETCH_MS = 120_000;
 
-/** Fetches a file through the outbound guard. */
+/** Fetches a file of at most `maxBytes` through the outbound guard; `taking` as in `Incoming`. */
+export type FetchFile = (remote: Remote, maxBytes: number, taking?: (bytes: number) => void) => Promise<Received>;
+
 export const openRemote =
-  ({ outbound, incoming, maxBytes }: { outbound: Pick<Outbound, 'stream'>; incoming: string; maxBytes: number }) =>
-  async ({ url, headers = {} }: Remote): Promise<Received> => {
+  ({ outbound, incoming }: { outbound: Pick<Outbound, 'stream'>; incoming: Incoming }): FetchFile =>
+  async ({ url, headers = {} }, maxBytes, taking) => {
     const answer = await outbound.stream(url, { maxBytes, timeoutMs: FETCH_MS, headers });
     if (answer.status !== 200) {
       answer.cancel();
       throw new FetchRefused(answer.status);
     }
-    const received = await receive(answer.body, incoming, maxBytes);
+    const received = await incoming.receive(answer.body, maxBytes, taking);
     if (received.size > 0) return received;
     await received[Symbol.asyncDispose]();
     throw new FetchRefused(200);
@@ -67,6 +69,6 @@ export function asProviderError(error: unknown, url: string): unknown {
       : new ProviderError('rejected', `A picture or film is not there any more: ${where} answered ${error.status}`, { cause: error });
   if (error instanceof OutboundError && ['unreachable', 'interrupted', 'timeout'].includes(error.failure)) return later();
   if (error instanceof ProviderError) return ofStorage(error);
-  if (error instanceof AppError) return new ProviderError('rejected', error.message, { cause: error });
+  if (error instanceof AppError) return new ProviderError(error.status >= 500 ? 'unavailable' : 'rejected', error.message, { cause: error });
   return error;
 }

@@ -1,6 +1,4 @@
-import { mkdir } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { join } from 'node:path';
 import type { Billing } from '../billing/index.ts';
 import type { Database } from '../db/index.ts';
 import { AppError, type Clock, invalidField, isId, notFound } from '../kernel/index.ts';
@@ -8,13 +6,15 @@ import type { Outbound } from '../outbound/index.ts';
 import type { ProviderSettings } from '../provider-settings/index.ts';
 import type { Providers } from '../providers/index.ts';
 import { type ItemName, openImport, type StockItem } from './import-item.ts';
+import { openCopies } from './copies.ts';
 import { openBodies } from './bodies.ts';
 import { openIntake, type Origin } from './intake.ts';
 import { openPostMedia, type PostMedia } from './post-media.ts';
 import { type FileShape, presentFile } from './present.ts';
 import { openPictures } from './pictures.ts';
 import { openProber } from './probe.ts';
-import { type Received, receiveUpload } from './receive.ts';
+import { type Log, openIncoming, type Received } from './incoming.ts';
+import { receiveUpload } from './receive.ts';
 import { asInputError, nameOfUrl, openRemote, type Remote } from './remote.ts';
 import { type NamedPart, keyOfUrl, plainLine } from './rules.ts';
 import { openServe, type Served } from './serve.ts';
@@ -30,12 +30,14 @@ export interface MediaOptions {
   sql: Database;
   clock: Clock;
   outbound: Outbound;
-  billing: Pick<Billing, 'enabled' | 'admit'>;
+  billing: Pick<Billing, 'enabled' | 'admit' | 'hold'>;
   /** Opened with `folder` as theirs. */
   providers: Pick<Providers, 'resolve' | 'storage'>;
   settings: Pick<ProviderSettings, 'chosen' | 'pinned'>;
   /** Where local files lie. */
   folder: string;
+  /** False: it is another one on each machine, so nothing is kept there. */
+  isShared: boolean;
   /** Public address of this service, without a trailing slash. */
   backendUrl: string;
   maxBytes: number;
@@ -47,6 +49,7 @@ export interface MediaOptions {
   /** Signs the addresses of parts. */
   signingKey: string;
   /** The commands, where they are not found by their names. */
+  log: Log;
   ffprobe?: string;
   ffmpeg?: string;
 }
@@ -93,14 +96,14 @@ export interface Media extends PostMedia, AsyncDisposable {
 /** The media room, over the storages that the settings name. */
 export async function openMedia(options: MediaOptions): Promise<Media> {
   const { sql, clock, outbound, billing, backendUrl, maxBytes, localQuotaBytes, restrictDomains, retention, signingKey } = options;
-  const incoming = join(options.folder, '.incoming');
-  await mkdir(incoming, { recursive: true, mode: 0o750 });
+  const incoming = await openIncoming(options.folder, options.log);
   const pictures = openPictures();
   const prober = await openProber({ pictures, ffprobe: options.ffprobe ?? 'ffprobe', ffmpeg: options.ffmpeg ?? 'ffmpeg' });
   const storages = openStorages(options);
   const keep = openIntake({ sql, billing, storages, prober });
-  const fetchFile = openRemote({ outbound, incoming, maxBytes });
+  const fetchFile = openRemote({ outbound, incoming });
   const { dropAbandoned, ...uploads } = openUploads({ sql, clock, billing, storages, prober, keep, incoming, backendUrl, maxBytes, signingKey });
+  const copies = openCopies({ sql, storages, prober, incoming, keep, fetchFile, maxBytes });
   const present = (file: FileRow) => presentFile(file, backendUrl);
 
   async function keepReceived(orgId: string, { path, size }: Received, origin: Origin): Promise<FileRow> {
@@ -109,13 +112,13 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
   /** A file that somebody asked for by its address. */
   async function keepFetched(orgId: string, from: Remote, origin: Origin): Promise<FileRow> {
     try {
-      await using received = await fetchFile(from);
+      await using received = await fetchFile(from, maxBytes);
       return await keepReceived(orgId, received, origin); // awaited here: its bytes go when this ends
     } catch (error) {
       throw asInputError(error, maxBytes);
     }
   }
-  const importItem = openImport({ sql, billing, storages, fetchFile, keepReceived });
+  const importItem = openImport({ sql, billing, storages, fetchFile: (from) => fetchFile(from, maxBytes), keepReceived });
   async function kept(file: FileRow): Promise<Kept> {
     const overQuota = file.storageSettingId === null && (await store.localBytes(sql, file.orgId)) > localQuotaBytes;
     return { file: present(file), overQuota };
@@ -128,10 +131,10 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
   }
 
   return {
-    ...openPostMedia({ sql, outbound, storages, prober, keep, bodies: openBodies({ pictures, incoming }), fetchFile, backendUrl, restrictDomains }),
+    ...openPostMedia({ sql, outbound, storages, copies, bodies: openBodies({ pictures, incoming }), maxBytes, backendUrl, restrictDomains }),
     uploads: { ...uploads, complete: async (orgId, name, parts) => kept(await uploads.complete(orgId, name, parts)) },
     serve: openServe({ sql, storages }),
-    sweep: openSweep({ sql, clock, storages, uploads: { dropAbandoned }, incoming, backendUrl, retention }),
+    sweep: openSweep({ sql, clock, storages, uploads: { dropAbandoned }, incoming: incoming.folder, backendUrl, retention }),
 
     async upload(orgId, userId, request) {
       await using received = await receiveUpload(request, incoming, maxBytes);

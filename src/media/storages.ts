@@ -22,6 +22,8 @@ export interface Storages {
   shared(): Promise<Place>;
   /** Where new files of an organization go: its own storage, else that of the instance, else the local one. */
   choose(orgId: string): Promise<Place>;
+  /** Where parts of an upload go that is meant for this place. */
+  forParts(place: Place): Place;
   /** Where something was put once: there it is read, whatever was chosen since. */
   at(orgId: string, pin: Pin): Promise<Place>;
 }
@@ -29,9 +31,11 @@ export interface Storages {
 interface Options {
   providers: Pick<Providers, 'resolve' | 'storage'>;
   settings: Pick<ProviderSettings, 'chosen' | 'pinned'>;
+  /** Whether the local storage is the same on every machine. */
+  isShared: boolean;
 }
 
-export function openStorages({ providers, settings }: Options): Storages {
+export function openStorages({ providers, settings, isShared }: Options): Storages {
   const adapter = providers.resolve('storage', 'local');
   const local: Place = {
     storageId: adapter.id,
@@ -48,6 +52,11 @@ export function openStorages({ providers, settings }: Options): Storages {
     store: providers.storage(of, { orgId: owner, values }),
   });
 
+  function forNew(place: Place): Place {
+    if (isShared || place !== local) return place;
+    throw new AppError('unavailable', 'Files cannot be kept: a super-admin has to set a storage for all machines at /admin/providers/settings');
+  }
+
   async function ofOwner(owner: string | null): Promise<Place | undefined> {
     const chosen = await settings.chosen(owner, 'storage');
     return chosen && placeOf(chosen, owner);
@@ -56,7 +65,8 @@ export function openStorages({ providers, settings }: Options): Storages {
   return {
     local,
     shared: async () => (await ofOwner(null)) ?? local,
-    choose: async (orgId) => (await ofOwner(orgId)) ?? (await ofOwner(null)) ?? local,
+    choose: async (orgId) => (await ofOwner(orgId)) ?? (await ofOwner(null)) ?? forNew(local),
+    forParts: (place) => (place.store.multipart ? place : forNew(local)),
     async at(orgId, { storageSettingId, ownStorage }) {
       if (storageSettingId === null) return local;
       const owner = ownStorage ? orgId : null;

@@ -25,10 +25,22 @@ export const insertUpload = (sql: Sql, row: UploadRow) => sql`
   values (${row.id}, ${row.orgId}, ${row.createdBy}, ${row.name}, ${row.fileHash}, ${row.bytes}, ${row.mime}, ${row.storageId}, ${row.storageVersion},
     ${row.storageSettingId}, ${row.ownStorage}, ${row.storageKey}, ${row.providerUploadId})`;
 
-export async function countUploads(sql: Sql, orgId: string): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`select count(*)::int as n from media_uploads where org_id = ${orgId}`;
-  return row!.n;
+/** How many uploads of an org are open, and the bytes that they were announced with, but for those that go to a storage of its own. */
+export async function openUploadsOf(sql: Sql, orgId: string): Promise<{ n: number; bytes: number }> {
+  const [row] = await sql<{ n: number; bytes: number }[]>`
+    select count(*)::int as n, coalesce(sum(bytes) filter (where not own_storage), 0)::float8 as bytes from media_uploads where org_id = ${orgId}`;
+  return row!;
 }
+
+/** The bytes that open uploads of an org were announced with, but for this one: they count as if they were there. */
+export async function bytesAnnounced(sql: Sql, orgId: string, except: string | null): Promise<number> {
+  const [row] = await sql<{ bytes: number }[]>`
+    select coalesce(sum(bytes), 0)::float8 as bytes from media_uploads where org_id = ${orgId} and not own_storage and id is distinct from ${except}`;
+  return row!.bytes;
+}
+
+/** Nobody else begins an upload of the org until the transaction ends. */
+export const holdUploads = (sql: Sql, orgId: string) => sql`select from organizations where id = ${orgId} for no key update`;
 
 export async function findUpload(sql: Sql, orgId: string, id: string, key: string): Promise<UploadRow | undefined> {
   const [row] = await sql<UploadRow[]>`select ${columns(sql)} from media_uploads where id = ${id} and org_id = ${orgId} and storage_key = ${key}`;

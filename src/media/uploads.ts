@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { Billing } from '../billing/index.ts';
-import type { Database } from '../db/index.ts';
+import type { Database, Sql } from '../db/index.ts';
 import { AppError, type Clock, equalSecrets, hmacHex, isId, newId, notFound, ProviderError } from '../kernel/index.ts';
 import type { Multipart, Part } from '../providers/index.ts';
 import { type Judged, type Keep, mintKey } from './intake.ts';
 import type { Prober } from './probe.ts';
-import { drain, receive, tooLarge } from './receive.ts';
+import { type Incoming, tooLarge } from './incoming.ts';
+import { drain } from './receive.ts';
 import { leaveObject } from './remains-store.ts';
 import { announced, formatOfKey, type NamedPart, partsOfWhole } from './rules.ts';
 import { fileOfUpload, type FileRow } from './store.ts';
@@ -54,17 +55,18 @@ export interface Uploads {
 interface Options {
   sql: Database;
   clock: Clock;
-  billing: Pick<Billing, 'enabled' | 'admit'>;
+  billing: Pick<Billing, 'enabled' | 'admit' | 'hold'>;
   storages: Storages;
   prober: Prober;
   keep: Keep;
-  incoming: string;
+  incoming: Incoming;
   backendUrl: string;
   maxBytes: number;
   signingKey: string;
 }
 
 const MOST_OPEN = 100; // of one organization
+const MOST_OPEN_BYTES = 10 * 1024 ** 3; // of one organization, as announced: they may all lie here before anything becomes a file
 const SIGNED_SECONDS = 3_600;
 const HOLD_MS = 15 * 60_000; // completing takes a look at the whole, which may have to be fetched
 const RETRY_MS = 1_000;
@@ -78,6 +80,9 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
   const underWay = openUnderWay();
   const secondsNow = () => Math.floor(clock.now().getTime() / 1_000);
 
+  /** A failure of a storage; that of the disk of this machine is ours. */
+  const ofPlace = ({ storageSettingId }: UploadRow, error: unknown) => (storageSettingId === null ? incoming.worded(error) : error);
+
   async function find(orgId: string, { key, uploadId }: UploadName): Promise<UploadRow> {
     const row = isId(uploadId) ? await store.findUpload(sql, orgId, uploadId, key) : undefined;
     if (!row) throw unknown();
@@ -90,11 +95,14 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
   }
 
   /** Refuses at once what could not become a file in the end. */
-  async function expectRoom(orgId: string, bytes: number, { ownStorage }: Place): Promise<void> {
-    if (bytes > maxBytes) throw tooLarge(maxBytes);
-    if (billing.enabled && !ownStorage) await sql.begin((tx) => billing.admit(tx, orgId, 'storage_gb', bytes));
-    if ((await store.countUploads(sql, orgId)) >= MOST_OPEN)
-      throw new AppError('conflict', `${MOST_OPEN} uploads have been begun and not completed: complete or abort one first`);
+  async function expectRoom(tx: Sql, orgId: string, bytes: number, { ownStorage }: Pick<Place, 'ownStorage'>): Promise<void> {
+    if (billing.enabled && !ownStorage) await billing.hold(tx, orgId);
+    await store.holdUploads(tx, orgId);
+    const open = await store.openUploadsOf(tx, orgId);
+    if (billing.enabled && !ownStorage) await billing.admit(tx, orgId, 'storage_gb', open.bytes + bytes);
+    if (open.n >= MOST_OPEN) throw new AppError('conflict', `${MOST_OPEN} uploads have been begun and not completed: complete or abort one first`);
+    if (!ownStorage && open.bytes + bytes > Math.max(MOST_OPEN_BYTES, maxBytes))
+      throw new AppError('conflict', `Uploads of ${open.bytes} bytes have been begun and not completed: complete or abort one first`);
   }
 
   async function resumable(row: Parameters<typeof store.uploadOfFile>[1]): Promise<UploadRow | undefined> {
@@ -114,7 +122,7 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
     const lies = { place, key };
     if (!prober.needsWhole(format)) return work({ probed: { ...format, width: null, height: null, durationMs: null, codecs: [] }, bytes: first.size, lies });
     await using whole = await open();
-    await using copy = await receive(whole.read(), incoming, maxBytes);
+    await using copy = await incoming.receive(whole.read(), maxBytes);
     return await work({ probed: await prober.look(orgId, copy.path), bytes: copy.size, path: copy.path, lies }); // awaited here: the copy goes when this ends
   }
 
@@ -190,18 +198,22 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
       const format = announced(type, name);
       if (!format) throw new AppError('unsupported_media', 'This kind of file is not accepted: send a picture, a film, a sound or a PDF');
       const chosen = await storages.choose(orgId);
-      const { store: storage, ...where } = chosen.store.multipart ? chosen : storages.local;
+      const { store: storage, ...where } = storages.forParts(chosen);
       const multipart = storage.multipart!;
       const begun = { orgId, createdBy: userId, name, fileHash, bytes: size };
       const known = await resumable({ ...begun, ...where });
       if (known) return { uploadId: known.id, key: known.storageKey, partSize: (await openParts(known)).multipart.partBytes(size) };
 
-      await expectRoom(orgId, size, chosen);
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      await sql.begin((tx) => expectRoom(tx, orgId, size, chosen));
       const key = mintKey(orgId, format.extension);
       const upload = await multipart.begin(key, { bytes: size, mime: format.mime });
       const row: UploadRow = { ...begun, ...where, id: newId(), mime: format.mime, storageKey: key, providerUploadId: upload.id };
       try {
-        await store.insertUpload(sql, row);
+        await sql.begin(async (tx) => {
+          await expectRoom(tx, orgId, size, chosen); // others may have begun some meanwhile
+          await store.insertUpload(tx, row);
+        });
       } catch (error) {
         await multipart.abort(upload).catch(() => undefined);
         throw error;
@@ -232,7 +244,7 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
         if (!arrived) throw unknown();
         if (sending.bytesWith(arrived) > row.bytes) throw new AppError('too_large', `The parts are larger than the ${row.bytes} bytes that were announced`);
         const put = await multipart.put(idOf(row), part.number, request, bytes).catch(async (error: unknown) => {
-          throw (await multipart.parts(idOf(row))) ? error : unknown(); // completed or given up while the part came
+          throw (await multipart.parts(idOf(row))) ? ofPlace(row, error) : unknown(); // completed or given up while the part came
         });
         return put.etag;
       } catch (error) {

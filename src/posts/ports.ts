@@ -58,6 +58,8 @@ export interface ChannelsPort {
 export interface MediaPort {
   /** The pictures and films of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
   load(orgId: string, items: readonly PostMedia[], attempt: { signal: AbortSignal; limits: Limits }): Promise<readonly Media[]>;
+  /** A post has settled: what was fetched for it is no longer needed. */
+  settled(orgId: string, items: readonly PostMedia[]): Promise<void>;
   /** Judges addresses before they are stored: 400 naming the field below `at`. */
   judge(orgId: string, fields: readonly { at: string; items: readonly PostMedia[] }[]): Promise<void>;
 }

@@ -374,6 +374,8 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
           detail: settlement.detail,
           reason: settlement.error,
         });
+      if (held && settlement.state !== 'QUEUE' && taken.media.length > 0)
+        void tracked(media.settled(taken.orgId, taken.media).catch((error: unknown) => log.warn({ err: error }, 'copies of media were left to the sweep')));
       const question = held ? questionOf(settlement) : undefined;
       return question && { reminder: question.reminder, due: clock.in(question.inMs) };
     },

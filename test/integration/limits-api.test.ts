@@ -199,6 +199,27 @@ describe('storage', () => {
     expect((await upload(ann, bytes)).status).toBe(201);
   });
 
+  test('is taken by what open uploads were announced with, until they are given up or are files [LM11, LM20]', async () => {
+    const ann = await owner();
+    const bytes = await picture(40);
+    await leave(ann, 2, bytes.length * 3 + 10);
+    const begin = () => ann.client.post('/files/create-multipart-upload', { file: { name: 'a.png', size: bytes.length, type: 'image/png' } });
+    const answers = await times(8, begin);
+    expect(statuses(answers)).toEqual({ 200: 3, 402: 5 });
+    expect((await upload(ann, bytes)).status).toBe(402);
+    const [first, second] = answers.filter(({ status }) => status === 200).map(({ body }) => body as { uploadId: string; key: string });
+    expect((await ann.client.post('/files/abort-multipart-upload', { uploadId: first!.uploadId, key: first!.key })).status).toBe(200);
+    expect(statuses(await times(2, () => upload(ann, bytes)))).toEqual({ 201: 1, 402: 1 });
+    const { body: signed } = await ann.client.post('/files/sign-part', { uploadId: second!.uploadId, key: second!.key, partNumber: 1 });
+    const part = await fetch(product.address + new URL(signed.url as string).pathname + new URL(signed.url as string).search, {
+      method: 'PUT',
+      body: bytes as Uint8Array<ArrayBuffer>,
+    });
+    const done = { uploadId: second!.uploadId, key: second!.key, parts: [{ PartNumber: 1, ETag: part.headers.get('etag') }] };
+    expect((await ann.client.post('/files/complete-multipart-upload', done)).status).toBe(200); // its own announcement is not counted beside it
+    expect((await upload(ann, bytes)).status).toBe(402); // the third is still open
+  });
+
   test('counts each file once, whatever is done to it, and neither copies for publishing nor what lies in storage that the organization brought [LM19]', async () => {
     const { sql } = product.db;
     const ann = await owner();

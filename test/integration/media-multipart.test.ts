@@ -42,6 +42,7 @@ beforeAll(async () => {
     clock: { ...HASTY, now: () => now() },
     billing: {
       enabled: true,
+      hold: async () => {},
       async admit(_sql, _orgId, dimension, more = 1) {
         await atAdmission();
         if (more > room) throw limitExceeded(dimension, room);
@@ -387,6 +388,20 @@ describe('what is judged', () => {
     const refused = await begin(cat, 100);
     expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
     await cat.client.post('/files/abort-multipart-upload', { uploadId, key });
+    expect((await begin(cat, 100)).status).toBe(200);
+  });
+
+  test('open uploads were announced with 10 GiB together, no more, unless they go to a storage of the organization [S149]', async () => {
+    const cat = await app.signUp();
+    const { uploadId } = (await begin(cat, 100)).body;
+    await db.sql`update media_uploads set bytes = ${10 * 1024 ** 3 - 150} where id = ${uploadId}`;
+    expect((await begin(cat, 100)).status).toBe(200);
+    const refused = await Promise.all([begin(cat, 100), begin(cat, 100)]);
+    expect(refused.map(({ status, body }) => [status, body.code])).toEqual([
+      [409, 'conflict'],
+      [409, 'conflict'],
+    ]);
+    await db.sql`update media_uploads set own_storage = true where id = ${uploadId}`;
     expect((await begin(cat, 100)).status).toBe(200);
   });
 

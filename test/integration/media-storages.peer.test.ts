@@ -53,6 +53,7 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
         localQuotaBytes: 0,
         billing: {
           enabled: true,
+          hold: async () => {},
           async admit(_sql, _orgId, dimension, more = 1) {
             if (more > room) throw limitExceeded(dimension, room);
           },

@@ -25,6 +25,7 @@ beforeAll(async () => {
     network,
     media: {
       load: async () => [],
+      settled: async () => {},
       judge: async (_, fields) => void judged.push(...fields.flatMap(({ at, items }) => items.map(({ path }, n) => `${at}.${n} ${path}`))),
     },
   });

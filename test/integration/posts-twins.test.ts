@@ -37,7 +37,11 @@ describe.each([
       settlesWithinMs: 0, // absent at the first look: the test does not wait for the product's time
     });
     const world = opened.use(
-      await startPublisher({ url: db.url, network, media: { load: async (_org, items) => items.map(() => picture), judge: async () => {} } }),
+      await startPublisher({
+        url: db.url,
+        network,
+        media: { load: async (_org, items) => items.map(() => picture), judge: async () => {}, settled: async () => {} },
+      }),
     );
     const account = (await network.connect('', '')).social;
     const publishByHand = (text: string, pictures: number) =>

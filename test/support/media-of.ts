@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { openBodies } from '../../src/media/bodies.ts';
+import { openIncoming } from '../../src/media/incoming.ts';
 import { openPictures } from '../../src/media/pictures.ts';
 import type { FileRow } from '../../src/media/store.ts';
 import type { Place } from '../../src/media/storages.ts';
 import type { Media } from '../../src/providers/index.ts';
 
-const bodies = openBodies({ pictures: openPictures(), incoming: mkdtempSync(join(tmpdir(), 'rookery-media-of-')) });
+const incoming = await openIncoming(mkdtempSync(join(tmpdir(), 'rookery-media-of-')), { error: () => {} });
+const bodies = openBodies({ pictures: openPictures(), incoming });
 const never = new AbortController().signal;
 
 /** A place that has this object, whatever it is called. */

@@ -12,7 +12,7 @@ interface Options extends Partial<Omit<MediaOptions, 'sql' | 'outbound' | 'folde
   outbound: Outbound;
   /** Where local files lie. */
   folder: string;
-  billing?: Pick<Billing, 'enabled' | 'admit'>;
+  billing?: Pick<Billing, 'enabled' | 'admit' | 'hold'>;
 }
 
 const VAULT = openVault(Buffer.alloc(32, 7));
@@ -38,5 +38,7 @@ export const testMedia = (options: Options) =>
     restrictDomains: [],
     retention: { deletedDays: 30, uploadDays: 7 },
     signingKey: 'a key of the tests',
+    isShared: true,
+    log: { error: () => {} },
     ...options,
   });

@@ -90,7 +90,7 @@ const openRules = (): ReturnType<PostsOptions['channels']['rules']> => ({
   limits: { text: 100, unit: 'characters', media: 4, mediaTypes: ['image/*'] },
   checkSettings: () => {},
 });
-const noMedia: PostsOptions['media'] = { load: async () => [], judge: async () => {} };
+const noMedia: PostsOptions['media'] = { load: async () => [], judge: async () => {}, settled: async () => {} };
 const noLinks: PostsOptions['links'] = { plan: async () => {}, isAsked: async () => false, replan: async () => {}, decide: async () => [] };
 
 interface WorldOptions {

@@ -129,6 +129,7 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
           REDIS_URL: redis.url,
           IS_GENERAL: 'true',
           SANDBOX_ENABLED: 'true',
+          UPLOAD_FOLDER_SHARED: 'true',
           RATE_LIMIT_SCALE: '1000000',
           FRONTEND_URL: 'http://127.0.0.1',
           NEXT_PUBLIC_BACKEND_URL: 'http://127.0.0.1',
