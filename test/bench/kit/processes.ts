@@ -33,7 +33,7 @@ export function peakMb(pid: number): number {
 }
 
 /** Processes that a process has started and that still run, with their command lines. */
-export function childrenOf(parent: number): { pid: number; command: string }[] {
+function childrenOf(parent: number): { pid: number; command: string }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
