@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { listAudit, noteAudit, type AuditRow, auditCsv } from '../../src/audit/index.ts';
+import { type Page, pageOf } from '../../src/kernel/index.ts';
+import { doer } from '../http/doer.ts';
 import { instant } from '../http/fields.ts';
+import type { CallOf } from '../http/route.ts';
 
 export const AuditEntry = z.strictObject({
   id: z.string(),
@@ -24,3 +28,25 @@ export const AuditQuery = z.object({
   action: z.string().max(100).optional(),
   format: z.enum(['json', 'csv']).default('json'),
 });
+
+type Call = Pick<CallOf<unknown, z.output<typeof AuditQuery>, unknown>, 'ctx' | 'principal' | 'request' | 'query'>;
+const noteReading = ({ ctx, query: { actor, action }, ...call }: Call, orgId: string | null, done: 'read' | 'exported') =>
+  noteAudit(ctx.sql, doer(call), {
+    orgId,
+    action: `audit_log.${done}`,
+    resource: 'instance',
+    detail: { ...(actor !== undefined && { actor }), ...(action !== undefined && { action }) },
+  });
+
+/** A page of the log, of all orgs where `orgId` is null. Whoever reads it as a super-admin (`noted`) stands in it afterwards. */
+export async function auditPage(call: Call, orgId: string | null, noted: boolean): Promise<Page<AuditRow>> {
+  const { limit, cursor } = call.query;
+  const page = pageOf(await listAudit(call.ctx.sql, orgId, call.query, { limit: limit + 1, before: cursor }), limit);
+  if (noted) await noteReading(call, orgId, 'read');
+  return page;
+}
+/** The log as a file; that it was taken stands in it. */
+export async function* auditFile(call: Call, orgId: string | null): AsyncGenerator<string> {
+  await noteReading(call, orgId, 'exported');
+  yield* auditCsv(call.ctx.sql, orgId, call.query);
+}

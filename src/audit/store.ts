@@ -1,4 +1,4 @@
-import type { Json, Sql } from '../db/index.ts';
+import type { Database, Json, Sql } from '../db/index.ts';
 import { isId } from '../kernel/index.ts';
 
 export interface AuditRow {
@@ -38,10 +38,21 @@ export async function listAudit(
     order by audit_log.id desc limit ${page.limit}`;
 }
 
+/** Changes rows of the log in a transaction of its own; everybody else may only add to it (a trigger refuses it). */
+export const changeAuditLog = <T>(sql: Database, change: (tx: Sql) => PromiseLike<T>) =>
+  sql.begin(async (tx) => {
+    await tx`select set_config('rookery.audit_log', 'retention', true)`;
+    return change(tx);
+  });
+
 /** Forgets notes that are older than AUDIT_RETENTION_DAYS, at most `limit`; answers how many. */
-export async function dropOldAudit(sql: Sql, days: number, limit: number): Promise<number> {
-  const { count } = await sql`
-    /* all orgs */
-    delete from audit_log where id = any(array(select id from audit_log where at < now() - ${days}::int * interval '1 day' order by at limit ${limit}))`;
+export async function dropOldAudit(sql: Database, days: number, limit: number): Promise<number> {
+  const { count } = await changeAuditLog(
+    sql,
+    (tx) => tx`
+      /* all orgs */
+      delete from audit_log
+      where id = any(array(select id from audit_log where at < now() - ${days}::int * interval '1 day' order by at limit ${limit}))`,
+  );
   return count;
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { type AnyRoute, impersonationOf } from '../../api/http/route.ts';
 import { routes } from '../../api/routes/index.ts';
 import { newId } from '../../src/kernel/index.ts';
+import { emptyAuditLog } from '../support/audit.ts';
 import { Client, type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { example, inputSchema } from '../support/example.ts';
@@ -22,7 +23,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await root.client.delete('/admin/impersonate');
-  await db.sql`delete from audit_log`;
+  await emptyAuditLog(db.sql);
 });
 
 const REASON = 'She asked for help';

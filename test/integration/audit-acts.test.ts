@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { emptyAuditLog } from '../support/audit.ts';
 import type { Client, SignedUp } from '../support/app.ts';
 import { type Product, wholeProduct } from '../support/product.ts';
 
@@ -15,7 +16,7 @@ beforeAll(async () => {
   key = await ann.withKey();
 });
 afterAll(async () => product[Symbol.asyncDispose]());
-beforeEach(async () => void (await product.db.sql`delete from audit_log`));
+beforeEach(async () => void (await emptyAuditLog(product.db.sql)));
 
 interface Note {
   action: string;

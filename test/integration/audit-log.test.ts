@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { csvLine, type Doer, dropOldAudit, noteAudit } from '../../src/audit/index.ts';
+import { changeAuditLog, csvLine, type Doer, dropOldAudit, noteAudit } from '../../src/audit/index.ts';
 import { newId } from '../../src/kernel/index.ts';
+import { emptyAuditLog } from '../support/audit.ts';
 import { type SignedUp, testApp, type TestApp } from '../support/app.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
@@ -20,7 +21,7 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
   await db[Symbol.asyncDispose]();
 });
-beforeEach(() => db.sql`delete from audit_log`);
+beforeEach(() => emptyAuditLog(db.sql));
 
 const by = (userId: string | null, impersonatorId: string | null = null): Doer => ({ userId, impersonatorId, ip: '192.0.2.1' });
 const note = (who: Doer, orgId: string | null, action: string, more: { detail?: Record<string, string>; resourceId?: string } = {}) =>
@@ -138,7 +139,8 @@ describe('GET /settings/audit', () => {
       'text/csv; charset=utf-8; header=present',
       'attachment',
     ]);
-    const [head, ...rows] = readCsv(answer.text);
+    const [head, [own], ...rows] = readCsv(answer.text) as [string[], string[], ...string[][]];
+    expect(own).toMatch(/^\d+$/); // the note of this export
     expect(head).toEqual(['id', 'at', 'userId', 'impersonatorId', 'ip', 'action', 'resource', 'resourceId', 'detail']);
     expect(rows).toHaveLength(1100 + hostile.length);
     expect(rows.slice(0, hostile.length).map((row) => row[7])).toEqual(hostile.toReversed().map((text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)));
@@ -166,7 +168,7 @@ describe('GET /admin/audit', () => {
       ],
     ]);
     expect((await root.client.get(`/admin/audit?orgId=${eve.orgId}`)).body.items).toHaveLength(1);
-    expect((await root.client.get('/admin/audit?format=csv')).text.split('\r\n')).toHaveLength(5);
+    expect((await root.client.get('/admin/audit?format=csv')).text.split('\r\n').filter((line) => !line.includes('"audit_log.'))).toHaveLength(5);
   });
   test('and nobody else [S210]', async () => {
     const { status, body } = await ann.client.get('/admin/audit');
@@ -174,9 +176,43 @@ describe('GET /admin/audit', () => {
   });
 });
 
+test('no statement changes or deletes a note, but by age, and with its organization', async () => {
+  await note(by(ann.userId), ann.orgId, 'kept');
+  for (const change of [
+    db.sql`delete from audit_log`,
+    db.sql`delete from audit_log where org_id = ${ann.orgId}`,
+    db.sql`update audit_log set detail = '{}'`,
+    db.sql`with gone as (delete from audit_log returning 1) select count(*) from gone`,
+  ])
+    await expect(change).rejects.toThrow('The audit log is only added to');
+  expect((await ann.client.get('/settings/audit')).body.items.map(({ action }: { action: string }) => action)).toEqual(['kept']);
+  const gone = await app.signUp();
+  await note(by(gone.userId), gone.orgId, 'gone');
+  await db.sql`delete from organizations where id = ${gone.orgId}`;
+  expect(await db.sql`select 1 from audit_log where action = 'gone'`).toEqual([]);
+});
+
+test('reading the log as a super-admin, and every export, is in the log [S213]', async () => {
+  const told = async () =>
+    (
+      await db.sql<{ action: string; user: string; org: string | null }[]>`
+      select action, user_id as user, org_id as org from audit_log where action like 'audit_log.%' order by id`
+    ).map(({ action, user, org }) => [action, user, org]);
+  await ann.client.get('/settings/audit');
+  expect(await told()).toEqual([]);
+  await ann.client.get('/settings/audit?format=csv');
+  await root.client.get('/admin/audit');
+  await root.client.get(`/admin/audit?orgId=${eve.orgId}&format=csv`);
+  expect(await told()).toEqual([
+    ['audit_log.exported', ann.userId, ann.orgId],
+    ['audit_log.read', root.userId, null],
+    ['audit_log.exported', root.userId, eve.orgId],
+  ]);
+});
+
 test('notes are kept for their days and then forgotten, a part at a time [S270]', async () => {
   for (let n = 0; n < 5; n += 1) await note(by(ann.userId), ann.orgId, `old.${n}`);
-  await db.sql`update audit_log set at = now() - interval '366 days'`;
+  await changeAuditLog(db.sql, (tx) => tx`update audit_log set at = now() - interval '366 days'`);
   await note(by(ann.userId), ann.orgId, 'young');
   expect([await dropOldAudit(db.sql, 365, 3), await dropOldAudit(db.sql, 365, 3), await dropOldAudit(db.sql, 365, 3)]).toEqual([3, 2, 0]);
   expect((await ann.client.get('/settings/audit')).body.items.map(({ action }: { action: string }) => action)).toEqual(['young']);

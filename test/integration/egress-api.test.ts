@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../../src/kernel/index.ts';
+import { emptyAuditLog } from '../support/audit.ts';
 import type { SignedUp } from '../support/app.ts';
 import { type Product, wholeProduct } from '../support/product.ts';
 import { type ProxyServer, startProxy } from '../support/proxy-server.ts';
@@ -30,7 +31,7 @@ beforeEach(async () => {
   await product.db.sql`update organizations set egress_setting_id = null`;
   await product.db.sql`update channels set egress = 'org', egress_setting_id = null`;
   await product.db.sql`delete from provider_settings where domain = 'vpn'`;
-  await product.db.sql`delete from audit_log`;
+  await emptyAuditLog(product.db.sql);
 });
 
 async function channelOf({ orgId }: SignedUp): Promise<string> {

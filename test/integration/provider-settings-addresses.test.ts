@@ -3,6 +3,7 @@ import type { Field } from '../../src/providers/kit/fields.ts';
 import { isAddressField } from '../../src/providers/kit/fields.ts';
 import { adapters } from '../../src/providers/registry.gen.ts';
 import type { AnyAdapter } from '../../src/providers/rules.ts';
+import { emptyAuditLog } from '../support/audit.ts';
 import type { SignedUp } from '../support/app.ts';
 import { type Product, wholeProduct } from '../support/product.ts';
 
@@ -111,7 +112,7 @@ describe('a changed address', () => {
     const smtp = adapters.find(({ domain, id }) => domain === 'email' && id === 'smtp')!;
     const { client, path } = places(smtp);
     const id = await create(smtp);
-    await product.db.sql`delete from audit_log`;
+    await emptyAuditLog(product.db.sql);
     await client.put(`${path}/${id}`, { options: { host: 'two.example' }, credentials: { password: SECRET } });
     const notes = await product.db.sql`select detail from audit_log where action = 'provider_setting.updated'`;
     expect(notes.map(({ detail }) => detail.addresses)).toEqual([['host: one.example → two.example']]);

@@ -6,6 +6,7 @@ import { type AuthAdapter, auth } from '../../src/providers/auth/_contract.ts';
 import type { Lifecycle } from '../../src/providers/kit/adapter.ts';
 import { secret, text } from '../../src/providers/kit/fields.ts';
 import { chooseVersion, lifecycleOf, readFields } from '../../src/providers/rules.ts';
+import { emptyAuditLog } from '../support/audit.ts';
 import type { Client, SignedUp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
 import { type LoginApp, loginApp } from '../support/login-world.ts';
@@ -212,7 +213,7 @@ describe('settings for the whole instance', () => {
   });
 
   test('who changed what is in the audit log, and no secret is', async () => {
-    await db.sql`delete from audit_log`;
+    await emptyAuditLog(db.sql);
     const { body } = await create(github());
     await client.put(`/admin/providers/settings/${body.id}`, { credentials: { clientSecret: `${SECRET}-2` } });
     await client.post(`/admin/providers/settings/${body.id}/upgrade`, { version: 'v1' });

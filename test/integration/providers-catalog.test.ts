@@ -3,6 +3,7 @@ import { adapters } from '../../src/providers/registry.gen.ts';
 import { openCallCounts } from '../../src/provider-catalog/index.ts';
 import { systemClock } from '../../src/kernel/index.ts';
 import type { Outcome } from '../../src/providers/index.ts';
+import { emptyAuditLog } from '../support/audit.ts';
 import type { Client, SignedUp } from '../support/app.ts';
 import { failureOf } from '../support/fake-network.ts';
 import { testDatabase } from '../support/database.ts';
@@ -219,7 +220,7 @@ describe('featured providers', () => {
   });
 
   test('each change is in the audit log of the instance', async () => {
-    await product.db.sql`delete from audit_log`;
+    await emptyAuditLog(product.db.sql);
     await admin.post(FEATURED, { domain: 'social', providerId: 'mastodon' });
     await admin.put(`${FEATURED}/reorder`, { domain: 'social', items: [{ providerId: 'mastodon', featuredSortOrder: 3 }] });
     await admin.delete(FEATURED, { domain: 'social', providerId: 'mastodon' });

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { auditCsv, listAudit, presentAuditOfInstance } from '../../../src/audit/index.ts';
-import { pageOf } from '../../../src/kernel/index.ts';
+import { presentAuditOfInstance } from '../../../src/audit/index.ts';
 import { route } from '../../http/route.ts';
-import { AuditEntry, AuditQuery } from '../_audit-routes.ts';
+import { AuditEntry, auditFile, auditPage, AuditQuery } from '../_audit-routes.ts';
 
 export default [
   route({
@@ -12,9 +11,8 @@ export default [
     auth: ['super-admin'],
     query: AuditQuery.extend({ orgId: z.uuid().optional() }),
     answer: z.strictObject({ items: z.array(AuditEntry.extend({ orgId: z.string().nullable() })), nextCursor: z.string().nullable() }),
-    csv: ({ ctx, query }) => auditCsv(ctx.sql, query.orgId ?? null, query),
-    handle: async ({ ctx, query }) =>
-      pageOf(await listAudit(ctx.sql, query.orgId ?? null, query, { limit: query.limit + 1, before: query.cursor }), query.limit),
+    csv: (call) => auditFile(call, call.query.orgId ?? null),
+    handle: (call) => auditPage(call, call.query.orgId ?? null, true),
     present: ({ items, nextCursor }) => ({ items: items.map(presentAuditOfInstance), nextCursor }),
   }),
 ];
