@@ -50,7 +50,7 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
     (await (exchange.body ??= readJson(exchange.request.stream, route.bodyLimit, tools.bodyMs, route.input === 'json-or-form'))).value;
   exchange.route = route;
   await authenticate(exchange, route, context, writeCookie);
-  if (route.method !== 'get') await checkCsrf(exchange, route, context, readBody);
+  if (route.method !== 'get' || route.csrf === 'origin') await checkCsrf(exchange, route, context, readBody);
   await throttle(exchange, route, context);
   permit(route, exchange.principal);
   const body = route.input === 'stream' ? undefined : route.method === 'get' && isBodyless(exchange.request.stream) ? {} : await readBody();

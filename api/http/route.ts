@@ -97,8 +97,8 @@ export interface Route<B extends z.ZodType, Q extends z.ZodType, P extends z.Zod
   bodyLimit?: number;
   /** Keys that it does not name are ignored, `strictObject` or not (S7). */
   query?: Q;
-  /** `params`: a verified extension token in `body.params` stands in for the header (S11). `refresh-cookie`: checked when the cookie `refresh` is what the route acts on (S39). */
-  csrf?: 'params' | 'refresh-cookie';
+  /** `params`: a verified extension token in `body.params` stands in for the header (S11). `refresh-cookie`: checked when the cookie `refresh` is what the route acts on (S39). `origin`: a GET that writes, which by cookie only pages of the console may send. */
+  csrf?: 'params' | 'refresh-cookie' | 'origin';
   /** Default: of a parameter called `id`, or ending in `Id`, a text that cannot be an id reaches the handler as an id that no row has. */
   params?: P;
   /** `json` is parsed by the ladder, and where it says so the form that OAuth libraries send; `stream` is left to the handler. */

@@ -86,6 +86,8 @@ export default [
     path: '/integrations/social/:provider',
     summary: 'The address of the consent page of a network',
     auth: ['session'],
+    csrf: 'origin', // it keeps a state, and may register an app at the server that is named
+    impersonation: 'allowed',
     permission: 'channels:create',
     query: z.object({
       refresh: text(255),

@@ -10,18 +10,21 @@ export type Admitted = Exclude<Dimension, 'posts_per_month'>;
 
 export const GB = 1024 ** 3;
 
+/** What no organization has more of, whatever plan, override or setting says: each row is asked for often, or makes calls to others. */
+export const CEILINGS: Readonly<Partial<Record<Admitted, number>>> = { webhooks: 200, channel: 10_000, team_members: 10_000 };
+
 /** A subscription that is not there yet. */
 const NONE = { createdAt: new Date(0), packs: NO_PACKS, isLifetime: false, isTrial: false };
 
 export interface Admission {
-  /** False without PAYMENTS_PUBLISHABLE_KEY: nothing is refused, and nothing is asked of the database (S216). */
+  /** False without PAYMENTS_PUBLISHABLE_KEY: only the ceilings hold (S216). */
   readonly enabled: boolean;
   /**
    * Locks what counts for the org until the transaction ends. `admit` does it, too: only whoever locks other rows of the org before
    * admitting calls it first, so that all lock in one order.
    */
   hold(sql: Sql, orgId: string): Promise<void>;
-  /** Throws `limit_exceeded` when the org may not have `more` of what is counted; in the caller's transaction, before the insert. Bytes for `storage_gb`. */
+  /** Throws `limit_exceeded` when the org may not have `more` of what is counted, or reaches a ceiling; in the caller's transaction, before the insert. Bytes for `storage_gb`. */
   admit(sql: Sql, orgId: string, dimension: Admitted, more?: number): Promise<void>;
   /** How the org stands now, with its counters. */
   standing(sql: Sql, orgId: string): Promise<Standing & store.Found>;
@@ -52,6 +55,9 @@ export function openAdmission({ enabled, sizes }: { enabled: boolean; sizes: Pac
       return standingOf({ ...facts, subscription: tier && { ...(subscription ?? NONE), tier, graceEndsAt: null } }, sizes, enabled).limits;
     },
     async admit(sql, orgId, dimension, more = 1) {
+      const ceiling = CEILINGS[dimension];
+      if (dimension !== 'storage_gb' && ceiling !== undefined && (await store.countRows(sql, orgId, dimension)) + more > ceiling)
+        throw limitExceeded(dimension, ceiling);
       if (!enabled) return;
       await hold(sql, orgId); // what is read after this stays true until the transaction ends
       const { limits, counters } = await standing(sql, orgId);

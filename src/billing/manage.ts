@@ -99,12 +99,13 @@ export function openManage({ sql, processor, settle, tasks, email, vault, hold, 
   }
   async function offerDiscount(orgId: string): Promise<string | false> {
     const subscription = await discounted(orgId);
-    return subscription !== undefined && vault.seal(JSON.stringify({ orgId, subscription }));
+    return subscription !== undefined && vault.seal(JSON.stringify({ use: 'discount', orgId, subscription }));
   }
   function judgeToken(orgId: string, token: string): void {
     try {
-      const { orgId: of } = JSON.parse(vault.open(token)) as { orgId: string };
-      if (of === orgId) return;
+      // Other sealed texts open by the same key: only one that was made for this counts.
+      const { use, orgId: of } = JSON.parse(vault.open(token)) as { use?: string; orgId?: string };
+      if (use === 'discount' && of === orgId) return;
     } catch {
       // refused below
     }

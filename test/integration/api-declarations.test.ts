@@ -113,6 +113,7 @@ describe('CSRF', () => {
   test('the exemptions are those of the interface and no others', () => {
     expect(named(routes.filter(({ csrf }) => csrf !== undefined)).map(([name, { csrf }]) => [name, csrf])).toEqual([
       ['POST /auth/refresh', 'refresh-cookie'],
+      ['GET /integrations/social/:provider', 'origin'],
       ['POST /integrations/social-connect/:provider', 'params'],
     ]);
   });

@@ -115,6 +115,26 @@ test.each(['TRACE', 'TRACK', 'CONNECT', 'DEBUG', 'PROPFIND'])('TRACE and its lik
   expect(answer.text).not.toContain('a-secret-of-the-browser');
 });
 
+test('a GET that writes takes no cookie from a page of another origin [S7, S130]', async () => {
+  const states = async () => (await app.db.sql`select count(*)::int as n from connect_states`)[0]!['n'] as number;
+  const path = '/integrations/social/sandbox';
+  const before = await states();
+  for (const headers of [
+    { origin: 'https://attacker.example' },
+    { origin: 'null' },
+    { referer: 'https://attacker.example/page' },
+    { referer: 'no address' },
+    { 'sec-fetch-site': 'cross-site' },
+  ])
+    expect([headers, (await ann.client.get(path, headers)).body.code]).toEqual([headers, 'csrf_failed']);
+  expect(await states()).toBe(before);
+  const own = new URL(app.address).origin;
+  for (const headers of [{}, { origin: own }, { referer: `${own}/channels` }, { 'sec-fetch-site': 'same-origin' }])
+    expect([headers, (await ann.client.get(path, headers)).body.code]).not.toEqual([headers, 'csrf_failed']);
+  const byHeader = await app.client().get(path, { auth: ann.client.cookies.get('auth'), origin: 'https://attacker.example' });
+  expect(byHeader.body.code).not.toBe('csrf_failed'); // who has the token needs no cookie
+});
+
 describe('the name that a request is sent to', () => {
   const asked = (base: string, host: string) =>
     new Promise<number>((done, fail) => {

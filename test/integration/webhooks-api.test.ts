@@ -58,6 +58,15 @@ const published = async () => {
 };
 
 describe('create, change, list, delete', () => {
+  test('an organization has 200 at most, also without billing: each event goes to all of them', async () => {
+    const many = await product.signUp();
+    await product.db.sql`
+      insert into webhooks (id, org_id, name, url) select gen_random_uuid(), ${many.orgId}, 'w', 'https://example.com/' from generate_series(1, 199)`;
+    expect((await many.client.post('/webhooks', good())).status).toBe(201);
+    expect((await many.client.post('/webhooks', good())).body).toMatchObject({ statusCode: 402, code: 'limit_exceeded', limit: 'webhooks', max: 200 });
+    expect((await ann.client.post('/webhooks', good())).status).toBe(201);
+  });
+
   test('whoever may not change a webhook sees the origin of its address only, by session and by key [S165]', async () => {
     const vic = await product.signUp();
     const program = await vic.withKey();
