@@ -4,7 +4,7 @@ export type { Delivery, EmailAdapter, Mailer, Message, ReadReport, Report, Told 
 export { CACHE_MS, type ContentPack, type ContentPackAdapter, type Item, KINDS, type Kind, LONGEST_QUERY } from './contentpack/_contract.ts';
 export { stockSources } from './stock/sources.ts';
 export { type Field, type Fields, isAddressField } from './kit/fields.ts';
-export { findInText, sameText, textLength } from './kit/text.ts';
+export { findInText, findLinks, sameText, textLength } from './kit/text.ts';
 export { type CatalogEntry, type CustomField, presentCatalogEntry, presentCustomFields, presentLedger } from './present.ts';
 export { Documents, Proofs, providersReference } from './document.ts';
 export { generateRegistry, REGISTRY_FILE } from './generate.ts';

@@ -1,6 +1,6 @@
 import { contentToText } from '../content/index.ts';
 import type { ProviderFailure } from '../kernel/index.ts';
-import { findInText, type ShortlinkAdapter } from '../providers/index.ts';
+import { findInText, findLinks, type ShortlinkAdapter } from '../providers/index.ts';
 
 /** A link of a text, and what goes out in its place; null: it goes out as it is. */
 export interface Link {
@@ -15,12 +15,14 @@ const MOST_CHARACTERS = 8_000;
 /** The links of a content (HTML or plain) that can be shortened, each once. One with a password in it is told to nobody. */
 export function linksOf(content: string): string[] {
   if (!/https?:/i.test(content)) return [];
-  const found = findInText(contentToText(content)).filter(({ kind, value }) => kind === 'link' && value.length <= MOST_CHARACTERS);
-  const open = found.filter(({ value }) => {
+  const links = new Set<string>();
+  for (const { value } of findLinks(contentToText(content))) {
+    if (value.length > MOST_CHARACTERS) continue;
     const { username, password } = new URL(value);
-    return username === '' && password === '';
-  });
-  return [...new Set(open.map(({ value }) => value))].slice(0, MOST_LINKS);
+    if (username === '' && password === '') links.add(value);
+    if (links.size === MOST_LINKS) break;
+  }
+  return [...links];
 }
 
 /** A plain text with short links in the place of the long ones. Nothing else of it changes. */

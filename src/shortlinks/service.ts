@@ -126,10 +126,9 @@ export function openShortlinks({
     startMaker: (options = {}) => startMaker({ sql, clock, make, log, leaseSeconds, ...options }),
 
     async shouldAsk(orgId, messages) {
-      const links = messages.flatMap(linksOf);
-      if (links.length === 0 || (await organizations.settings(orgId)).shortlink !== 'ASK') return false;
+      if ((await organizations.settings(orgId)).shortlink !== 'ASK') return false;
       const found = await choice.of(orgId);
-      return found !== undefined && links.some((url) => !isShortAlready(url, found.adapter, found.values));
+      return found !== undefined && messages.some((text) => linksOf(text).some((url) => !isShortAlready(url, found.adapter, found.values)));
     },
 
     async clicks(orgId, postId) {

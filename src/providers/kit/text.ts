@@ -42,18 +42,17 @@ function besides(before: readonly Found[], more: readonly Found[]): Found[] {
   return [...before, ...free].toSorted((a, b) => a.start - b.start);
 }
 
-function findLinks(text: string): Found[] {
-  const found: Found[] = [];
+/** The links of a text, in order, one at a time for those who want few of them. */
+export function* findLinks(text: string): Generator<Found> {
   for (const match of text.matchAll(LINK)) {
     const value = trimLink(match[0]);
-    if (URL.canParse(value)) found.push({ kind: 'link', value, start: match.index, end: match.index + value.length });
+    if (URL.canParse(value)) yield { kind: 'link', value, start: match.index, end: match.index + value.length };
   }
-  return found;
 }
 
 /** Links (`http…`), mentions (`@name`, `@name.example`, `@name@example`) and hashtags, in order, none inside another. */
 export function findInText(text: string): Found[] {
-  let found = findLinks(text);
+  let found = [...findLinks(text)];
   let more: Found[] = []; // of one kind, in order
   const add = (kind: Found['kind'], start: number, whole: string, value: string) => more.push({ kind, value, start, end: start + whole.length });
   const take = () => {
