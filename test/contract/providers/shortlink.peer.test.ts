@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { OutboundAnswer } from '../../../src/outbound/index.ts';
 import type { Shortener } from '../../../src/providers/index.ts';
 import { apiDocument } from '../../support/api-documents.ts';
@@ -7,50 +7,53 @@ import { localProviders } from '../../support/providers.ts';
 
 const document = apiDocument('dub.json');
 
-await describePeer(
-  'email-apis', // which has the judge by documents
-  async () => (document === undefined ? { missing: 'the description of Dub is not here' } : npmPeer('email-apis')),
-  ({ start }) => {
-    let peer: Peer;
-    let url: string;
-    beforeAll(async () => {
-      peer = await start();
-      const started = await fetch(`${peer.url}/prism`, { method: 'POST', body: JSON.stringify({ document }) });
-      ({ url } = (await started.json()) as { url: string });
-    });
-    afterAll(() => peer.stop());
+if (document === undefined)
+  describe.skip('Dub [skipped: its description lies beside a checkout, and a clone alone has none]', () => test('is asked', () => undefined));
+else
+  await describePeer(
+    'email-apis', // which has the judge by documents
+    () => npmPeer('email-apis'),
+    ({ start }) => {
+      let peer: Peer;
+      let url: string;
+      beforeAll(async () => {
+        peer = await start();
+        const started = await fetch(`${peer.url}/prism`, { method: 'POST', body: JSON.stringify({ document }) });
+        ({ url } = (await started.json()) as { url: string });
+      });
+      afterAll(() => peer.stop());
 
-    /** What Dub's own description of its API says to a call: its status, and what is wrong with the request or with the answer. */
-    async function judged(work: (port: Shortener, check: () => Promise<unknown>) => Promise<unknown>) {
-      const answers: OutboundAnswer[] = [];
-      await using plain = localProviders();
-      const { outbound } = plain;
-      const watched = {
-        ...outbound,
-        fetch: async (...call: Parameters<typeof outbound.fetch>) => {
-          const answer = await outbound.fetch(...call);
-          answers.push(answer);
-          return answer;
-        },
-      };
-      const providers = localProviders({ outbound: watched, servers: { 'shortlink/dub': url } });
-      const adapter = providers.resolve('shortlink', 'dub');
-      const values = providers.fields(adapter, { apiKey: 'dub_the-key', domain: 'go.shop.example' });
-      await work(providers.shortener(adapter, { orgId: null, values }), () => Promise.resolve(providers.check(adapter, values))).catch(() => undefined); // its samples are not all addresses
-      return answers.map(({ status, headers }) => [status, headers.get('sl-violations')]);
-    }
+      /** What Dub's own description of its API says to a call: its status, and what is wrong with the request or with the answer. */
+      async function judged(work: (port: Shortener, check: () => Promise<unknown>) => Promise<unknown>) {
+        const answers: OutboundAnswer[] = [];
+        await using plain = localProviders();
+        const { outbound } = plain;
+        const watched = {
+          ...outbound,
+          fetch: async (...call: Parameters<typeof outbound.fetch>) => {
+            const answer = await outbound.fetch(...call);
+            answers.push(answer);
+            return answer;
+          },
+        };
+        const providers = localProviders({ outbound: watched, servers: { 'shortlink/dub': url } });
+        const adapter = providers.resolve('shortlink', 'dub');
+        const values = providers.fields(adapter, { apiKey: 'dub_the-key', domain: 'go.shop.example' });
+        await work(providers.shortener(adapter, { orgId: null, values }), () => Promise.resolve(providers.check(adapter, values))).catch(() => undefined); // its samples are not all addresses
+        return answers.map(({ status, headers }) => [status, headers.get('sl-violations')]);
+      }
 
-    test.each<[string, Parameters<typeof judged>[0]]>([
-      ['a link', (port) => port.shorten('https://shop.example/a?b=1&c=2')],
-      ['clicks', (port) => port.clicks!({ id: 'link_1', shortUrl: 'https://go.shop.example/a1' })],
-      ['the test of the settings', (_, check) => check()],
-    ])('%s is asked for as the description of Dub has it', async (_, work) => {
-      expect(await judged(work)).toEqual([[200, null]]);
-    });
+      test.each<[string, Parameters<typeof judged>[0]]>([
+        ['a link', (port) => port.shorten('https://shop.example/a?b=1&c=2')],
+        ['clicks', (port) => port.clicks!({ id: 'link_1', shortUrl: 'https://go.shop.example/a1' })],
+        ['the test of the settings', (_, check) => check()],
+      ])('%s is asked for as the description of Dub has it', async (_, work) => {
+        expect(await judged(work)).toEqual([[200, null]]);
+      });
 
-    test('a link that is too long for it is refused by the description', async () => {
-      const [[status]] = (await judged((port) => port.shorten(`https://shop.example/${'x'.repeat(32_001)}`))) as [[number, string]];
-      expect(status).toBe(422);
-    });
-  },
-);
+      test('a link that is too long for it is refused by the description', async () => {
+        const [[status]] = (await judged((port) => port.shorten(`https://shop.example/${'x'.repeat(32_001)}`))) as [[number, string]];
+        expect(status).toBe(422);
+      });
+    },
+  );
