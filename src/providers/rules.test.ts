@@ -49,6 +49,10 @@ describe('chooseVersion', () => {
     expect(choose(options)).toBe(expected);
   });
 
+  test('a version is in preview, active, deprecated or retired [VE1]', () => {
+    expect(all.map((one) => lifecycleOf(one, all, NOW))).toEqual(['retired', 'deprecated', 'active', 'preview']);
+  });
+
   test('without a version the newest active one is meant, else a preview, else none [S159]', () => {
     expect(choose({}, [...all, adapterOf('v9', 'active')])).toBe('v9');
     expect(choose({}, [all[3]!])).toBe('preview_not_allowed');
@@ -61,7 +65,7 @@ describe('lifecycleOf', () => {
   const active = (version: `v${number}`, more: Partial<SocialAdapter> = {}) => ({ ...adapterOf(version, 'active'), ...more }) as SocialAdapter;
   const statusOf = (one: SocialAdapter, among: SocialAdapter[] = [one]) => lifecycleOf(one, among, NOW);
 
-  test('a new version starts as a preview, and is released by saying so [VE2, VE3]', () => {
+  test('a new version starts as a preview, and is released by saying so [VE3]', () => {
     const { status: _, ...next } = adapterOf('v2', 'active');
     const { status: __, ...first } = adapterOf('v1', 'active');
     expect([statusOf(first as SocialAdapter), statusOf(next as SocialAdapter)]).toEqual(['active', 'preview']);

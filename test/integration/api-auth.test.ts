@@ -324,6 +324,7 @@ describe('refresh', () => {
     const { status, body } = await bob.client.post('/auth/refresh');
     expect([status, body]).toEqual([200, { refreshed: true }]);
     expect(tokenOf(bob.client)).not.toBe(before);
+    expect(Buffer.from(before, 'base64url').length).toBeGreaterThanOrEqual(32);
     const [row] = await db.sql`select token_hash, previous_token_hash from sessions where user_id = ${bob.userId}`;
     expect(row).toEqual({ token_hash: sha256(tokenOf(bob.client)), previous_token_hash: sha256(before) });
     expect((await bob.client.get('/user/self')).status).toBe(200);

@@ -183,7 +183,7 @@ describe('answers', () => {
     expect(body.url).toBe(`${app.context.config.http.frontendUrl}/billing`);
   });
   test('an unknown failure shows its request id and nothing of its cause [S3]', async () => {
-    refusal = () => Object.assign(new AppError('internal', 'Something went wrong on our side'), { stack: 'secret stack' });
+    refusal = () => Object.assign(new Error('the secret words of a cause'), { stack: 'secret stack' });
     const { status, body, headers, text } = await client.get('/probe');
     expect([status, body.requestId]).toEqual([500, headers.get('x-request-id')]);
     expect(text).not.toContain('secret');
@@ -426,6 +426,9 @@ describe('rate limits', () => {
       expect([(await limited()).status, (await limited()).status, (await limited()).status]).toEqual([200, 200, 429]);
       const dan = await strict.signUp();
       expect((await dan.client.get('/probe/limited-too')).status).toBe(200);
+      await db.sql`insert into memberships (org_id, user_id, role_key) values (${cat.orgId}, ${dan.userId}, 'USER')`;
+      expect((await dan.client.post('/user/change-org', { id: cat.orgId })).status).toBe(200);
+      expect((await dan.client.get('/probe/limited-too')).status).toBe(429); // of the org, whoever asks for it
       expect((await program.get('/public/v1/is-connected')).headers.get('x-ratelimit-remaining')).toBe('599');
       expect([
         (await strict.client().get('/probe/limited')).status,

@@ -102,8 +102,10 @@ test('no pattern is made of what people type', () => {
 
 test('hashes are of today: SHA-256 and better', () => {
   const rule: Rule = (node) =>
-    isCall(node) && /^(createHash|createHmac|hash)$/.test(nameOf(node['callee'])) && /^(md|sha-?1|rip)/i.test(String(argument(node, 0)?.['value']));
-  catches(rule, "createHash('md5')", "createHmac('sha1', key)", "hash('SHA1', x)");
+    isCall(node) &&
+    /^(createHash|createHmac|hash|createSign|createVerify|sign|verify)$/.test(nameOf(node['callee'])) &&
+    /^(rsa-)?(md|sha-?1|rip)/i.test(String(argument(node, 0)?.['value']));
+  catches(rule, "createHash('md5')", "createHmac('sha1', key)", "hash('SHA1', x)", "verify('sha1', text, key, given)", "createVerify('RSA-SHA1')");
   expect(found(rule)).toEqual(['src/providers/kit/s3-client.ts']); // a checksum that some storages ask for in Content-MD5; it protects nothing
 });
 

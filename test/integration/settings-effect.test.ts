@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createHmac } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
@@ -31,6 +31,7 @@ import { formOf, picture } from '../support/samples.ts';
 
 type Env = Readonly<Record<string, string>>;
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+jest.setTimeout(240_000); // processes that start one after another: on a busy machine each takes its time
 const stack = new AsyncDisposableStack();
 const shown = new Set<string>();
 /** One row of the table: what these settings do. */
@@ -243,19 +244,23 @@ describe('a process', () => {
     await using own = await testDatabase();
     const [port, sandbox] = [await freePort(), await freePort()];
     const env = { JWT_SECRET, DATABASE_URL: own.url, BACKEND_LISTEN_HOST: '127.0.0.1', PORT: String(port), DATA_FOLDER: join(folder, 'process') };
+    const asks = async () => {
+      await fetch(`http://127.0.0.1:${port}/user/self`);
+      await fetch(`http://127.0.0.1:${port}/auth/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"provider":1}' });
+    };
     await using quiet = await startRookery({ ...env, SANDBOX_PORT: String(sandbox), LOG_LEVEL: 'silent', LOG_FORMAT: 'json' });
     expect((await fetch(`http://127.0.0.1:${sandbox}/health`)).status).toBe(200);
-    await fetch(`http://127.0.0.1:${port}/user/self`);
+    await asks();
     await quiet[Symbol.asyncDispose]();
     expect(quiet.said()).not.toContain('/user/self');
-    for (const [LOG_FORMAT, line] of [
-      ['json', /^\{"level":"info".*"\/user\/self".*\}$/m],
+    for (const [LOG_FORMAT, ...lines] of [
+      ['json', /^\{"level":"info".*"route":"\/user\/self".*"code":"unauthenticated".*\}$/m, /^\{.*"route":"\/auth\/login".*"code":"validation_failed"/m],
       ['plain', /^(?!\{).*\/user\/self/m],
     ] as const) {
       await using loud = await startRookery({ ...env, SANDBOX_ENABLED: 'false', LOG_LEVEL: 'info', LOG_FORMAT });
-      await fetch(`http://127.0.0.1:${port}/user/self`);
+      await asks();
       await loud[Symbol.asyncDispose]();
-      expect(loud.said()).toMatch(line);
+      for (const line of lines) expect(loud.said()).toMatch(line); // refusals, with route and code
     }
   });
   effect(['SANDBOX_URL', 'SANDBOX_ENABLED'], 'the sandbox is the one that runs there, and is offered only where it is on', async () => {

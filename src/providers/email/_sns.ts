@@ -16,7 +16,7 @@ const Envelope = z.object({
   Subject: text.optional(),
   Message: text,
   Timestamp: text,
-  SignatureVersion: z.enum(['1', '2']),
+  SignatureVersion: z.literal('2'), // version 1 is SHA-1
   Signature: text,
   SigningCertURL: text,
   SubscribeURL: text.optional(),
@@ -59,7 +59,7 @@ export function openSns({ topic, fetch, clock }: { topic: string; fetch: Fetch; 
     if (!certificate?.pathname.endsWith('.pem') || certificate.search !== '') return false;
     if (!equalSecrets(envelope.TopicArn, topic) || !isFresh(envelope.Timestamp, clock.now(), LATE_MS)) return false;
     const key = await keyAt(certificate.href);
-    return key !== undefined && isRsa(key, envelope.SignatureVersion === '1' ? 'sha1' : 'sha256', signedText(envelope), envelope.Signature);
+    return key !== undefined && isRsa(key, signedText(envelope), envelope.Signature);
   }
 
   async function confirm({ SubscribeURL = '' }: Envelope): Promise<boolean> {

@@ -51,7 +51,7 @@ export default mailApi({
   website: 'https://aws.amazon.com/ses/',
   authType: 'aws_sigv4',
   setupNotes:
-    'For delivery events: a configuration set that publishes to an SNS topic, and an HTTPS subscription of that topic to /webhooks/email, without raw message delivery. The subscription is confirmed by itself.',
+    'For delivery events: a configuration set that publishes to an SNS topic, and an HTTPS subscription of that topic to /webhooks/email, without raw message delivery; the topic has SignatureVersion 2 (SHA-256). The subscription is confirmed by itself.',
   credentials: {
     accessKeyId: text('Access key id', { validation: '[A-Za-z0-9]{4,128}', help: 'Of a user with ses:SendEmail, and ses:GetAccount for the test' }),
     secretAccessKey: secret('Secret access key'),

@@ -37,9 +37,9 @@ export function isEcdsa(key: string, parts: readonly (string | Uint8Array)[], gi
   }
 }
 
-/** RSA (PKCS #1) over a text, the signature in base64. */
-export const isRsa = (key: KeyObject, hash: 'sha1' | 'sha256', text: string, given: string): boolean =>
-  key.asymmetricKeyType === 'rsa' && verify(hash, Buffer.from(text), key, Buffer.from(given, 'base64'));
+/** RSA (PKCS #1) with SHA-256 over a text, the signature in base64. */
+export const isRsa = (key: KeyObject, text: string, given: string): boolean =>
+  key.asymmetricKeyType === 'rsa' && verify('sha256', Buffer.from(text), key, Buffer.from(given, 'base64'));
 
 /** The key of an X.509 certificate (PEM) that is valid now; undefined for every other text. */
 export function keyOfCertificate(pem: string, now: Date): KeyObject | undefined {
