@@ -162,10 +162,11 @@ describe('npm start', () => {
   });
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    'on %s it stops accepting work, closes its database, and exits once, also when a second signal comes [BO5, BO6]',
+    'on %s it stops accepting work, closes its database and its cache, and exits once, also when a second signal comes [BO5, BO6]',
     async (signal) => {
       const dataFolder = newFolder();
-      const service = start(dataFolder, { PORT: String(await freePort()) }); // which nobody else takes when it has ended
+      const redis = process.env['TEST_REDIS_URL'];
+      const service = start(dataFolder, { PORT: String(await freePort()), ...(redis && { REDIS_URL: redis }) }); // a port that nobody else takes when it has ended
       const address = await service.ready();
       const postgres = postgresOf(dataFolder);
       service.child.kill(signal);

@@ -108,6 +108,9 @@ describe('CSRF', () => {
     async (_, route) => {
       const { status } = await ask(route, undefined, { 'x-csrf-token': undefined }, ann.client);
       expect(status).not.toBe(403);
+      const sent = { ...ann.client.headers, cookie: [...ann.client.cookies].map(([name, value]) => `${name}=${value}`).join('; ') };
+      for (const method of ['HEAD', 'OPTIONS'])
+        expect([method, (await fetch(app.address + route.path.replaceAll(/:\w+/g, newId()), { method, headers: sent })).status]).not.toEqual([method, 403]);
     },
   );
   test('the exemptions are those of the interface and no others', () => {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, type SignedUp, testApp } from '../support/app.ts';
+import { WITH_BILLING } from '../support/billing.ts';
 import { type PayingApp, payingApp } from '../support/paying.ts';
 
 let world: PayingApp;
@@ -99,20 +101,25 @@ describe('packs', () => {
     expect(await world.sql`select 1 from channels where org_id = ${ann.orgId} and not disabled`).toHaveLength(8);
   });
 
-  test('a changed price is for new purchases only; whoever bought before keeps the old one [AD10]', async () => {
+  test('a changed price is for new purchases only; whoever bought before keeps the old one, whatever number they change to [AD10, BI55]', async () => {
     const { ann } = await subscribed();
     const before = await world.buyPacks(ann, 'webhooks', 1);
-    await using dearer = await payingApp({ env: { ADDON_WEBHOOKS_PRICE_CENTS: '1100', ADDON_WEBHOOKS_PER_PACK: '12' } });
-    const bob = await dearer.signUp();
-    await dearer.buy(bob);
-    const after = await dearer.buyPacks(bob, 'webhooks', 1);
+    const env = { ...WITH_BILLING, ADDON_WEBHOOKS_PRICE_CENTS: '1100', ADDON_WEBHOOKS_PER_PACK: '12' };
+    await using dearer = await testApp({ sql: world.sql, env, paymentsServer: world.processor.url }); // the same deployment, started again
+    const at = ({ client }: SignedUp) => Object.assign(new Client(dearer.address), { cookies: client.cookies });
+    const { ann: bob } = await subscribed();
+    const ordered = await at(bob).post('/billing/addons', { type: 'webhooks', packs: 1 });
+    const after = world.processor.pay(ordered.body.url.split('/').at(-1));
+    await world.deliverAll();
     expect([before, after].map(({ items }) => items.data[0]!.price)).toMatchObject([{ unit_amount: 900 }, { unit_amount: 1_100 }]);
     expect(before.items.data[0]!.price.lookup_key).not.toBe(after.items.data[0]!.price.lookup_key);
-    expect((await dearer.app.client().get('/billing/packages')).status).toBe(401);
-    expect((await bob.client.get('/billing/packages')).body.addons).toContainEqual({ type: 'webhooks', packSize: 12, priceCents: 1_100 });
-    expect((await bob.client.get('/billing')).body.limits.webhooks).toMatchObject({ addons: 12 });
-    await ann.client.post('/billing/addons', { type: 'webhooks', packs: 2 });
-    expect(before.items.data[0]).toMatchObject({ quantity: 2, price: { unit_amount: 900 } });
+    expect((await at(bob).get('/billing/packages')).body.addons).toContainEqual({ type: 'webhooks', packSize: 12, priceCents: 1_100 });
+    expect((await at(bob).get('/billing')).body.limits.webhooks).toMatchObject({ addons: 12 });
+
+    expect((await at(ann).post('/billing/addons', { type: 'webhooks', packs: 3 })).body).toEqual({ type: 'webhooks', packs: 3 });
+    await world.deliverAll();
+    expect(before.items.data[0]).toMatchObject({ quantity: 3, price: { unit_amount: 900 } });
+    expect(await extras(ann)).toEqual({ extraWebhooks: 3 });
   });
 
   test('packs come on top of a plan; a number beyond 1 to 100, an unknown type and an unknown field are 400', async () => {

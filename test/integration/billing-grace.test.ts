@@ -4,6 +4,7 @@ import { newId } from '../../src/kernel/index.ts';
 import { type SignedUp, WITH_MAIL } from '../support/app.ts';
 import { testBilling } from '../support/billing.ts';
 import { eventually } from '../support/eventually.ts';
+import { mailsOf } from '../support/mails.ts';
 import { type PayingApp, payingApp } from '../support/paying.ts';
 
 let world: PayingApp;
@@ -81,6 +82,8 @@ describe('a payment that failed', () => {
     await members(ann.orgId, 1);
     await fail();
     expect(await mailsTo(ann)).toEqual(['payment-failed']);
+    const [{ letter }] = (await mailsOf({ sql: world.sql, vault: world.app.context.vault }, ann.email)) as [Awaited<ReturnType<typeof mailsOf>>[0]];
+    expect(letter).toMatchObject({ template: 'payment-failed', data: { url: `${world.app.context.config.http.frontendUrl}/billing` } });
     for (const [days, mails] of [
       [2, 1],
       [1, 2],

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { WITH_MAIL } from '../support/app.ts';
+import { mailsOf } from '../support/mails.ts';
 import { type PayingApp, payingApp } from '../support/paying.ts';
 
 let world: PayingApp;
@@ -273,6 +274,8 @@ describe('the end', () => {
     expect(new Set(answers.map(({ text }) => text))).toEqual(new Set([JSON.stringify({ id, cancel_at: cancelAt })]));
     expect(cancelAt).toBe(new Date(remote.items.data[0]!.current_period_end * 1000).toISOString());
     expect(await mails()).toBe(before + 1);
+    const [told] = (await mailsOf({ sql: world.sql, vault: world.app.context.vault }, 'money@example.com')).slice(-1);
+    expect(told!.letter).toMatchObject({ template: 'subscription-cancelled', data: { orgId: ann.orgId, userEmail: ann.email, feedback: 'too dear' } });
     await world.deliverAll();
     expect((await ann.client.post('/billing/cancel', { feedback: 'again' })).body).toEqual({ id, cancel_at: cancelAt });
     expect(await mails()).toBe(before + 1);

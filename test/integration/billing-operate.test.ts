@@ -386,6 +386,13 @@ describe('billing off', () => {
     });
     expect((await ann.client.get('/billing/charges')).body).toEqual([]);
     expect((await ann.client.get('/billing/check-discount')).body).toEqual({ offerCoupon: false });
+    await db.sql`
+      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+      select gen_random_uuid(), ${ann.orgId}, 'sandbox', 'v1', n::text, n::text, '' from generate_series(1, 101) n`;
+    await db.sql.begin(async (tx) => {
+      for (const limit of ['channel', 'team_members', 'webhooks', 'storage_gb'] as const)
+        expect([limit, await app.context.billing.admit(tx, ann.orgId, limit, 10_000_000)]).toEqual([limit, undefined]);
+    });
     const off = { status: 400, body: { code: 'billing_disabled' } };
     for (const [method, path, body] of [
       ['POST', '/billing/subscribe', { period: 'MONTHLY', billing: 'PRO' }],

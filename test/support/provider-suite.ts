@@ -93,7 +93,7 @@ export function manifestChecks(adapter: AnyAdapter): Check[] {
         if (field.options && field.default) expect(field.options.map(({ value }) => value)).toContain(field.default);
       }
     }),
-    check('has dates that are dates, and a date of its end only when it is on its way out [VE1, VE20]', () => {
+    check('has dates that are dates, and a date of its end only when it is on its way out [VE20]', () => {
       for (const date of [adapter.deprecatedAt, adapter.sunsetAt]) if (date !== undefined) expect(new Date(date).toJSON()).not.toBeNull();
       const leaving = adapter.status === 'deprecated' || adapter.status === 'retired';
       expect(adapter.deprecatedAt === undefined || leaving).toBe(true);
