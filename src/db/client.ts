@@ -1,5 +1,6 @@
 import postgres from 'postgres';
 import { ARRAY_TYPES } from './arrays.ts';
+import { type Lines, openLines, watched } from './frozen.ts';
 
 /** The client or a transaction: what a store function takes first. */
 export type Sql = postgres.ISql;
@@ -25,10 +26,14 @@ export interface DatabaseOptions {
 // with a name that the one in capitals replaces, which is the same setting to the server.
 const PADDING = '-'.repeat(1_024);
 
+const linesOf = new WeakMap<Database, Lines>();
+
 /** Opens the pool. Connections are made when first needed, and again after the database was away. */
-export const openDatabase = ({ url, connections = 8, connectTimeoutSeconds = 10, applicationName = 'rookery', onStatement }: DatabaseOptions): Database =>
-  postgres(url, {
+export const openDatabase = ({ url, connections = 8, connectTimeoutSeconds = 10, applicationName = 'rookery', onStatement }: DatabaseOptions): Database => {
+  const lines = openLines();
+  const sql = postgres(url, {
     max: connections,
+    socket: lines.open,
     connect_timeout: connectTimeoutSeconds,
     backoff: (attempt) => Math.min(0.05 * 2 ** attempt, 2),
     onnotice: () => {},
@@ -36,11 +41,25 @@ export const openDatabase = ({ url, connections = 8, connectTimeoutSeconds = 10,
     types: ARRAY_TYPES,
     connection: { application_name: PADDING, APPLICATION_NAME: applicationName, timezone: 'UTC' },
     ...(onStatement && { debug: (_connection: number, text: string) => onStatement(text) }),
-  });
+  } as postgres.Options<{}>);
+  const database = watched(sql, lines);
+  linesOf.set(database, lines);
+  return database;
+};
 
 /** One connection of its own to the same database, never recycled: for what lives as long as a session. It is made anew by the next statement; `onClose` hears of each end, also the wanted one. */
-export const openSession = (sql: Database, onClose: () => void): Database =>
-  postgres({ ...sql.options, types: ARRAY_TYPES, max: 1, idle_timeout: null, max_lifetime: null, onclose: onClose } as unknown as postgres.Options<{}>);
+export function openSession(sql: Database, onClose: () => void): Database {
+  const session = postgres({
+    ...sql.options,
+    types: ARRAY_TYPES,
+    max: 1,
+    idle_timeout: null,
+    max_lifetime: null,
+    onclose: onClose,
+  } as unknown as postgres.Options<{}>);
+  const lines = linesOf.get(sql);
+  return lines ? watched(session, lines) : session;
+}
 
 /** SQLSTATE 23505: another row has this key already. */
 /** A row that others refer to was to be deleted. */
