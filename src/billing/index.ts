@@ -3,7 +3,6 @@ export { type Addon, addonsOf } from './addons.ts';
 export { isActive } from './standing.ts';
 export type { Limit, Overrides } from './limits.ts';
 export { type Dimension, DIMENSIONS, type Limits, type Tier, TIERS } from './plans.ts';
-export { standColumn } from './limit-store.ts';
 export type { Excess, Stop } from './prune.ts';
 export type { PostQuota } from './quota.ts';
 export { type Billing, type BillingOptions, openBilling, type ShownPlan } from './service.ts';

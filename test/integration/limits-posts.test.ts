@@ -4,7 +4,7 @@ import { AppError, newId, systemClock } from '../../src/kernel/index.ts';
 import { billingOn, override, subscribe } from '../support/billing.ts';
 import { counted } from '../support/counted.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, gate } from '../support/eventually.ts';
 import { admit, newPost, openNetwork, postOf, type Publisher, seedOrg, startPublisher } from '../support/publishing.ts';
 
 let db: TestDatabase;
@@ -64,6 +64,27 @@ describe('posts of a billing month', () => {
     expect(results.reduce((sum, { granted }) => sum + granted, 0)).toBe(777);
     for (const { refusals } of results) for (const refusal of refusals) expect(refusal).toMatchObject(full(777));
     expect(await recounted(orgId)).toBe(777);
+  });
+
+  test('that wait for the counter while the plan changes are held against the new plan', async () => {
+    const { orgId, channelId } = await seedOrg(db.sql);
+    await subscribe(db.sql, orgId, { tier: 'PRO' });
+    await override(db.sql, orgId, { posts_per_month: 100 });
+    await admit(world, orgId, [draft(channelId)]);
+    const end = gate();
+    const lowered = db.sql.begin(async (tx) => {
+      await world.billing.override(tx, orgId, { posts_per_month: 1 });
+      await end.passed;
+    });
+    const creates = settle(Array.from({ length: 50 }, () => admit(world, orgId, [draft(channelId)])));
+    sent.length = 0;
+    await eventually('the creates find the counter locked', () => sent.some((text) => text.includes('stale as materialized')));
+    end.open();
+    await lowered;
+    const { granted, refusals } = await creates;
+    expect(granted).toBe(0);
+    for (const refusal of refusals) expect(refusal).toMatchObject(full(1));
+    expect(await recounted(orgId)).toBe(1);
   });
 
   test('of one create are granted all or none, and a smaller create behind a refused one still finds its room', async () => {
