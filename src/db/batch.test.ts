@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { groupCommit } from './batch.ts';
+import { groupCommit, LOCKED } from './batch.ts';
 import type { Sql } from './client.ts';
 
 const sql = {} as Sql;
@@ -37,4 +37,34 @@ test.each([
   });
   const told = await Promise.allSettled([1, 7, 3].map((row) => write(sql, row)));
   expect([calls, told.map(({ status }) => status)]).toEqual([statements, outcome]);
+});
+
+test('a row that is found locked is tried again by itself, and holds up none of the others', async () => {
+  const batches: (readonly number[])[] = [];
+  let locked = true;
+  const write = groupCommit(async (_: Sql, rows: readonly number[]) => {
+    batches.push(rows);
+    return rows.map((row) => (row === 7 && locked ? LOCKED : row));
+  });
+  const seven = write(sql, 7);
+  expect(await Promise.all([1, 2].map((row) => write(sql, row)))).toEqual([1, 2]);
+  expect(await write(sql, 3)).toBe(3);
+  locked = false;
+  expect(await seven).toBe(7);
+  expect(batches[0]).toEqual([7, 1, 2]);
+  expect(batches.at(-1)).toEqual([7]);
+});
+
+test('a statement carries no more than is said, one row at the least, and owners take turns', async () => {
+  const batches: (readonly string[])[] = [];
+  const write = groupCommit(
+    async (_: Sql, rows: readonly string[]) => {
+      batches.push(rows);
+      return rows;
+    },
+    { weigh: (row) => row.length, heaviest: 10, ownerOf: (row) => row[0]! },
+  );
+  const rows = ['aaaaaa', 'aaaaa', 'aaaaaaaaaaaaaaa', 'bb', 'cc'];
+  expect(await Promise.all(rows.map((row) => write(sql, row)))).toEqual(rows);
+  expect(batches).toEqual([['aaaaaa', 'bb', 'cc'], ['aaaaa'], ['aaaaaaaaaaaaaaa']]);
 });

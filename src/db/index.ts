@@ -1,4 +1,4 @@
-export { groupCommit } from './batch.ts';
+export { groupCommit, LOCKED } from './batch.ts';
 export { claimKey, dropOldKeys, type KeyClaim, releaseKey, settleKey } from './idempotency.ts';
 export {
   type Database,

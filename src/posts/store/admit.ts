@@ -1,5 +1,5 @@
 import type { PostQuota } from '../../billing/index.ts';
-import { type Database, groupCommit, type Sql } from '../../db/index.ts';
+import { type Database, groupCommit, LOCKED, type Sql } from '../../db/index.ts';
 import { AppError, type Clock } from '../../kernel/index.ts';
 import type { Create } from '../input.ts';
 import type { LinksPort, Nudge, Nudges } from '../ports.ts';
@@ -19,7 +19,7 @@ export interface Admitted {
   used?: number | undefined;
 }
 interface Answer {
-  refused: { n: number; why: 'channel' | 'claim' | 'stale' }[] | null;
+  refused: { n: number; why: 'channel' | 'claim' | 'stale' | 'locked' }[] | null;
   nearer: { orgId: string; channelId: string; dueAt: string }[] | null;
   used: { orgId: string; used: number }[] | null;
 }
@@ -37,24 +37,34 @@ export const admitOf = (
   database: Database,
   { clock, nudges, links, horizonMs }: { clock: Clock; nudges: Nudges; links: Pick<LinksPort, 'plan'>; horizonMs: number },
 ) =>
-  groupCommit(async (_: Sql, admissions: readonly Admission[]): Promise<Admitted[]> => {
-    const store = async (sql: Sql) => {
-      const answer = await insert(sql, admissions, horizonMs);
-      const linked = linkedOf(admissions);
-      if (linked.length > 0) await links.plan(sql, linked); // of posts that were refused nothing is kept
-      const nearer = (answer.nearer ?? []).map((one): Nudge => ({ ...one, dueAt: new Date(one.dueAt) }));
-      return { answer, committed: nearer.length > 0 ? await nudges.within(sql, nearer) : undefined };
-    };
-    const horizon = clock.in(horizonMs);
-    const { answer, committed } = await (admissions.every(({ create }) => isOneStatement(create, horizon)) ? store(database) : database.begin(store));
-    committed?.();
-    const refused = new Map((answer.refused ?? []).map(({ n, why }) => [n, why]));
-    const used = new Map((answer.used ?? []).map((one) => [one.orgId, one.used]));
-    return admissions.map(({ orgId }, n): Admitted => {
-      const why = refused.get(n);
-      return why === 'stale' ? { stale: true } : { refused: why && REFUSED[why](), used: used.get(orgId) };
-    });
-  });
+  groupCommit(
+    async (_: Sql, admissions: readonly Admission[]): Promise<(Admitted | typeof LOCKED)[]> => {
+      const store = async (sql: Sql) => {
+        const answer = await insert(sql, admissions, horizonMs);
+        const linked = linkedOf(admissions);
+        if (linked.length > 0) await links.plan(sql, linked); // of posts that were refused nothing is kept
+        const nearer = (answer.nearer ?? []).map((one): Nudge => ({ ...one, dueAt: new Date(one.dueAt) }));
+        return { answer, committed: nearer.length > 0 ? await nudges.within(sql, nearer) : undefined };
+      };
+      const horizon = clock.in(horizonMs);
+      const { answer, committed } = await (admissions.every(({ create }) => isOneStatement(create, horizon)) ? store(database) : database.begin(store));
+      committed?.();
+      const refused = new Map((answer.refused ?? []).map(({ n, why }) => [n, why]));
+      const used = new Map((answer.used ?? []).map((one) => [one.orgId, one.used]));
+      return admissions.map(({ orgId }, n) => {
+        const why = refused.get(n);
+        if (why === 'locked') return LOCKED;
+        return why === 'stale' ? { stale: true } : { refused: why && REFUSED[why](), used: used.get(orgId) };
+      });
+    },
+    { weigh, heaviest: HEAVIEST, ownerOf: ({ orgId }) => orgId },
+  );
+
+/** What one statement may carry, in characters: a longer text costs memory several times over, and everybody in the commit waits for it. */
+const HEAVIEST = 8_000_000;
+const OF_A_ROW = 1_000;
+const weigh = ({ create: { posts } }: Admission) =>
+  posts.reduce((sum, { content, title, description }) => sum + OF_A_ROW + content.length + (title?.length ?? 0) + (description?.length ?? 0), 0);
 
 /**
  * Drafts and posts beyond the horizon move no reminder: without links their statement is the whole commit, and the two exchanges around it
@@ -83,16 +93,19 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
     ), channel as materialized (
       select c.* from (select distinct "orgId", "channelId" from item order by "channelId") i
       cross join lateral (
-        select c.id, c.org_id, c.next_due_at, c.refresh_needed from channels c where c.id = i."channelId" and c.org_id = i."orgId" and c.deleted_at is null for no key update of c
+        select c.id, c.org_id, c.next_due_at, c.refresh_needed from channels c where c.id = i."channelId" and c.org_id = i."orgId" and c.deleted_at is null for no key update of c skip locked
       ) c
+    ), elsewhere as (
+      select i.n, c.id is not null as there from item i left join channels c on c.id = i."channelId" and c.org_id = i."orgId" and c.deleted_at is null
+      where not exists (select from channel k where k.id = i."channelId" and k.org_id = i."orgId")
     ), homeless as (
-      select distinct i.n from item i where not exists (select from channel c where c.id = i."channelId" and c.org_id = i."orgId")
+      select n, bool_and(there) as locked from elsewhere group by n
     ), kept as (
       update idempotency_keys k set status = q.status, reply = q.reply
       from claim q where k.org_id = q."orgId" and k.scope = q.scope and k.key = q.key and k.claim = q.claim and q.n not in (select n from homeless)
       returning q.n
     ), refused as (
-      select n, 'channel' as why from homeless
+      select n, case when locked then 'locked' else 'channel' end as why from homeless
       union all
       select q.n, 'claim' from claim q where q.n not in (select n from kept) and q.n not in (select n from homeless) ${quotas.refused}
     ), inserted as (

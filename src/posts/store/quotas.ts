@@ -1,4 +1,4 @@
-import { type PostQuota, standColumn } from '../../billing/index.ts';
+import type { PostQuota } from '../../billing/index.ts';
 import type { Fragment, Sql } from '../../db/index.ts';
 import type { Create } from '../input.ts';
 
@@ -9,7 +9,7 @@ interface Limited {
 }
 /** Parts of the statement that admits. */
 interface Parts {
-  /** CTEs `quota` and `stale (n)`, each with its comma. */
+  /** CTEs `quota` and `stale (n, locked)`, each with its comma. */
   judged: Fragment;
   /** Leaves out what is stale. */
   standing: Fragment;
@@ -44,15 +44,15 @@ export function underQuotas(sql: Sql, admissions: readonly Limited[]): Parts {
       select q.*, c.* from json_to_recordset(${JSON.stringify(quotas)}::text::json) as q (
         "orgId" uuid, stand text, anchor timestamptz, "monthStart" timestamptz, until timestamptz, max bigint, wanted int, ns int[])
       left join lateral (
-        select c.posts, c.month_anchor, c.month_start from org_counters c where c.org_id = q."orgId" for no key update of c
+        select c.posts, c.month_anchor, c.month_start, c.limits_version from org_counters c where c.org_id = q."orgId" for no key update of c skip locked
       ) c on true
     ), stale as materialized (
-      select unnest(q.ns) as n from quota q
+      select unnest(q.ns) as n, q.limits_version is null and exists (select from org_counters c where c.org_id = q."orgId") as locked from quota q
       where not coalesce(q.month_anchor = q.anchor and q.month_start = q."monthStart" and now() < q.until and q.posts + q.wanted <= q.max
-        and q.stand = (select ${standColumn(sql)} from organizations o left join subscriptions s on s.org_id = o.id where o.id = q."orgId"), false)
+        and q.stand = q.limits_version::text, false)
     ),`,
     standing: sql`where n not in (select n from stale)`,
-    refused: sql`union all select n, 'stale' from stale`,
+    refused: sql`union all select n, case when locked then 'locked' else 'stale' end from stale`,
     counted: sql`, counted as (
       update org_counters c set posts = c.posts + i.roots
       from (select org_id, count(*)::int as roots from inserted where root_post_id is null group by org_id) i join quota q on q."orgId" = i.org_id

@@ -1,4 +1,4 @@
-import type { Database, Sql } from '../../db/index.ts';
+import type { Database, Fragment, Sql } from '../../db/index.ts';
 import type { Published } from '../../providers/index.ts';
 import type { Attempt, Taken } from '../attempt.ts';
 import type { PostMedia } from '../input.ts';
@@ -88,16 +88,21 @@ export const unasked = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: 
   where p.state = 'QUEUE' and p.detail in ('unconfirmed', 'processing') and p.look_up_at < now() - ${graceMs}::float8 * interval '1 ms'
   order by p.look_up_at limit ${limit}`;
 
-/** Holds the slots of posts that still wait for their turn at the gate. */
-export async function renew(sql: Sql, attempts: readonly Attempt[], holdMs: number): Promise<void> {
-  if (attempts.length === 0) return;
-  await sql`
+/** Holds the slots of posts that still wait for their turn. Answers the posts whose attempt is still this one: all others were taken over. */
+export async function renew(sql: Sql, attempts: readonly Attempt[], holdMs: number): Promise<Set<string>> {
+  if (attempts.length === 0) return new Set();
+  const rows = await sql<{ postId: string }[]>`
     update channels c set slot_until = now() + ${holdMs}::float8 * interval '1 ms'
     from (
-      select c.id from channels c join unnest(${attempts.map(({ orgId }) => orgId)}::uuid[], ${attempts.map(({ channelId }) => channelId)}::uuid[], ${attempts.map(({ postId }) => postId)}::uuid[], ${attempts.map(({ incarnation }) => incarnation)}::text[])
-        as t (org_id, channel_id, post_id, incarnation) on c.org_id = t.org_id and c.id = t.channel_id and c.slot_post_id = t.post_id and c.slot_incarnation = t.incarnation
+      select c.id, t.post_id
+      from unnest(${attempts.map(({ orgId }) => orgId)}::uuid[], ${attempts.map(({ channelId }) => channelId)}::uuid[], ${attempts.map(({ postId }) => postId)}::uuid[],
+        ${attempts.map(({ attempt }) => attempt)}::int[], ${attempts.map(({ incarnation }) => incarnation)}::text[]) as t (org_id, channel_id, post_id, attempt, incarnation)
+      join channels c on c.org_id = t.org_id and c.id = t.channel_id and c.slot_post_id = t.post_id and c.slot_incarnation = t.incarnation
+      join posts p on p.id = t.post_id and p.org_id = t.org_id and p.attempt = t.attempt and p.incarnation = t.incarnation and p.state = 'QUEUE' and p.detail = 'publishing'
       order by c.id for no key update of c
-    ) l where c.id = l.id`;
+    ) l where c.id = l.id and c.slot_post_id = l.post_id
+    returning l.post_id as "postId"`;
+  return new Set(rows.map(({ postId }) => postId));
 }
 
 /**
@@ -143,13 +148,21 @@ interface UnsettledRow {
 /** The attempt of a post that is not settled, only while its row waits for this question. */
 export const unsettled = (sql: Sql, orgId: string, postId: string, detail: 'processing' | 'unconfirmed'): Promise<Taken | undefined> =>
   attemptOf(sql, orgId, postId, sql`p.state = 'QUEUE' and p.detail = ${detail}`);
+/** The same for whoever asks now: the scan for questions that nobody asks leaves the post alone for `askMs`. */
+export const toAsk = (sql: Sql, orgId: string, postId: string, detail: 'processing' | 'unconfirmed', askMs: number): Promise<Taken | undefined> =>
+  attemptOf(sql, orgId, postId, sql`true`, {
+    with: sql`with asked as (
+      update posts set look_up_at = greatest(look_up_at, now() + ${askMs}::float8 * interval '1 ms')
+      where org_id = ${orgId} and id = ${postId} and state = 'QUEUE' and detail = ${detail} returning *)`,
+    posts: sql`asked`,
+  });
 /** The last attempt of a post that failed, so that a person can look for it on the network. */
 export const attempted = (sql: Sql, orgId: string, postId: string): Promise<Taken | undefined> =>
   attemptOf(sql, orgId, postId, sql`p.state in ('ERROR', 'PUBLISHED') and p.taken_at is not null and p.incarnation is not null`);
 
-async function attemptOf(sql: Sql, orgId: string, postId: string, condition: ReturnType<Sql>): Promise<Taken | undefined> {
+async function attemptOf(sql: Sql, orgId: string, postId: string, condition: Fragment, from = { with: sql``, posts: sql`posts` }): Promise<Taken | undefined> {
   const [row] = await sql<UnsettledRow[]>`
-    select p.org_id as "orgId", p.channel_id as "channelId", p.id as "postId", p.attempt, p.incarnation, p.content, p.media, p.settings, p.saved, p.attempts_failed as "attemptsFailed",
+    ${from.with} select p.org_id as "orgId", p.channel_id as "channelId", p.id as "postId", p.attempt, p.incarnation, p.content, p.media, p.settings, p.saved, p.attempts_failed as "attemptsFailed",
       p.taken_at as "takenAt",
       -- a post may wait for its turn long after it was taken; when its answer is noted as missing, its request has left
       round(extract(epoch from now() - coalesce((select min(t.at) from post_timeline t where t.post_id = p.id and t.org_id = p.org_id and t.kind = 'unconfirmed' and t.at >= p.taken_at), p.taken_at)) * 1000)::float8 as "unansweredMs",
@@ -161,7 +174,7 @@ async function attemptOf(sql: Sql, orgId: string, postId: string, condition: Ret
       (select json_agg(json_build_object('url', l.url, 'short', l.short_url, 'decided', l.state in ('made', 'long'))) from short_links l where l.org_id = p.org_id and l.post_id = p.id) as links,
       c.provider_id as "providerId", c.provider_version as "providerVersion", c.internal_id as "internalId", c.name, c.credentials, c.token_expires_at as "tokenExpiresAt", c.settings as "channelSettings",
       case c.egress when 'route' then c.egress_setting_id when 'org' then (select o.egress_setting_id from organizations o where o.id = c.org_id) end as "routeId"
-    from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id
+    from ${from.posts} p join channels c on c.id = p.channel_id and c.org_id = p.org_id
     where p.org_id = ${orgId} and p.id = ${postId} and ${condition}`;
   if (!row) return undefined;
   const { providerId, providerVersion, internalId, name, credentials, tokenExpiresAt, channelSettings, routeId, saved, thread, links, ...rest } = row;
@@ -171,6 +184,7 @@ async function attemptOf(sql: Sql, orgId: string, postId: string, condition: Ret
     thread: thread ?? [],
     links: links ?? [],
     lateMs: 0,
+    heldSince: 0,
     channel: { id: row.channelId, orgId, providerId, providerVersion, internalId, name, credentials, tokenExpiresAt, settings: channelSettings, routeId },
   };
 }

@@ -1,4 +1,4 @@
-import { groupCommit, type Json, type Sql } from '../../db/index.ts';
+import { groupCommit, type Json, LOCKED, type Sql } from '../../db/index.ts';
 import type { Attempt } from '../attempt.ts';
 
 /** What one attempt's end writes. `null` leaves a time as it is. */
@@ -33,15 +33,15 @@ export interface SettleOptions {
 
 /** True for each attempt that was still the row's own: fact, slot, timeline and outbox in one commit for all who report now. */
 export const settleOf = ({ holdMs, lateMs }: SettleOptions) =>
-  groupCommit(async (sql: Sql, rows: readonly Settlement[]): Promise<boolean[]> => {
-    const settled = await sql<{ n: number }[]>`
+  groupCommit(async (sql: Sql, rows: readonly Settlement[]): Promise<(boolean | typeof LOCKED)[]> => {
+    const settled = await sql<{ n: number; locked: boolean }[]>`
       with input as (
         select * from json_to_recordset(${JSON.stringify(rows.map((row, n) => ({ ...row, released: row.released ?? null, n })))}::text::json) as t (
           n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text, "errorKind" text, error text,
           "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8, "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text, payload jsonb)
       ), channel as materialized (
         select c.id, c.org_id, c.stopped, c.deleted_at from (select distinct "orgId", "channelId" from input order by "channelId") i
-        cross join lateral (select c.id, c.org_id, c.disabled or c.refresh_needed as stopped, c.deleted_at from channels c where c.id = i."channelId" and c.org_id = i."orgId" for no key update of c) c
+        cross join lateral (select c.id, c.org_id, c.disabled or c.refresh_needed as stopped, c.deleted_at from channels c where c.id = i."channelId" and c.org_id = i."orgId" for no key update of c skip locked) c
       ), settled as (
         update posts p set
           state = i.state, error_kind = i."errorKind", error = i.error,
@@ -90,7 +90,9 @@ export const settleOf = ({ holdMs, lateMs }: SettleOptions) =>
         select org_id, 'post.late', id, jsonb_build_object('latenessMs', round(extract(epoch from now() - publish_date) * 1000)) from settled
         where state = 'PUBLISHED' and root_post_id is null and now() - publish_date > ${lateMs}::float8 * interval '1 ms'
       )
-      select n from settled`;
-    const held = new Set(settled.map(({ n }) => n));
-    return rows.map((_, n) => held.has(n));
+      select n, false as locked from settled
+      union all
+      select i.n, true from input i join channels c on c.id = i."channelId" and c.org_id = i."orgId" where not exists (select from channel k where k.id = c.id)`;
+    const found = new Map<number, true | typeof LOCKED>(settled.map(({ n, locked }) => [n, locked ? LOCKED : true]));
+    return rows.map((_, n) => found.get(n) ?? false);
   });

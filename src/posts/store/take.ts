@@ -1,4 +1,5 @@
-import { groupCommit, type Sql } from '../../db/index.ts';
+import { groupCommit, LOCKED, type Sql } from '../../db/index.ts';
+import type { Clock } from '../../kernel/index.ts';
 import type { Published } from '../../providers/index.ts';
 import type { Next, Taken } from '../attempt.ts';
 import type { PostMedia } from '../input.ts';
@@ -7,6 +8,7 @@ import type { PostMedia } from '../input.ts';
 
 /** `holdMs`: how long a slot is held without news. `horizonMs`: reminders further away are not registered. */
 export interface Host {
+  clock: Pick<Clock, 'monotonic'>;
   incarnation: string;
   holdMs: number;
   horizonMs: number;
@@ -15,6 +17,7 @@ export interface Host {
 interface Row {
   channelId: string;
   moved: boolean;
+  locked: boolean;
   missingMs: number | null;
   remind: boolean;
   postId: string | null;
@@ -44,18 +47,21 @@ const MOVED = { kind: 'moved' } as const;
  * Where nothing is due it writes the next due time, unless a post was added meanwhile that this statement's snapshot
  * does not show (`moves`): then the asker has to look again.
  */
-export function takeNextOf({ incarnation, holdMs, horizonMs }: Host) {
-  const take = groupCommit(async (sql: Sql, asked: readonly { orgId: string; channelId: string }[]): Promise<(Next | typeof MOVED)[]> => {
+export function takeNextOf({ clock, incarnation, holdMs, horizonMs }: Host) {
+  const take = groupCommit(async (sql: Sql, asked: readonly { orgId: string; channelId: string }[]): Promise<(Next | typeof MOVED | typeof LOCKED)[]> => {
+    const heldSince = clock.monotonic();
     // In the order of their ids, each once: this is the order of the locks.
     const wanted = [...new Map(asked.map((one) => [one.channelId, one])).values()].toSorted((a, b) => (a.channelId < b.channelId ? -1 : 1));
     const rows = await sql<Row[]>`
-      with channel as materialized (
-        select c.* from unnest(${wanted.map(({ orgId }) => orgId)}::uuid[], ${wanted.map(({ channelId }) => channelId)}::uuid[]) as i (org_id, channel_id)
+      with asked (org_id, channel_id) as materialized (
+        select * from unnest(${wanted.map(({ orgId }) => orgId)}::uuid[], ${wanted.map(({ channelId }) => channelId)}::uuid[])
+      ), channel as materialized (
+        select c.* from asked i
         cross join lateral (
           select c.*, (select s.moves from channels s where s.id = c.id) as seen -- as the snapshot of this statement has it, while c.moves is the newest
           from channels c
           where c.id = i.channel_id and c.org_id = i.org_id and c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null
-          for no key update of c
+          for no key update of c skip locked -- whoever holds it, a long move or a host that stands still, keeps nobody else waiting
         ) c
       ), picked as materialized (
         select c.*, p.id as post_id from channel c left join lateral (
@@ -90,7 +96,7 @@ export function takeNextOf({ incarnation, holdMs, horizonMs }: Host) {
         from next n
         where c.id = n.id and c.org_id = n.org_id and not n.moved and (n.next_due_at is distinct from n.due_at or n.registered_for is distinct from n.due_at)
       )
-      select t.channel_id as "channelId", false as moved, null::float8 as "missingMs", false as remind,
+      select t.channel_id as "channelId", false as moved, false as locked, null::float8 as "missingMs", false as remind,
         t.id as "postId", t.attempt, t.content, t.media, t.settings, t.saved, t.attempts_failed as "attemptsFailed", t.taken_at as "takenAt",
         round(extract(epoch from now() - t.due_at) * 1000)::float8 as "lateMs",
         case when t.root_post_id is not null then (
@@ -102,16 +108,21 @@ export function takeNextOf({ incarnation, holdMs, horizonMs }: Host) {
         t.token_expires_at as "tokenExpiresAt", t.channel_settings as "channelSettings", t.route_id as "routeId"
       from taken t
       union all
-      select n.id, n.moved, ceil(extract(epoch from n.due_at - now()) * 1000)::float8, coalesce(n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms', false),
+      select n.id, n.moved, false, ceil(extract(epoch from n.due_at - now()) * 1000)::float8, coalesce(n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms', false),
         null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
-      from next n`;
+      from next n
+      union all
+      select c.id, false, true, null, false, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
+      from asked i join channels c on c.id = i.channel_id and c.org_id = i.org_id and c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null
+      where not exists (select from channel k where k.id = c.id)`;
 
     const found = new Map(rows.map((row) => [row.channelId, row]));
     return asked.map(({ orgId, channelId }) => {
       const row = found.get(channelId);
       found.delete(channelId); // a second asker of the same channel finds the slot taken
       if (!row) return { kind: 'idle' };
-      if (row.postId !== null) return { kind: 'taken', taken: takenOf(row, orgId, row.postId, incarnation) };
+      if (row.postId !== null) return { kind: 'taken', taken: { ...takenOf(row, orgId, row.postId, incarnation), heldSince } };
+      if (row.locked) return LOCKED;
       if (row.moved) return MOVED;
       return row.missingMs === null ? { kind: 'idle' } : { kind: 'early', missingMs: Math.max(row.missingMs, 0), remind: row.remind };
     });
