@@ -44,6 +44,7 @@ async function ask({ id, ctx: { posts }, actors, beside, remindOther }: Here, ab
   const channel = actors(channelActor, tenantKey(taken.orgId, taken.channelId));
   beside(async () => {
     const outcome = await posts.ask(taken, about);
+    if (!outcome) return;
     const question = await posts.settle(taken, outcome, about);
     if (question) await remindOther(postActor, id, question.reminder, question.due, { owner: taken.orgId });
     else await channel.wake({}); // its slot is free

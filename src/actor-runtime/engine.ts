@@ -43,6 +43,8 @@ export interface Engine {
   host(host: Host): Promise<AsyncDisposable>;
   /** Milliseconds since the last beat of this host was sent that reached the database, by the monotonic clock; Infinity where nothing is hosted. Publishing makes no provider call when it is older than 4 s. */
   lastBeatAgeMs(): number;
+  /** Since when, by the monotonic clock, the beats of this host have had no gap in which others may have taken over what it holds; Infinity where nothing is hosted. */
+  steadySince(): number;
   /** What the engine knows of waiting reminders; undefined where it cannot say. */
   reminderCounts(): Promise<ReminderCounts | undefined>;
   /** What the engine's own runtime says of itself, as it says it; undefined where there is none. */

@@ -7,10 +7,14 @@ import type { Host, RuntimeLog } from './host.ts';
 const EVERY_MS = 1_000;
 const GOODBYE_MS = 1_500;
 const FORGET_EVERY = 600; // beats
+/** Less than the silence after which others take over what this host holds. */
+const GAP_MS = 4_000;
 
 export interface Beat extends AsyncDisposable {
   /** Milliseconds since the last beat was sent that reached the database, by the monotonic clock; Infinity before the first. */
   lastBeatAgeMs(): number;
+  /** Since when, by the monotonic clock, beats have followed each other without a gap in which others may have taken over. */
+  steadySince(): number;
 }
 
 interface Options {
@@ -28,6 +32,7 @@ interface Options {
 export async function startBeat({ sql, clock, log, incarnation, engine, address, host }: Options): Promise<Beat> {
   const ended = new AbortController();
   let sentAt = -Infinity;
+  let steadySince = Infinity;
   let silent = false;
 
   async function beat(): Promise<void> {
@@ -36,6 +41,8 @@ export async function startBeat({ sql, clock, log, incarnation, engine, address,
       insert into actor_hosts (incarnation, engine, address, types, active, mailboxes)
       values (${incarnation}, ${engine}, ${address}, ${[...host.types]}, ${sql.json(host.activations())}, ${sql.json(host.mailboxes())})
       on conflict (incarnation) do update set active = excluded.active, mailboxes = excluded.mailboxes, last_beat = clock_timestamp()`;
+    const arrived = clock.monotonic();
+    if (arrived - sentAt > GAP_MS) steadySince = arrived;
     sentAt = sent;
   }
 
@@ -66,6 +73,7 @@ export async function startBeat({ sql, clock, log, incarnation, engine, address,
   const going = goOn();
   return {
     lastBeatAgeMs: () => clock.monotonic() - sentAt,
+    steadySince: () => steadySince,
     async [Symbol.asyncDispose]() {
       ended.abort();
       await atMost(clock, GOODBYE_MS, leave());

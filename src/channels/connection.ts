@@ -169,7 +169,7 @@ export function openConnections({ sql, clock, vault, providers, egress, needsLog
   }
 
   return {
-    async connect(orgId: string, channelId: string, snapshot?: Snapshot): Promise<Connected> {
+    async connect(orgId: string, channelId: string, snapshot?: Snapshot, ended?: AbortSignal): Promise<Connected> {
       const channel = snapshot ?? (await snapshotOf(orgId, channelId));
       const adapter = adapterOf(channel);
       const way = channel.routeId === null ? undefined : await egress.open(orgId, channel.routeId);
@@ -183,7 +183,7 @@ export function openConnections({ sql, clock, vault, providers, egress, needsLog
         if (!current.credentials.tokens) throw needsPerson();
         return current.credentials.tokens;
       };
-      const social = providers.connect(adapter, { values, account, tokens, way, renew: canRenew(adapter, current.credentials) ? renewNow : undefined });
+      const social = providers.connect(adapter, { values, account, tokens, way, ended, renew: canRenew(adapter, current.credentials) ? renewNow : undefined });
       const withSettings: Social = {
         ...social,
         publish: (post, settings, handle) => social.publish(post, { ...channel.settings, ...(typeof settings === 'object' ? settings : {}) }, handle),

@@ -12,3 +12,4 @@ export {
   type Way,
 } from './contract.ts';
 export { openOutbound, type OutboundOptions } from './open.ts';
+export { until } from './until.ts';

@@ -183,15 +183,25 @@ function prepare(request: OutboundRequest, defaultTimeout: number): Prepared {
     const given = request.body;
     body = () => given;
   }
-  const deadline = new AbortController(); // not AbortSignal.timeout: that lives on, and fires, long after its request has ended
-  const timer = setTimeout(() => deadline.abort(), request.timeoutMs ?? defaultTimeout).unref();
+  const end = new AbortController(); // by hand: AbortSignal.timeout lives on, and fires, long after its request has ended, and AbortSignal.any is dear
+  let timedOut = false;
+  const timer = setTimeout(() => {
+    timedOut = true;
+    end.abort();
+  }, request.timeoutMs ?? defaultTimeout).unref();
+  const stop = () => end.abort();
+  if (request.signal?.aborted) stop();
+  else request.signal?.addEventListener('abort', stop, { once: true });
   return {
     method: (request.method ?? 'GET').toUpperCase(),
     headers,
     body,
-    signal: request.signal ? AbortSignal.any([deadline.signal, request.signal]) : deadline.signal,
-    timedOut: () => deadline.signal.aborted,
-    done: () => clearTimeout(timer),
+    signal: end.signal,
+    timedOut: () => timedOut,
+    done: () => {
+      clearTimeout(timer);
+      request.signal?.removeEventListener('abort', stop);
+    },
     attempted: false,
     redirects,
     carried: new Set([...CARRIED, ...(request.carried ?? []).map((name) => name.toLowerCase())]),

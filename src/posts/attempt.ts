@@ -30,6 +30,8 @@ export interface Taken extends Attempt {
   takenAt: Date;
   unansweredMs: number;
   lateMs: number;
+  /** By the monotonic clock of this process: when it asked for the slot, which it surely held right after. */
+  heldSince: number;
   /** A network that cannot be asked: whether a request of this attempt may have left. Others are asked. */
   mayHaveSent: boolean;
   lookUps: number;

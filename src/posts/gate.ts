@@ -119,7 +119,7 @@ export function openGate({ total, perLane }: { total: number; perLane: number })
   }
 
   function deal(): void {
-    for (let weight = 0; weight < total - inFlight; ) {
+    for (let weight = 0; weight < total - inFlight;) {
       const [org] = listed[weight] ?? [];
       if (!org) {
         weight += 1;

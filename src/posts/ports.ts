@@ -49,8 +49,11 @@ export interface NetworkRules {
 }
 
 export interface ChannelsPort {
-  /** Opens the channel; its token is renewed first where it has to be, one renewal at a time. Throws `ProviderError`: `reauthorize` when a person must log in, `unavailable` when it may be tried again. */
-  connect(orgId: string, channelId: string, snapshot: ChannelSnapshot): Promise<Connected>;
+  /**
+   * Opens the channel; its token is renewed first where it has to be, one renewal at a time. Throws `ProviderError`: `reauthorize` when
+   * a person must log in, `unavailable` when it may be tried again. Nothing is sent over the connection once `ended` is aborted.
+   */
+  connect(orgId: string, channelId: string, snapshot: ChannelSnapshot, ended?: AbortSignal): Promise<Connected>;
   /** Throws `AppError` for a provider or version that is not registered or retired. */
   rules(providerId: string, providerVersion: string): NetworkRules;
 }
@@ -86,6 +89,8 @@ export type PostEvents = Pick<Events, 'postsCreated' | 'publishCalled' | 'attemp
 /** Milliseconds since the last beat of this host was sent that reached the database. */
 export interface Beat {
   lastBeatAgeMs(): number;
+  /** Since when beats have followed each other without a gap in which another host may have taken over, by the monotonic clock. */
+  steadySince(): number;
 }
 
 export interface Log {

@@ -1,10 +1,10 @@
 import type { Database } from '../db/index.ts';
-import { AppError, type Clock, ProviderError } from '../kernel/index.ts';
+import { AppError, type Clock, draining, ProviderError } from '../kernel/index.ts';
 import { contentToText } from '../content/index.ts';
 import type { Media } from '../providers/index.ts';
 import { type Link, withShortLinks } from '../shortlinks/index.ts';
 import { type Outcome, Release, type Taken } from './attempt.ts';
-import { Closed, openGate } from './gate.ts';
+import { Closed, type Leave, openGate } from './gate.ts';
 import type { Beat, ChannelsPort, Connected, LinksPort, Log, MediaPort } from './ports.ts';
 import { type LookedUp, lookUp } from './look-up.ts';
 import { BEAT_MS, CALL_MS, HOLD_MS, settles } from './rules.ts';
@@ -23,6 +23,8 @@ interface Needs {
   called(call: { provider: string; latenessMs: number; durationMs: number }): void;
   inFlight: number;
   perLane: number;
+  /** Questions to networks at a time, and those in one lane. */
+  questions: { inAll: number; perLane: number };
   callMs?: number;
 }
 interface Ready {
@@ -35,10 +37,17 @@ export interface Work {
   readonly taken: Taken;
   stage: Stage;
   readonly since: number;
+  /** By the monotonic clock: since when the rows have surely said that this host holds the slot. */
   heldSince: number;
+  /** Another host has taken it over. */
+  lost: boolean;
+  /** Aborted when nobody waits for the network any more: nothing more may be sent. */
+  readonly ended: AbortController;
 }
 
 const RENEW_MS = 15_000;
+/** A call that fails after so long has hung. */
+const HANGING_MS = 10_000;
 /** Ends the wait of a call that was in time; one for all, because an abort without a reason makes an error with a stack. */
 const IN_TIME = new Error('in time');
 const OVER = new Error('The attempt is over');
@@ -47,7 +56,7 @@ class HandedBack extends Error {}
 export interface Sender {
   /** Fresh token, gate, adapter. A provider's failure is an outcome, never an exception. */
   send(taken: Taken): Promise<Outcome>;
-  /** Asks the network for a post whose answer was lost, or that it still works on. */
+  /** Asks the network for a post whose answer was lost, or that it still works on; waits for its turn among the questions. */
   ask(taken: Taken, about: 'unconfirmed' | 'processing'): Promise<Outcome>;
   /** From now on nothing is sent. */
   close(): void;
@@ -95,6 +104,7 @@ const unclear = ({ similar, pending }: Extract<LookedUp, { kind: 'unclear' }>): 
 export function openSender(needs: Needs): Sender {
   const { sql, clock, channels, media, beat, log, callMs = CALL_MS } = needs;
   const gate = openGate({ total: needs.inFlight, perLane: needs.perLane });
+  const questions = openGate({ total: needs.questions.inAll, perLane: needs.questions.perLane }); // of their own: a network that hangs when it is asked holds up no post
   const works = new Set<Work>();
   let closed = false;
 
@@ -103,30 +113,43 @@ export function openSender(needs: Needs): Sender {
     const since = clock.monotonic();
     const old = [...works].filter(({ stage, heldSince }) => stage === 'preparing' && since - heldSince > RENEW_MS);
     try {
-      await renew(
-        sql,
-        old.map(({ taken }) => taken),
-        HOLD_MS,
-      );
-      for (const work of old) work.heldSince = since;
+      await hold(old);
     } catch (error) {
       log.warn({ err: error, slots: old.length }, 'slots could not be prolonged');
     }
   }
+  /** Prolongs slots, and learns which of them others hold by now. */
+  async function hold(held: readonly Work[]): Promise<void> {
+    const since = clock.monotonic();
+    const still = await renew(
+      sql,
+      held.map(({ taken }) => taken),
+      HOLD_MS,
+    );
+    for (const work of held) {
+      if (still.has(work.taken.postId)) work.heldSince = since;
+      else work.lost = true;
+    }
+  }
+  /** Nobody can have taken the post over: others do so after a silence of this host, or when the time of the slot is over. */
+  const isSafe = (work: Work) =>
+    !closed && !work.lost && beat.lastBeatAgeMs() <= BEAT_MS && beat.steadySince() <= work.heldSince && clock.monotonic() - work.heldSince <= HOLD_MS - callMs;
+
   const renewal = setInterval(() => void prolong(), RENEW_MS / 3);
   renewal.unref();
 
-  /** Ends with `lost` when the network takes longer than one publish may last. */
-  async function inTime<T>(call: Promise<T>): Promise<T> {
+  /** Ends with `lost` when the network takes longer than one publish may last, and breaks off what is under way. */
+  async function inTime<T>(call: Promise<T>, ended: AbortController): Promise<T> {
     const late = new AbortController();
     try {
-      return await Promise.race([call, tooLate(late.signal)]);
+      return await Promise.race([call, tooLate(late.signal, ended)]);
     } finally {
       late.abort(IN_TIME);
     }
   }
-  async function tooLate(signal: AbortSignal): Promise<never> {
+  async function tooLate(signal: AbortSignal, ended: AbortController): Promise<never> {
     await clock.sleep(callMs, signal);
+    ended.abort();
     throw new ProviderError('lost', `No answer within ${Math.round(callMs / 1000)} s`);
   }
 
@@ -136,17 +159,17 @@ export function openSender(needs: Needs): Sender {
     return media.load(orgId, items, { signal: over, limits: channels.rules(channel.providerId, channel.providerVersion).limits });
   }
 
-  async function prepare(taken: Taken, over: AbortSignal): Promise<Ready | Outcome> {
+  async function prepare({ taken, ended }: Work): Promise<Ready | Outcome> {
     let connected: Connected;
     try {
-      connected = await channels.connect(taken.orgId, taken.channelId, taken.channel);
+      connected = await channels.connect(taken.orgId, taken.channelId, taken.channel, ended.signal);
     } catch (error) {
       if (error instanceof AppError && !(error instanceof ProviderError) && error.status < 500) return { kind: 'unsupported', message: clean(error.message) }; // the provider's version was retired
       return before(error, 'the channel could not be opened');
     }
     let files: readonly Media[];
     try {
-      files = await filesOf(taken, over);
+      files = await filesOf(taken, ended.signal);
     } catch (error) {
       const outcome = before(error, 'the media could not be loaded');
       return outcome.kind === 'rejected' ? { ...outcome, mediaFault: true } : outcome;
@@ -170,10 +193,12 @@ export function openSender(needs: Needs): Sender {
     const leave = await gate.enter(taken.orgId, connected.lane);
     let latenessMs = 0;
     let called: number | undefined;
+    let failed = false;
     try {
-      if (closed || beat.lastBeatAgeMs() > BEAT_MS || clock.monotonic() - work.heldSince > HOLD_MS - callMs) throw new HandedBack();
+      if (!closed && !isSafe(work)) await hold([work]); // a silence of this host, or a long wait: only the rows know
+      if (!isSafe(work)) throw new HandedBack();
       if (connected.once === 'at-most-once' && !(await markSent(sql, taken))) throw new HandedBack();
-      if (closed || beat.lastBeatAgeMs() > BEAT_MS) throw new HandedBack(); // right before the call: nothing is awaited between
+      if (!isSafe(work)) throw new HandedBack(); // right before the call: nothing is awaited between
       work.stage = 'calling';
       called = clock.monotonic();
       latenessMs = taken.lateMs + (called - work.since);
@@ -186,17 +211,19 @@ export function openSender(needs: Needs): Sender {
             if (!(await saveHandle(sql, taken, cleanJson(handle)))) throw new ProviderError('lost', 'This host was replaced while it was sending');
           },
         }),
+        work.ended,
       );
       if ('processingMs' in answer) return { kind: 'processing', processingMs: Math.max(1_000, answer.processingMs) };
       return released(answer);
     } catch (error) {
       if (error instanceof HandedBack) throw error;
+      failed = true;
       const known = failure(error);
       if (known) return known;
       log.error({ err: error, postId: taken.postId, provider: taken.channel.providerId }, 'an adapter failed in a way it should not');
       return { kind: 'lost', message: 'The network answered something that cannot be read' }; // the request may have left
     } finally {
-      leave();
+      leave(failed && called !== undefined && clock.monotonic() - called >= Math.min(callMs, HANGING_MS));
       if (called !== undefined) needs.called({ provider: taken.channel.providerId, latenessMs, durationMs: clock.monotonic() - called });
     }
   }
@@ -215,41 +242,49 @@ export function openSender(needs: Needs): Sender {
     close() {
       closed = true;
       gate.close();
+      questions.close();
     },
     async send(taken) {
-      const work: Work = { taken, stage: 'preparing', since: clock.monotonic(), heldSince: clock.monotonic() };
-      const over = new AbortController();
+      const work: Work = { taken, stage: 'preparing', since: clock.monotonic(), heldSince: taken.heldSince, lost: false, ended: new AbortController() };
       works.add(work);
       try {
-        const ready = await prepare(taken, over.signal);
+        const ready = await prepare(work);
         return 'kind' in ready ? ready : await publish(work, ready);
       } catch (error) {
         if (error instanceof HandedBack || error instanceof Closed) return { kind: 'handed-back' };
         throw error;
       } finally {
-        over.abort(OVER);
+        work.ended.abort(OVER);
         works.delete(work);
       }
     },
 
     async ask(taken, about) {
       const started = clock.monotonic();
-      const over = new AbortController();
+      const ended = new AbortController();
+      let leave: Leave = () => {};
+      let called: number | undefined;
+      let failed = false;
       let connected: Connected;
       let unansweredMs: number; // when the network was asked: what it showed later it was not asked for
       try {
-        connected = await channels.connect(taken.orgId, taken.channelId, taken.channel);
+        connected = await channels.connect(taken.orgId, taken.channelId, taken.channel, ended.signal);
         const { find } = connected.social;
         if (!find) return taken.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'handed-back' };
-        const files = await filesOf(taken, over.signal);
+        leave = await questions.enter(taken.orgId, connected.lane);
+        const files = await filesOf(taken, ended.signal);
+        called = clock.monotonic();
         unansweredMs = taken.unansweredMs + clock.monotonic() - started;
-        const shown = await inTime(lookUp(sql, { taken, post: postOf(taken, taken.links, files), settings: settingsOf(taken), find }));
+        const shown = await inTime(lookUp(sql, { taken, post: postOf(taken, taken.links, files), settings: settingsOf(taken), find }), ended);
         if (shown.kind === 'found') return released(shown.release);
         if (shown.kind === 'unclear') return unclear(shown);
       } catch (error) {
+        if (error instanceof Closed) throw draining();
+        failed = true;
         return { kind: 'lost', message: failure(error)?.message ?? 'The network could not be asked', retryAfterMs: failure(error)?.retryAfterMs };
       } finally {
-        over.abort(OVER);
+        ended.abort(OVER);
+        leave(failed && called !== undefined && clock.monotonic() - called >= Math.min(callMs, HANGING_MS));
       }
       if (about === 'processing') return { kind: 'processing', processingMs: Math.min(5_000 * 2 ** Math.min(taken.lookUps, 5), 60_000) };
       const left = settles(connected) - unansweredMs;

@@ -81,10 +81,10 @@ export interface Posts extends AsyncDisposable {
   send(taken: Taken): Promise<Outcome>;
   /** Writes what became of an attempt, conditional on attempt and incarnation; answers what has to be asked later. `asked`: the outcome comes from asking. */
   settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | 'processing'): Promise<Question | undefined>;
-  /** The attempt of a post that still waits for this question. */
+  /** The attempt of a post that still waits for this question, while nobody here asks it. */
   unsettled(orgId: string, postId: string, detail: 'unconfirmed' | 'processing'): Promise<Taken | undefined>;
-  /** Asks the network. */
-  ask(taken: Taken, about: 'unconfirmed' | 'processing'): Promise<Outcome>;
+  /** Asks the network; undefined: it is being asked already. */
+  ask(taken: Taken, about: 'unconfirmed' | 'processing'): Promise<Outcome | undefined>;
 
   // What people do. Final before publishing; 409 while the post is on its way, 409 `already_published` after.
   edit(orgId: string, postId: string, change: PostChange): Promise<Changed>;
@@ -150,6 +150,9 @@ const REFUSALS: Record<Exclude<changes.Verdict, 'done' | 'unjudged'>, () => AppE
 const DOUBTS = 10;
 const DOUBT_MS = 1_500;
 
+/** A question that was begun is asked again after this long by whoever finds that nobody asks it. */
+const ASKING_MS = 15_000;
+
 /** How often a result is written that the database refuses, or on the way out. */
 const WRITES = 10;
 
@@ -178,14 +181,17 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
     called: (call) => events?.publishCalled(call),
     inFlight,
     perLane,
+    questions: { inAll: Math.max(4, Math.floor(inFlight / 4)), perLane: Math.max(2, Math.floor(perLane / 4)) },
     ...(callMs !== undefined && { callMs }),
   });
   const admit = admitOf(sql, { clock, nudges, links, horizonMs });
-  const take = takeNextOf({ incarnation, holdMs: HOLD_MS, horizonMs });
+  const take = takeNextOf({ clock, incarnation, holdMs: HOLD_MS, horizonMs });
   const settleRow = settleOf({ holdMs: UNCONFIRMED_HOLD_MS, lateMs });
   const writing = new Set<Promise<unknown>>();
   /** Posts of this host from their taking until their result is written. */
   const mine = new Set<string>();
+  /** Posts of which the network is being asked, until the answer is written. */
+  const asking = new Set<string>();
   const leaving = new AbortController();
 
   /** A taking whose answer was lost may hold: then a channel waits for a post that nobody sends. */
@@ -363,7 +369,7 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
     send: (taken) => tracked(sender.send(taken)),
     async settle(taken, outcome, asked) {
       const settlement = settle(taken, outcome, asked);
-      const held = await tracked(write(settlement)).finally(() => mine.delete(taken.postId));
+      const held = await tracked(write(settlement)).finally(() => (asked ? asking : mine).delete(taken.postId));
       if (held)
         events?.attemptSettled({
           ...keyOf(taken),
@@ -379,8 +385,20 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
       const question = held ? questionOf(settlement) : undefined;
       return question && { reminder: question.reminder, due: clock.in(question.inMs) };
     },
-    unsettled: (orgId, postId, detail) => scan.unsettled(sql, orgId, postId, detail),
-    ask: (taken, about) => sender.ask(taken, about),
+    async unsettled(orgId, postId, detail) {
+      const taken = await scan.toAsk(sql, orgId, postId, detail, ASKING_MS);
+      return asking.has(postId) ? undefined : taken;
+    },
+    async ask(taken, about) {
+      if (asking.has(taken.postId)) return undefined;
+      asking.add(taken.postId);
+      try {
+        return await sender.ask(taken, about);
+      } catch (error) {
+        asking.delete(taken.postId);
+        throw error;
+      }
+    },
 
     async edit(orgId, postId, { thread, shortLinks, ...change }) {
       const target = { orgId, postId };

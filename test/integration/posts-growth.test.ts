@@ -27,7 +27,7 @@ beforeAll(async () => {
     media: {} as never,
     links: {} as never,
     incarnation: 'me',
-    beat: { lastBeatAgeMs: () => 0 },
+    beat: { lastBeatAgeMs: () => 0, steadySince: () => 0 },
     log: quietLog(),
     nudges: { within: async () => () => {} },
     channels: {} as never,

@@ -193,7 +193,7 @@ test('on the way out: what waits is handed back, what is being sent gets its tim
   const patience = gate();
   const drainMs = 2_000;
   const patient: Clock = { ...systemClock, sleep: (ms, signal) => (ms === drainMs ? patience.passed : systemClock.sleep(ms, signal)) };
-  await using _running = await start({ inFlight: 2, perLane: 2, drainMs }, patient);
+  await using _running = await start({ inFlight: 4, perLane: 2, drainMs }, patient);
   const { orgId, channelIds } = await seedOrg(sql(), 4);
   const posts = channelIds.map((channelId) => newPost(channelId));
   const [inTime, tooLate] = [gate(), gate()];

@@ -191,6 +191,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
       return { [Symbol.asyncDispose]: () => (leaving ??= leave(true)) };
     },
     lastBeatAgeMs: () => beat?.lastBeatAgeMs() ?? Number.POSITIVE_INFINITY,
+    steadySince: () => beat?.steadySince() ?? Number.POSITIVE_INFINITY,
     reminderCounts,
     runtimeReport: () => reportOf(sidecar, options.placementHealthUrl),
     ready: () => waitFor(sidecar, '/v1.0/healthz/outbound', readyMs, clock),

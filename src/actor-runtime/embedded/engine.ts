@@ -82,6 +82,7 @@ export async function openEmbeddedEngine({
       return { [Symbol.asyncDispose]: () => drain(given) };
     },
     lastBeatAgeMs: () => beat?.lastBeatAgeMs() ?? Infinity,
+    steadySince: () => beat?.steadySince() ?? Infinity,
     reminderCounts: () => countReminders(sql),
     runtimeReport: async () => undefined,
     async [Symbol.asyncDispose]() {

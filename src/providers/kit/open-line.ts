@@ -1,5 +1,5 @@
 import { AppError, type Clock, ProviderError } from '../../kernel/index.ts';
-import type { Outbound } from '../../outbound/index.ts';
+import { type Outbound, until } from '../../outbound/index.ts';
 import { type Domain, type Manifest } from './adapter.ts';
 import type { Values } from './fields.ts';
 import { openInstances } from './instances.ts';
@@ -28,6 +28,8 @@ export interface LineOptions extends Partial<Pick<HttpOptions, 'token' | 'renew'
   errorOf?: Manifest['errorOf'];
   /** Another way out: a route of a channel or an organization. */
   outbound?: Pick<Outbound, 'fetch' | 'stream' | 'webSocket'> | undefined;
+  /** Nothing is sent any more once it is aborted, and what is under way is broken off. */
+  ended?: AbortSignal | undefined;
 }
 
 interface Guard {
@@ -72,11 +74,17 @@ export const secretsOf = ({ credentials, setup }: Pick<Manifest, 'credentials' |
     .filter(([name, { secret }]) => secret && values[name] !== undefined)
     .map(([name]) => values[name]!);
 
-export function openLines({ outbound, clock, servers, authorities, timeoutMs: usualMs, folder, onCall }: Options): Lines {
+export function openLines({ outbound, clock: lasting, servers, authorities, timeoutMs: usualMs, folder, onCall }: Options): Lines {
   const smtp = openSmtp(authorities);
-  const instances = openInstances({ clock, forMs: INSTANCE_MS, most: MOST_INSTANCES });
+  const instances = openInstances({ clock: lasting, forMs: INSTANCE_MS, most: MOST_INSTANCES });
 
-  function open(adapter: Provider, values: Values, { errorOf = adapter.errorOf, secrets = [], outbound: way = outbound, ...more }: LineOptions = {}): Line {
+  function open(
+    adapter: Provider,
+    values: Values,
+    { errorOf = adapter.errorOf, secrets = [], outbound: lastingWay = outbound, ended, ...more }: LineOptions = {},
+  ): Line {
+    const way = ended ? until(ended, lastingWay) : lastingWay;
+    const clock = ended ? { ...lasting, sleep: (ms: number, signal = ended) => lasting.sleep(ms, signal) } : lasting;
     const api = servers[`${adapter.domain}/${adapter.id}`] ?? adapter.regions?.[values['region'] ?? ''] ?? adapter.api;
     const timeoutMs = adapter.timeoutMs ?? usualMs;
     const manifest = { ...adapter, api, timeoutMs, ...(errorOf && { errorOf }) };
@@ -124,7 +132,7 @@ export function openLines({ outbound, clock, servers, authorities, timeoutMs: us
   }
 
   return {
-    clock,
+    clock: lasting,
     open,
     guard,
     call: (adapter, { secrets }, work) => watched(adapter, secrets, work()),

@@ -16,6 +16,8 @@ export interface ConnectOptions {
   renew?: (() => Promise<Tokens>) | undefined;
   /** The way that its calls take; undefined: the open one. */
   way?: Way | undefined;
+  /** Nothing is sent any more once it is aborted, and what is under way is broken off. */
+  ended?: AbortSignal | undefined;
 }
 
 /** How channels are connected, and what they are when they are. Whatever is asked takes the `way` that is given; undefined: the open one. */
@@ -100,11 +102,11 @@ export function openSocial(lines: Lines, { apps, appName }: Options): SocialProv
       return asked(adapter, secrets, () => refreshGrant(http, clock, consentOf(adapter, values), { app, refreshToken }));
     },
 
-    connect(adapter, { values, account, tokens, renew, way }) {
+    connect(adapter, { values, account, tokens, renew, way, ended }) {
       const line = lines.open(
         adapter,
         { ...values, ...tokens?.values },
-        { token: tokens?.accessToken, secrets: hidden(tokens), renew: renew && (async () => (await renew()).accessToken), outbound: way },
+        { token: tokens?.accessToken, secrets: hidden(tokens), renew: renew && (async () => (await renew()).accessToken), outbound: way, ended },
       );
       const channel = adapter.connect({ ...line, account, token: tokens?.accessToken });
       return lines.guard(adapter, channel, { secrets: [...secretsOf(adapter, values), ...hidden(tokens)] });
