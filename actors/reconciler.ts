@@ -79,17 +79,17 @@ export function startReconciler({
     }
   }
 
-  const reminderOf = (orgId: string, postId: string, name: string): Reminder => ({
+  const reminderOf = (orgId: string, postId: string, name: string, due: Date): Reminder => ({
     type: postActor.type,
     id: tenantKey(orgId, postId),
     name,
-    due: clock.now(),
+    due,
     owner: orgId,
   });
   async function takeOver(found: Found): Promise<number> {
     const taken = await sweeps.takeOver(limit);
     found.takenOver += taken.length;
-    const doubtful = taken.flatMap(({ orgId, postId }) => (postId === null ? [] : [reminderOf(orgId, postId, 'look-up')]));
+    const doubtful = taken.flatMap(({ orgId, postId, now }) => (postId === null ? [] : [reminderOf(orgId, postId, 'look-up', now)]));
     if (doubtful.length > 0) await remind(doubtful);
     await wake(taken.filter(({ postId }) => postId === null));
     return taken.length;
@@ -109,7 +109,7 @@ export function startReconciler({
     const unasked = await sweeps.unasked(limit);
     found.asked += unasked.length;
     if (unasked.length > 0)
-      await remind(unasked.map(({ orgId, postId, detail }) => reminderOf(orgId, postId, detail === 'processing' ? 'processing' : 'look-up')));
+      await remind(unasked.map(({ orgId, postId, detail, now }) => reminderOf(orgId, postId, detail === 'processing' ? 'processing' : 'look-up', now)));
     return 0; // the reminders have not fired yet: another look now would find the same posts
   }
   async function deliver(found: Found): Promise<number> {

@@ -49,21 +49,21 @@ test('a nudge that finds nothing to take does nothing', async () => {
 
 test('what is not due yet is slept through when it is near, else waits for its reminder', async () => {
   const near = channelOf([
-    { kind: 'early', missingMs: 400, remind: true },
+    { kind: 'early', dueAt: NOW, missingMs: 400, remind: true },
     { kind: 'taken', taken },
   ]);
   await channel.spec.methods.wake({}, near.turn);
   await near.besides();
   expect(near.did).toEqual(['take', 'sleep 400', 'take', 'send', 'settle published', 'take']);
 
-  const far = channelOf([{ kind: 'early', missingMs: 90_000, remind: true }]);
+  const far = channelOf([{ kind: 'early', dueAt: new Date(NOW.getTime() + 90_000), missingMs: 90_000, remind: true }]);
   await channel.spec.methods.wake({}, far.turn);
   await far.besides();
   expect([far.did, far.log]).toEqual([['take'], ['remind Channel/o:c due 2026-01-01T00:01:30.000Z']]);
 });
 
 test('beyond the horizon no reminder is set', async () => {
-  const { turn, log } = channelOf([{ kind: 'early', missingMs: 10 ** 9, remind: false }]);
+  const { turn, log } = channelOf([{ kind: 'early', dueAt: NOW, missingMs: 10 ** 9, remind: false }]);
   await channel.spec.methods.wake({}, turn);
   expect(log).toEqual([]);
 });

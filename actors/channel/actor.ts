@@ -61,8 +61,8 @@ async function goOn(turn: Here, first: Next): Promise<void> {
   }
 }
 
-async function later({ id, ctx, remindOther }: Here, { missingMs, remind }: Extract<Next, { kind: 'early' }>): Promise<void> {
-  if (remind) await remindOther(channelActor, id, 'due', ctx.clock.in(missingMs), { owner: splitTenantKey(id).orgId });
+async function later({ id, remindOther }: Here, { dueAt, remind }: Extract<Next, { kind: 'early' }>): Promise<void> {
+  if (remind) await remindOther(channelActor, id, 'due', dueAt, { owner: splitTenantKey(id).orgId });
 }
 
 /**

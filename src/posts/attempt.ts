@@ -38,8 +38,8 @@ export interface Taken extends Attempt {
   channel: ChannelSnapshot;
 }
 
-/** What the taking update found. `early`: the time that is missing by the database's clock. `idle`: slot taken, channel stopped, or nothing waits. */
-export type Next = { kind: 'taken'; taken: Taken } | { kind: 'early'; missingMs: number; remind: boolean } | { kind: 'idle' };
+/** What the taking update found. `early`: when it is due, and the time that is missing until then, by the database's clock. `idle`: slot taken, channel stopped, or nothing waits. */
+export type Next = { kind: 'taken'; taken: Taken } | { kind: 'early'; dueAt: Date; missingMs: number; remind: boolean } | { kind: 'idle' };
 
 /** What the network answered to a publish that worked. Anything else is garbage: the post may be out. */
 export const Release = z.object({ id: z.string().min(1), url: z.string(), saved: z.unknown().optional() });

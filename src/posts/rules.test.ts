@@ -26,6 +26,7 @@ describe('retries', () => {
     expect([retryDelay(0, 'rate_limited', 90_000), retryDelay(0, 'rate_limited', 1), retryDelay(0, 'unavailable', 10 ** 12)]).toEqual([
       90_000, 1_000, 86_400_000,
     ]);
+    expect([1, 2, 3].map((failed) => retryDelay(failed, 'rate_limited', 1_000))).toEqual([10_000, 30_000, 120_000]); // what was not enough before
   });
   test('what is surely absent is sent at once', () => expect(retryDelay(3, 'absent', 5_000)).toBe(0));
 });
@@ -100,7 +101,7 @@ describe('what an outcome writes', () => {
   });
   test('processing frees the slot and is polled', () => {
     const settlement = settle(taken(), { kind: 'processing', processingMs: 7_000 });
-    expect([settlement.slot, questionOf(settlement)]).toEqual(['free', { reminder: 'processing', inMs: 7_000 }]);
+    expect([settlement.slot, questionOf(settlement), settlement.lookUpInMs]).toEqual(['free', 'processing', 7_000]);
   });
 });
 

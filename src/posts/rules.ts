@@ -25,7 +25,7 @@ export function retryDelay(failed: number, failure: ProviderFailure | 'absent', 
   const usual = RETRIES[failed];
   if (usual === undefined) return undefined;
   if (failure === 'absent') return 0; // looked for long enough and not there: at once
-  return retryAfterMs === undefined ? usual : Math.min(Math.max(retryAfterMs, SECOND), 24 * HOUR);
+  return retryAfterMs === undefined ? usual : Math.min(Math.max(retryAfterMs, RETRIES[failed - 1] ?? SECOND), 24 * HOUR); // as the network says, and longer where that was not enough
 }
 
 const LOOK_UPS = [2, 4, 8, 15, 30, 60, 120, 300, 300, 600, 900, 1_800, 1_800, 3_600].map((seconds) => seconds * SECOND);
@@ -181,8 +181,8 @@ export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | '
 }
 
 /** Which reminder of the Post asks next, where one has to. */
-export const questionOf = ({ detail, lookUpInMs }: Settlement): { reminder: 'look-up' | 'processing'; inMs: number } | undefined =>
-  lookUpInMs === null ? undefined : { reminder: detail === 'processing' ? 'processing' : 'look-up', inMs: lookUpInMs };
+export const questionOf = ({ detail, lookUpInMs }: Settlement): 'look-up' | 'processing' | undefined =>
+  lookUpInMs === null ? undefined : detail === 'processing' ? 'processing' : 'look-up';
 
 const PAST_MS = 24 * HOUR;
 /** Whether a date is too long ago to be sent by accident (S104). */

@@ -18,7 +18,7 @@ import { dropDeletedPosts } from './store/old.ts';
 import * as read from './store/read.ts';
 import type { CalendarFilter, PageFilter, PostRow, TimelineRow } from './store/read.ts';
 import * as scan from './store/scan.ts';
-import { type Settlement, settleOf } from './store/settle.ts';
+import { type Settled, type Settlement, settleOf } from './store/settle.ts';
 import { takeNextOf } from './store/take.ts';
 import { dropOldLateness, workOfPosts } from './store/work.ts';
 
@@ -207,20 +207,15 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
     }
   }
 
-  /** Writes a result, however long the database is away: what a network said is not forgotten while this process lives. False: somebody else settled the attempt. */
-  async function write(settlement: Settlement): Promise<boolean> {
+  /** Writes a result, however long the database is away: what a network said is not forgotten while this process lives. Undefined: somebody else settled the attempt. */
+  async function write(settlement: Settlement): Promise<Settled | undefined> {
     for (let tries = 0; ; tries++) {
       try {
         const held = await settleRow(sql, settlement);
         if (held || tries === 0) return held;
         const end = await endOf(sql, settlement); // an earlier try may have been committed with its answer lost
-        return (
-          end !== undefined &&
-          end.sameAttempt &&
-          end.incarnation === settlement.incarnation &&
-          end.state === settlement.state &&
-          end.detail === settlement.detail
-        );
+        const own = end?.sameAttempt && end.incarnation === settlement.incarnation && end.state === settlement.state && end.detail === settlement.detail;
+        return own ? end : undefined;
       } catch (error) {
         log.warn({ err: error, postId: settlement.postId, tries }, 'a result could not be written yet');
         if (tries >= WRITES && (isFinal(error) || leaving.signal.aborted)) throw error;
@@ -382,8 +377,8 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
         });
       if (held && settlement.state !== 'QUEUE' && taken.media.length > 0)
         void tracked(media.settled(taken.orgId, taken.media).catch((error: unknown) => log.warn({ err: error }, 'copies of media were left to the sweep')));
-      const question = held ? questionOf(settlement) : undefined;
-      return question && { reminder: question.reminder, due: clock.in(question.inMs) };
+      const reminder = questionOf(settlement);
+      return reminder && held?.lookUpAt ? { reminder, due: held.lookUpAt } : undefined;
     },
     async unsettled(orgId, postId, detail) {
       const taken = await scan.toAsk(sql, orgId, postId, detail, ASKING_MS);

@@ -71,11 +71,13 @@ describe('posts of a billing month', () => {
     await subscribe(db.sql, orgId, { tier: 'PRO' });
     await override(db.sql, orgId, { posts_per_month: 100 });
     await admit(world, orgId, [draft(channelId)]);
-    const end = gate();
+    const [begun, end] = [gate(), gate()];
     const lowered = db.sql.begin(async (tx) => {
       await world.billing.override(tx, orgId, { posts_per_month: 1 });
+      begun.open();
       await end.passed;
     });
+    await begun.passed;
     const creates = settle(Array.from({ length: 50 }, () => admit(world, orgId, [draft(channelId)])));
     sent.length = 0;
     await eventually('the creates find the counter locked', () => sent.some((text) => text.includes('stale as materialized')));

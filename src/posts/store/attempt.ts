@@ -24,8 +24,8 @@ export const markSent = groupCommit(async (sql: Sql, attempts: readonly Attempt[
 export async function endOf(
   sql: Sql,
   { orgId, postId, attempt }: Attempt,
-): Promise<{ state: string; detail: string | null; incarnation: string | null; sameAttempt: boolean } | undefined> {
-  const [row] = await sql<{ state: string; detail: string | null; incarnation: string | null; sameAttempt: boolean }[]>`
-    select state, detail, incarnation, attempt = ${attempt} as "sameAttempt" from posts where org_id = ${orgId} and id = ${postId}`;
+): Promise<{ state: string; detail: string | null; incarnation: string | null; sameAttempt: boolean; lookUpAt: Date | null } | undefined> {
+  const [row] = await sql<{ state: string; detail: string | null; incarnation: string | null; sameAttempt: boolean; lookUpAt: Date | null }[]>`
+    select state, detail, incarnation, attempt = ${attempt} as "sameAttempt", look_up_at as "lookUpAt" from posts where org_id = ${orgId} and id = ${postId}`;
   return row;
 }

@@ -10,12 +10,15 @@ export interface TakenOver {
   orgId: string;
   channelId: string;
   postId: string | null;
+  /** By the database's clock. */
+  now: Date;
 }
 /** A post whose question to the network is to be asked again. */
 export interface Unsettled {
   orgId: string;
   postId: string;
   detail: 'unconfirmed' | 'processing';
+  now: Date;
 }
 
 /**
@@ -47,7 +50,7 @@ export const takeOver = (sql: Sql, host: { incarnation: string; silenceMs: numbe
       moves = c.moves + 1, next_due_at = least(c.next_due_at, now())
     from lost l left join doubtful d on d.channel_id = l.id where c.id = l.id and c.org_id = l.org_id
   )
-  select l.org_id as "orgId", l.id as "channelId", d.id as "postId" from lost l left join doubtful d on d.channel_id = l.id`;
+  select l.org_id as "orgId", l.id as "channelId", d.id as "postId", now() as now from lost l left join doubtful d on d.channel_id = l.id`;
 
 /** Channels that were due `graceMs` ago and that nobody works on. */
 export const overdue = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: number }): Promise<{ orgId: string; channelId: string }[]> => sql<
@@ -84,7 +87,7 @@ export async function enter(database: Database, nudges: Nudges, { horizonMs, lim
 /** Posts whose look-up or poll was due `graceMs` ago: its reminder was lost. */
 export const unasked = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: number }): Promise<Unsettled[]> => sql<Unsettled[]>`
   /* all orgs */
-  select p.org_id as "orgId", p.id as "postId", p.detail from posts p
+  select p.org_id as "orgId", p.id as "postId", p.detail, now() as now from posts p
   where p.state = 'QUEUE' and p.detail in ('unconfirmed', 'processing') and p.look_up_at < now() - ${graceMs}::float8 * interval '1 ms'
   order by p.look_up_at limit ${limit}`;
 

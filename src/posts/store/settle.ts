@@ -31,10 +31,15 @@ export interface SettleOptions {
   lateMs: number;
 }
 
-/** True for each attempt that was still the row's own: fact, slot, timeline and outbox in one commit for all who report now. */
+/** An attempt that was still the row's own, and when its question is due by the database's clock. */
+export interface Settled {
+  lookUpAt: Date | null;
+}
+
+/** For each attempt that was still the row's own: fact, slot, timeline and outbox in one commit for all who report now. */
 export const settleOf = ({ holdMs, lateMs }: SettleOptions) =>
-  groupCommit(async (sql: Sql, rows: readonly Settlement[]): Promise<(boolean | typeof LOCKED)[]> => {
-    const settled = await sql<{ n: number; locked: boolean }[]>`
+  groupCommit(async (sql: Sql, rows: readonly Settlement[]): Promise<(Settled | undefined | typeof LOCKED)[]> => {
+    const settled = await sql<(Settled & { n: number; locked: boolean })[]>`
       with input as (
         select * from json_to_recordset(${JSON.stringify(rows.map((row, n) => ({ ...row, released: row.released ?? null, n })))}::text::json) as t (
           n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text, "errorKind" text, error text,
@@ -56,7 +61,7 @@ export const settleOf = ({ holdMs, lateMs }: SettleOptions) =>
         from input i join channel c on c.id = i."channelId" and c.org_id = i."orgId"
         where p.id = i."postId" and p.org_id = i."orgId" and p.channel_id = i."channelId" and p.attempt = i.attempt and p.incarnation = i.incarnation
           and p.state = 'QUEUE' and p.detail in ('publishing', 'processing', 'unconfirmed')
-        returning p.id, p.org_id, p.channel_id, p.root_post_id, p.seq, p.state, p.detail, p.due_at, p.publish_date, i.n, i.slot, i.kind, i.message, i.data, i.topic, i.payload, i."errorKind" as error_kind
+        returning p.id, p.org_id, p.channel_id, p.root_post_id, p.seq, p.state, p.detail, p.due_at, p.publish_date, p.look_up_at, i.n, i.slot, i.kind, i.message, i.data, i.topic, i.payload, i."errorKind" as error_kind
       ), opened as (
         update posts p set due_at = greatest(now() + p.delay_minutes * interval '1 minute', p.publish_date)
         from settled s
@@ -72,11 +77,13 @@ export const settleOf = ({ holdMs, lateMs }: SettleOptions) =>
           slot_incarnation = case when c.slot_post_id = any(g.freed) then null else c.slot_incarnation end,
           slot_until = case when c.slot_post_id = any(g.freed) then null when c.slot_post_id = any(g.held) then now() + ${holdMs}::float8 * interval '1 ms' else c.slot_until end,
           slot_post_id = case when c.slot_post_id = any(g.freed) then null else c.slot_post_id end,
-          next_due_at = least(c.next_due_at, g.due_at, (select min(o.due_at) from opened o where o.channel_id = c.id and o.detail = 'scheduled')),
+          resting_until = coalesce(g.rests_until, c.resting_until),
+          next_due_at = greatest(g.rests_until, least(c.next_due_at, g.due_at, (select min(o.due_at) from opened o where o.channel_id = c.id and o.detail = 'scheduled'))),
           moves = c.moves + 1
         from (
           select channel_id, array_agg(id) filter (where slot = 'free') as freed, array_agg(id) filter (where slot = 'hold') as held,
-            min(due_at) filter (where state = 'QUEUE' and detail in ('scheduled', 'retrying')) as due_at
+            min(due_at) filter (where state = 'QUEUE' and detail in ('scheduled', 'retrying')) as due_at,
+            max(due_at) filter (where kind = 'rate_limited') as rests_until
           from settled group by channel_id
         ) g where c.id = g.channel_id
       ), told as (
@@ -90,9 +97,9 @@ export const settleOf = ({ holdMs, lateMs }: SettleOptions) =>
         select org_id, 'post.late', id, jsonb_build_object('latenessMs', round(extract(epoch from now() - publish_date) * 1000)) from settled
         where state = 'PUBLISHED' and root_post_id is null and now() - publish_date > ${lateMs}::float8 * interval '1 ms'
       )
-      select n, false as locked from settled
+      select n, false as locked, look_up_at as "lookUpAt" from settled
       union all
-      select i.n, true from input i join channels c on c.id = i."channelId" and c.org_id = i."orgId" where not exists (select from channel k where k.id = c.id)`;
-    const found = new Map<number, true | typeof LOCKED>(settled.map(({ n, locked }) => [n, locked ? LOCKED : true]));
-    return rows.map((_, n) => found.get(n) ?? false);
+      select i.n, true, null from input i join channels c on c.id = i."channelId" and c.org_id = i."orgId" where not exists (select from channel k where k.id = c.id)`;
+    const found = new Map<number, Settled | typeof LOCKED>(settled.map(({ n, locked, lookUpAt }) => [n, locked ? LOCKED : { lookUpAt }]));
+    return rows.map((_, n) => found.get(n));
   });

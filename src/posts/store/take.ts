@@ -19,6 +19,7 @@ interface Row {
   moved: boolean;
   locked: boolean;
   missingMs: number | null;
+  dueAt: Date | null;
   remind: boolean;
   postId: string | null;
   attempt: number;
@@ -64,9 +65,9 @@ export function takeNextOf({ clock, incarnation, holdMs, horizonMs }: Host) {
           for no key update of c skip locked -- whoever holds it, a long move or a host that stands still, keeps nobody else waiting
         ) c
       ), picked as materialized (
-        select c.*, p.id as post_id from channel c left join lateral (
+        select c.*, c.resting_until > now() as rests, p.id as post_id from channel c left join lateral (
           select p.id from posts p
-          where p.org_id = c.org_id and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying')
+          where (c.resting_until is null or c.resting_until <= now()) and p.org_id = c.org_id and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying')
             and p.due_at is not null and p.due_at <= now() and p.publish_date <= now() and p.deleted_at is null
           order by p.publish_date, p.seq limit 1 for no key update
         ) p on true
@@ -83,20 +84,20 @@ export function takeNextOf({ clock, incarnation, holdMs, horizonMs }: Host) {
         insert into post_timeline (org_id, post_id, kind, message, data)
         select org_id, id, 'claimed', 'Taken for publishing', jsonb_build_object('attempt', attempt) from taken
       ), next as materialized (
-        select c.id, c.org_id, c.next_due_at, c.registered_for, c.moves <> c.seen as moved, least(
+        select c.id, c.org_id, c.next_due_at, c.registered_for, c.moves <> c.seen as moved, case when c.rests then c.resting_until else least(
           (select min(p.due_at) from posts p
            where p.org_id = c.org_id and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying') and p.due_at is not null and p.deleted_at is null and p.publish_date <= now()),
           (select p.due_at from posts p
            where p.org_id = c.org_id and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying') and p.due_at is not null and p.deleted_at is null and p.publish_date > now()
            order by p.publish_date, p.seq limit 1)
-        ) as due_at
+        ) end as due_at
         from picked c where c.post_id is null
       ), raised as (
         update channels c set next_due_at = n.due_at, registered_for = case when n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' then n.due_at else n.registered_for end
         from next n
         where c.id = n.id and c.org_id = n.org_id and not n.moved and (n.next_due_at is distinct from n.due_at or n.registered_for is distinct from n.due_at)
       )
-      select t.channel_id as "channelId", false as moved, false as locked, null::float8 as "missingMs", false as remind,
+      select t.channel_id as "channelId", false as moved, false as locked, null::float8 as "missingMs", null::timestamptz as "dueAt", false as remind,
         t.id as "postId", t.attempt, t.content, t.media, t.settings, t.saved, t.attempts_failed as "attemptsFailed", t.taken_at as "takenAt",
         round(extract(epoch from now() - t.due_at) * 1000)::float8 as "lateMs",
         case when t.root_post_id is not null then (
@@ -108,11 +109,11 @@ export function takeNextOf({ clock, incarnation, holdMs, horizonMs }: Host) {
         t.token_expires_at as "tokenExpiresAt", t.channel_settings as "channelSettings", t.route_id as "routeId"
       from taken t
       union all
-      select n.id, n.moved, false, ceil(extract(epoch from n.due_at - now()) * 1000)::float8, coalesce(n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms', false),
+      select n.id, n.moved, false, ceil(extract(epoch from n.due_at - now()) * 1000)::float8, n.due_at, coalesce(n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms', false),
         null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
       from next n
       union all
-      select c.id, false, true, null, false, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
+      select c.id, false, true, null, null, false, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
       from asked i join channels c on c.id = i.channel_id and c.org_id = i.org_id and c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null
       where not exists (select from channel k where k.id = c.id)`;
 
@@ -124,7 +125,9 @@ export function takeNextOf({ clock, incarnation, holdMs, horizonMs }: Host) {
       if (row.postId !== null) return { kind: 'taken', taken: { ...takenOf(row, orgId, row.postId, incarnation), heldSince } };
       if (row.locked) return LOCKED;
       if (row.moved) return MOVED;
-      return row.missingMs === null ? { kind: 'idle' } : { kind: 'early', missingMs: Math.max(row.missingMs, 0), remind: row.remind };
+      return row.missingMs === null || row.dueAt === null
+        ? { kind: 'idle' }
+        : { kind: 'early', dueAt: row.dueAt, missingMs: Math.max(row.missingMs, 0), remind: row.remind };
     });
   });
 
