@@ -25,7 +25,7 @@ const inAnHour = () => systemClock.in(3_600_000);
 const reminders = async () => (await db.sql`select count(*)::int as n from actor_reminders`)[0]!['n'] as number;
 const body = (channelId: string) => ({
   type: 'schedule' as const,
-  date: inAnHour(),
+  date: { at: inAnHour(), isLocal: false },
   tags: [],
   posts: [{ integration: { id: channelId }, value: [{ content: '<p>Hi</p>', delay: 0, image: [] }], settings: {}, type: undefined, group: undefined }],
 });

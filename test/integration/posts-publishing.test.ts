@@ -168,7 +168,7 @@ describe('failures', () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     const [late, other] = [newPost(channelId, { content: 'late' }), newPost(channelId, { content: 'other' })];
     let refused = 0;
-    network.behave = async (post, _sent, accept) => (post.text === 'late' && refused++ === 0 ? failing('rate_limited', 60_000)() : accept());
+    network.behave = async (post, _sent, accept) => (post.text === 'late' && refused++ === 0 ? failing('unavailable', 60_000)() : accept());
     await admit(world, orgId, [late, other]);
     await settled(db.sql, orgId, { details: ['retrying'] });
     const { dueAt } = await stateOf(db.sql, late.id);
@@ -185,7 +185,7 @@ describe('failures', () => {
     expect((await db.sql`select kind from post_timeline where post_id = ${late.id} order by id`).map(({ kind }) => kind)).toEqual([
       'created',
       'claimed',
-      'rate_limited',
+      'retry_planned',
       'claimed',
       'published',
     ]);

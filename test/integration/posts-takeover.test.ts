@@ -7,6 +7,7 @@ import { openPosts, type Posts, type Taken } from '../../src/posts/index.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually, gate } from '../support/eventually.ts';
 import { admit, type Network, newPost, openNetwork, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
+import { mediaOf } from '../support/media-of.ts';
 import { localProviders } from '../support/providers.ts';
 import { quietLog } from '../support/quiet-log.ts';
 
@@ -37,7 +38,7 @@ async function openHost(incarnation: string, network: Network): Promise<Host> {
   const posts = openPosts({
     sql,
     clock: systemClock,
-    media: { load: async () => [], judge: async () => {} },
+    media: { load: async () => [], judge: async () => {}, settled: async () => {} },
     links: { plan: async () => {}, isAsked: async () => false, replan: async () => {}, decide: async () => [] },
     incarnation,
     beat: { lastBeatAgeMs: () => age, steadySince: () => steadySince },
@@ -169,7 +170,7 @@ test('an ended connection breaks off the request that is under way, and sends no
   const adapter = providers.resolve('social', 'mastodon');
   const ended = new AbortController();
   const social = providers.connect(adapter, { values: { instance: origin }, account: '1', tokens: { accessToken: 't' }, ended: ended.signal });
-  const picture = { name: 'a.png', contentType: 'image/png', alt: '', bytes: async () => new Uint8Array([1]), url: `${origin}/a.png` };
+  const picture = await mediaOf(new Uint8Array(10), { name: 'a.png', contentType: 'image/png', alt: '', url: `${origin}/a.png` });
   const publishing = social.publish({ id: 'p', text: 'Hi', media: [picture] }, {}, { saved: undefined, save: async () => {}, thread: [] });
   const outcome = expect(publishing).rejects.toBeInstanceOf(Error);
   await begun.passed;

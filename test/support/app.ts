@@ -48,6 +48,7 @@ const noEngine: EngineAndBus = {
     forget: refused,
     host: refused,
     lastBeatAgeMs: () => Infinity,
+    steadySince: () => Infinity,
     reminderCounts: async () => ({ pending: 0, overdue: 0 }),
     runtimeReport: async () => undefined,
   },
