@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { request } from 'node:http';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,11 +11,31 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
+import sharp from 'sharp';
 import { type SignedUp, signUp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
-import { HEADS } from '../support/samples.ts';
+import { eventually } from '../support/eventually.ts';
+import { formOf, HEADS } from '../support/samples.ts';
 
-const PROCESS = fileURLToPath(new URL('../support/media-process.ts', import.meta.url));
+/** A program of `test/support` as a child; `peak` is the most memory that it has had. */
+function startChild(name: string, args: readonly string[] = []) {
+  const program = fileURLToPath(new URL(`../support/${name}.ts`, import.meta.url));
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const line = async () => String((await lines.next()).value);
+  return {
+    line,
+    async peak() {
+      child.stdin.write('?\n');
+      return Number(await line());
+    },
+    async [Symbol.asyncDispose]() {
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
 const MIB = 1024 ** 2;
 const SIZE = 256 * MIB;
 /** What the collector has not taken away yet differs from run to run; whoever held the file would have grown by all of it. */
@@ -61,7 +82,7 @@ async function uploadWhole({ client }: SignedUp, bytes: number) {
     })(),
   );
   expect(status).toBe(201);
-  return JSON.parse(said) as { path: string; size: number };
+  return JSON.parse(said) as { id: string; path: string; size: number };
 }
 
 async function uploadParts({ client }: SignedUp, bytes: number) {
@@ -77,16 +98,10 @@ async function uploadParts({ client }: SignedUp, bytes: number) {
 test('a file of 256 MB passes in and out, whole or in parts, without being held in memory [S147, S149, S152]', async () => {
   await using db = await testDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'rookery-media-'));
-  const process_ = spawn(process.execPath, [PROCESS, db.url, folder], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const ended = once(process_, 'exit');
-  const lines = createInterface({ input: process_.stdout })[Symbol.asyncIterator]();
-  const line = async () => String((await lines.next()).value);
-  const peak = async () => {
-    process_.stdin.write('?\n');
-    return Number(await line());
-  };
   try {
-    const ann = await signUp(await line(), {});
+    await using child = startChild('media-process', [db.url, folder]);
+    const { peak } = child;
+    const ann = await signUp(await child.line(), {});
     await uploadWhole(ann, 2 * MIB); // loads what is loaded when it is first needed
     await uploadParts(ann, 2 * MIB);
     const before = await peak();
@@ -99,8 +114,86 @@ test('a file of 256 MB passes in and out, whole or in parts, without being held 
     expect(received).toBe(SIZE);
     expect((await peak()) - before).toBeLessThan(MOST_GROWTH);
   } finally {
-    process_.stdin.end();
-    await ended;
     await rm(folder, { recursive: true });
   }
+}, 300_000);
+
+/** A server with Mastodon's API, as much of it as a post with media needs; it keeps nothing of what it gets but the length. */
+async function startMastodon() {
+  const uploads: number[] = [];
+  let statuses = 0;
+  const json = (response: ServerResponse, body: unknown) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  const server = createServer((asked, response) => {
+    void (async () => {
+      const { pathname } = new URL(asked.url!, 'http://x');
+      if (pathname === '/api/v2/media') {
+        let length = 0;
+        for await (const piece of asked) length += (piece as Buffer).length;
+        return json(response, { id: String(uploads.push(length)), url: 'https://files.example/1' });
+      }
+      asked.resume();
+      if (pathname === '/api/v1/apps') return json(response, { client_id: 'app', client_secret: 'secret' });
+      if (pathname === '/oauth/token') return json(response, { access_token: 'token', token_type: 'Bearer' });
+      if (pathname.endsWith('/verify_credentials')) return json(response, { id: '1', username: 'ann', acct: 'ann' });
+      if (pathname === '/api/v2/instance')
+        return json(response, {
+          configuration: { media_attachments: { image_size_limit: 300_000, image_matrix_limit: 1_000_000, supported_mime_types: ['image/png', 'video/mp4'] } },
+        });
+      if (pathname === '/api/v1/statuses') return json(response, { id: String((statuses += 1)), url: `http://${asked.headers.host}/1` });
+      return void response.writeHead(404).end('{}');
+    })();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    uploads,
+    get statuses() {
+      return statuses;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+test('a film that is published to several channels at once, and a picture that unpacks to 100 megapixels, are not held in memory', async () => {
+  const size = 128 * MIB;
+  const servers = await Promise.all(Array.from({ length: 4 }, () => startMastodon()));
+  await using child = startChild('memory-process');
+  const ann = await signUp(await child.line(), {});
+  const connect = async ({ url }: { url: string }): Promise<string> => {
+    const begun = await ann.client.get(`/integrations/social/mastodon?externalUrl=${encodeURIComponent(url)}`);
+    const state = new URL(begun.body.url as string).searchParams.get('state');
+    const made = await ann.client.post('/integrations/social-connect/mastodon', { code: 'code', state });
+    expect(made.status).toBe(200);
+    return made.body.id as string;
+  };
+  const channels: string[] = [];
+  for (const server of servers) channels.push(await connect(server));
+  const key = await ann.withKey();
+  const publish = async (file: { id: string; path: string }, to: readonly string[], statuses: number) => {
+    const posts = to.map((id) => ({ integration: { id }, value: [{ content: 'x', image: [{ id: file.id, path: file.path }] }] }));
+    const made = await key.post('/public/v1/posts', { type: 'now', date: new Date().toISOString(), posts });
+    expect(made.status).toBe(201);
+    await eventually('the posts are out', () => servers.reduce((sum, server) => sum + server.statuses, 0) === statuses, 120_000);
+  };
+  await publish(await uploadWhole(ann, 2 * MIB), channels, 4); // loads what is loaded when it is first needed
+  const before = await child.peak();
+
+  await publish(await uploadWhole(ann, size), channels, 8);
+  for (const { uploads } of servers) expect(uploads.at(-1)).toBeGreaterThan(size);
+  const folder = await mkdtemp(join(tmpdir(), 'rookery-large-'));
+  const path = join(folder, 'large.png');
+  await sharp({ create: { width: 10_000, height: 10_000, channels: 3, background: '#a33' }, limitInputPixels: false })
+    .withMetadata({ orientation: 6 })
+    .png()
+    .toFile(path);
+  const picture = await ann.client.post('/files/upload-server', formOf(await readFile(path)));
+  await publish(picture.body, channels.slice(0, 1), 9);
+  expect(servers[0]!.uploads.at(-1)).toBeLessThan(310_000);
+  expect((await child.peak()) - before).toBeLessThan(MOST_GROWTH);
+  await rm(folder, { recursive: true });
+  for (const server of servers) await server[Symbol.asyncDispose]();
 }, 300_000);
