@@ -38,7 +38,7 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
     );
   const logs = openLogs({ level: given.telemetry.logLevel, format: given.telemetry.logFormat ?? (process.stdout.isTTY ? 'plain' : 'json') });
   const running = new AsyncDisposableStack();
-  const end = endOnSignal(() => running.disposeAsync(), { clock: systemClock, say });
+  const end = endOnSignal(() => running.disposeAsync(), { clock: systemClock, say, extraMs: roles.api ? given.http.shutdownDelayMs : 0 });
   process.on('uncaughtException', (error) => {
     logs.of('start').error({ err: error }, 'an error that nobody caught');
     void end('A fault', 1);
@@ -53,16 +53,24 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
       sandboxUrl = running.use(await startSandbox({ sql: ledger, port: config.social.sandboxPort })).url;
     }
     const context = running.use(await openContext(config, { logs, actorTypes, channelType: channelActor.type, sandboxUrl }));
-    const { metricsPort } = config.telemetry;
-    if (!roles.api && metricsPort !== undefined)
+    const { metricsPort: port, metricsHost: host, metricsToken: token } = config.telemetry;
+    if (!roles.api && port !== undefined)
       running.use(
-        await startMetricsListener(context.metrics, metricsPort).catch((cause: unknown) => {
-          throw new StartError(`Port ${metricsPort} on 127.0.0.1 cannot be used for the metrics: set METRICS_PORT to a free one.`, { cause });
+        await startMetricsListener(context.metrics, { port, host, token }).catch((cause: unknown) => {
+          throw new StartError(
+            `Port ${port} on ${host} cannot be used for the metrics: set METRICS_PORT to a free one, METRICS_LISTEN_HOST to an own address.`,
+            {
+              cause,
+            },
+          );
         }),
       );
     if (roles.actors) running.use(await startActors(context));
     if (roles.api) running.use(await startApi(context));
-    running.defer(() => void (context.health.draining = true));
+    running.defer(async () => {
+      context.health.draining = true;
+      if (roles.api) await systemClock.sleep(config.http.shutdownDelayMs);
+    });
     say(await prepared.listening(roles.api ? await context.identity.setupToken() : undefined));
   } catch (error) {
     await running.disposeAsync().catch((failure: unknown) => complain(String(failure)));

@@ -50,7 +50,7 @@ export async function startApi(context: Context, { routes = allRoutes, patience 
   );
   let closing = false;
   server.prependListener('request', (request, response) => {
-    if (closing) response.setHeader('Connection', 'close');
+    if (closing || context.health.draining) response.setHeader('Connection', 'close'); // whoever keeps it goes elsewhere before we are gone
     response.on('close', () => {
       if (closing) setImmediate(() => server.closeIdleConnections()); // it was under way when the end was asked for
       if (!request.complete) setTimeout(() => request.complete || request.socket.destroy(), restMs).unref(); // answered, and the rest of its body is not wanted

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { equalSecrets, notFound } from '../../src/kernel/index.ts';
+import { notFound } from '../../src/kernel/index.ts';
+import { bearsToken } from '../../src/telemetry/index.ts';
 import { isOwnMachine } from '../http/own-machine.ts';
-import { type Request, route } from '../http/route.ts';
-
-const bears = ({ headers }: Request, token: string): boolean => equalSecrets(/^bearer +(\S+)$/i.exec(headers['authorization'] ?? '')?.[1] ?? '', token);
+import { route } from '../http/route.ts';
 
 export default [
   route({
@@ -19,7 +18,7 @@ export default [
     async handle({ ctx: { config, metrics }, request, reply }) {
       const { metricsToken } = config.telemetry;
       const isOpen = !config.production && isOwnMachine(request);
-      if (!isOpen && (metricsToken === undefined || !bears(request, metricsToken))) throw notFound();
+      if (!isOpen && (metricsToken === undefined || !bearsToken(request.headers['authorization'], metricsToken))) throw notFound();
       reply.header('Content-Type', metrics.contentType);
       reply.header('Cache-Control', 'no-store');
       return metrics.text();

@@ -7,6 +7,8 @@ interface Options {
   say: (line: string) => void;
   exit?: (code: number) => void;
   deadlineMs?: number;
+  /** Beyond the deadline: for a service that goes on for a while before it ends. */
+  extraMs?: number;
 }
 
 /**
@@ -15,7 +17,7 @@ interface Options {
  */
 export function endOnSignal(
   stop: () => Promise<void>,
-  { clock, say, exit = process.exit, deadlineMs = DEADLINE_MS }: Options,
+  { clock, say, exit = process.exit, deadlineMs = DEADLINE_MS, extraMs = 0 }: Options,
 ): (why: string, code?: number) => Promise<void> {
   let ending: Promise<void> | undefined;
 
@@ -25,12 +27,12 @@ export function endOnSignal(
     try {
       const inTime = await Promise.race([
         stop().then(() => true),
-        clock.sleep(deadlineMs, waiting.signal).then(
+        clock.sleep(deadlineMs + extraMs, waiting.signal).then(
           () => false,
           () => false,
         ),
       ]);
-      if (!inTime) say(`Not everything ended within ${deadlineMs / 1000} s; what is left is found again at the next start.`);
+      if (!inTime) say(`Not everything ended within ${(deadlineMs + extraMs) / 1000} s; what is left is found again at the next start.`);
       exit(inTime ? code : 1);
     } catch (error) {
       say(`Ending failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);

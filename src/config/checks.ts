@@ -146,6 +146,13 @@ export function checkTogether(
       'is false without COLLAB_REDIS_ADAPTER: people on different replicas would not see each other',
       'Set it to true, or set COLLAB_REDIS_ADAPTER.',
     );
+  if (!isLoopback(env.METRICS_LISTEN_HOST) && !isSet('METRICS_TOKEN'))
+    fatal(
+      'METRICS_LISTEN_HOST',
+      'is an address that others reach, and METRICS_TOKEN is missing: anyone could read the numbers of this process',
+      'Set METRICS_TOKEN, for example by: openssl rand -hex 32. Or remove METRICS_LISTEN_HOST.',
+      true,
+    );
   if (isSet('OTEL_EXPORTER_OTLP_ENDPOINT'))
     warn('OTEL_EXPORTER_OTLP_ENDPOINT', 'is set, and this version sends no traces yet', 'Leave it if you like; metrics are at /metrics.');
   if (env.WEBHOOK_TIMEOUT_MS > env.OUTBOUND_HTTP_TIMEOUT_MS)

@@ -490,6 +490,18 @@ describe('single settings', () => {
     expect(read({ SSRF_ALLOWED_PRIVATE_CIDRS: 'all' }).config.outbound.allowedPrivateCidrs).toEqual([]);
   });
 
+  test('METRICS_LISTEN_HOST is the address of the numbers, and one that others reach needs METRICS_TOKEN', () => {
+    const read = (more: Environment) => readConfig({ JWT_SECRET: JWT, ...more });
+    expect(read({}).config.telemetry.metricsHost).toBe('127.0.0.1');
+    expect(read({ METRICS_LISTEN_HOST: '::1' })).toMatchObject({ exits: false, config: { telemetry: { metricsHost: '::1' } } });
+    const open = read({ METRICS_LISTEN_HOST: '0.0.0.0' });
+    expect([open.exits, open.issues.map(({ setting }) => setting)]).toEqual([true, ['METRICS_LISTEN_HOST']]);
+    expect(read({ METRICS_LISTEN_HOST: '0.0.0.0', METRICS_TOKEN: 'a-token-that-is-long-enough-to-be-one' }).exits).toBe(false);
+  });
+  test('SHUTDOWN_DELAY_SECONDS is 3 in production and 0 elsewhere, unless told', () => {
+    const delay = (more: Environment) => readConfig({ JWT_SECRET: JWT, ...more }).config.http.shutdownDelayMs;
+    expect([delay({}), delay({ NODE_ENV: 'production' }), delay({ SHUTDOWN_DELAY_SECONDS: '7' })]).toEqual([0, 3_000, 7_000]);
+  });
   test('return origins of partners [DE25]', () => {
     expect(read({ INTEGRATION_RETURN_URL_ALLOWLIST: 'https://a.example, https://b.example:8443/' }).config.social.returnUrlAllowlist).toEqual([
       'https://a.example',

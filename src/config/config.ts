@@ -27,6 +27,8 @@ export interface Config {
     /** Replaces the token endpoint in the discovery document (OA36). */
     tokenEndpointUrl: string | undefined;
     trustProxyHops: number;
+    /** How long a process that is asked to end serves on, not ready. */
+    shutdownDelayMs: number;
     /** Requests per hour of a bucket without a limit of its own, and the factor on every limit (S240). */
     apiLimit: number;
     rateLimitScale: number;
@@ -138,6 +140,7 @@ export interface Config {
     logFormat: 'json' | 'plain' | undefined;
     metricsToken: string | undefined;
     metricsPort: number | undefined;
+    metricsHost: string;
     otlpEndpoint: string | undefined;
     serviceName: string;
   };
@@ -183,6 +186,7 @@ export function readConfig(source: Environment): Reading {
       internalUrl: env.BACKEND_INTERNAL_URL ?? own,
       tokenEndpointUrl: env.NEXT_PUBLIC_OVERRIDE_BACKEND_URL,
       trustProxyHops: env.TRUST_PROXY_HOPS,
+      shutdownDelayMs: (env.SHUTDOWN_DELAY_SECONDS ?? (production ? 3 : 0)) * 1_000,
       apiLimit: env.API_LIMIT,
       rateLimitScale: env.RATE_LIMIT_SCALE,
       appsChallenge: env.APPS_CHALLENGE,
@@ -325,6 +329,7 @@ export function readConfig(source: Environment): Reading {
       logFormat: env.LOG_FORMAT ?? (!production && source['npm_lifecycle_event'] === 'start' ? 'plain' : undefined),
       metricsToken: env.METRICS_TOKEN,
       metricsPort: env.METRICS_PORT,
+      metricsHost: env.METRICS_LISTEN_HOST,
       otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
       serviceName: env.OTEL_SERVICE_NAME,
     },

@@ -26,6 +26,11 @@ const service = {
   BACKEND_INTERNAL_URL: address(['http', 'https'], 'Address of this service inside the deployment. Required in production.', { otherwise: 'the own address' }),
   BACKEND_LISTEN_HOST: text('Address to listen on.', { otherwise: 'every address in production, `127.0.0.1` elsewhere and with `NOT_SECURED`' }),
   PORT: whole(3000, 'Port to listen on; 0 takes a free one.', { max: 65_535 }),
+  SHUTDOWN_DELAY_SECONDS: whole(
+    undefined,
+    'After SIGTERM: serves on for so long while `/health/ready` answers 503 and connections are told to close, so that a load balancer stops sending. Ending takes up to 10 s more; the grace period of the deployment must be above both.',
+    { max: 300, otherwise: '3 in production, 0 elsewhere' },
+  ),
   DATA_FOLDER: text('Folder for what the service keeps on this machine: embedded database, uploads, secrets made for development.', { fallback: '.data' }),
   TRUST_PROXY_HOPS: whole(
     0,
@@ -271,7 +276,8 @@ const telemetry = {
     otherwise: '`plain` on a terminal and under `npm start`, else `json`',
   }),
   METRICS_TOKEN: secret('Opens `/metrics` for a bearer; without it nobody may in production, and elsewhere callers on this machine, not through a proxy.'),
-  METRICS_PORT: whole(undefined, 'Port on 127.0.0.1 that answers `/metrics` alone, for a process without the API.', { min: 1, max: 65_535, otherwise: 'none' }),
+  METRICS_PORT: whole(undefined, 'Port that answers `/metrics` alone, for a process without the API.', { min: 1, max: 65_535, otherwise: 'none' }),
+  METRICS_LISTEN_HOST: text('Address on which METRICS_PORT listens; any but loopback needs METRICS_TOKEN.', { fallback: '127.0.0.1' }),
   OTEL_EXPORTER_OTLP_ENDPOINT: address(['http', 'https'], 'Turns tracing on and says where traces go.', { later: 'tracing' }),
   OTEL_SERVICE_NAME: text('Name of this service in traces.', { fallback: 'service-backend', later: 'tracing' }),
 };

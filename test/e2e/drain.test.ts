@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { once } from 'node:events';
+import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { eventually } from '../support/eventually.ts';
 import { startEmbedded } from '../support/service.ts';
@@ -26,4 +27,24 @@ test('a process that is asked to end is not ready from then on, before it stops 
   expect(answer).toMatch(/HTTP\/1\.1 503 /);
   expect(answer).toMatch(/"database":\{"ok":true\}/);
   expect(await ended).toMatchObject({ code: 0 });
+}, 120_000);
+
+test('while SHUTDOWN_DELAY_SECONDS lasts it is not ready, serves on, and tells each connection to close', async () => {
+  await using service = await startEmbedded({ database, env: { SHUTDOWN_DELAY_SECONDS: '300' } });
+  const agent = new Agent({ keepAlive: true });
+  const ask = (path: string) =>
+    new Promise<{ status: number; connection: string | undefined }>((done, fail) =>
+      request(`${service.url}${path}`, { agent }, (response) => {
+        response.resume().on('end', () => done({ status: response.statusCode!, connection: response.headers.connection }));
+      })
+        .on('error', fail)
+        .end(),
+    );
+  expect(await ask('/health/ready')).toEqual({ status: 200, connection: 'keep-alive' });
+  void service.end(0); // SIGTERM, and later SIGKILL: 300 s are longer than it waits
+  await eventually('it is not ready', async () => (await ask('/health/ready')).status === 503);
+  expect(await ask('/health/live')).toEqual({ status: 200, connection: 'close' });
+  expect(await ask('/openapi.json')).toEqual({ status: 200, connection: 'close' });
+  agent.destroy();
+  await service.kill(0);
 }, 120_000);

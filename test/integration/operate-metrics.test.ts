@@ -63,10 +63,11 @@ describe('who may read', () => {
       expect((await app.client().get('/metrics', { authorization: `Bearer ${TOKEN}` })).status).toBe(token ? 200 : 404);
     }
   });
-  test('a process without the API tells them on a port of its own, and nothing else', async () => {
+  test('a process without the API tells them on a port of its own, to others by a token, and nothing else', async () => {
+    const here = { host: '127.0.0.1', token: undefined };
     const metrics = openMetrics({ processMetrics: false });
     metrics.gauge('there', 'There.', () => 3);
-    await using listener = await startMetricsListener(metrics, 0);
+    await using listener = await startMetricsListener(metrics, { ...here, port: 0 });
     const answer = await fetch(listener.url);
     expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
       200,
@@ -77,7 +78,12 @@ describe('who may read', () => {
     expect((await fetch(listener.url, { method: 'POST' })).status).toBe(404);
     expect((await fetch(`${listener.url}/more`)).status).toBe(404);
     expect((await fetch(listener.url, { headers: { 'x-forwarded-for': '198.51.100.1' } })).status).toBe(404);
-    await expect(startMetricsListener(metrics, Number(new URL(listener.url).port))).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await using guarded = await startMetricsListener(metrics, { ...here, port: 0, token: TOKEN });
+    const elsewhere = async (headers: object) => (await fetch(guarded.url, { headers: { 'x-forwarded-for': '198.51.100.1', ...headers } })).status;
+    expect([await elsewhere({}), await elsewhere({ authorization: 'Bearer wrong' })]).toEqual([404, 404]);
+    expect(await elsewhere({ authorization: `Bearer ${TOKEN}` })).toBe(200);
+    expect(await elsewhere({ authorization: TOKEN })).toBe(404);
+    await expect(startMetricsListener(metrics, { ...here, port: Number(new URL(listener.url).port) })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 });
 

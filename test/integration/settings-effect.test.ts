@@ -53,6 +53,8 @@ const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, title: stri
   APP_PORT: OPERATED,
   DAPR_PLACEMENT_HEALTH_URL: OPERATED,
   METRICS_PORT: OPERATED,
+  METRICS_LISTEN_HOST: ['src/config/config.test.ts', 'METRICS_LISTEN_HOST is the address of the numbers, and one that others reach needs METRICS_TOKEN'],
+  SHUTDOWN_DELAY_SECONDS: ['test/e2e/drain.test.ts', 'while SHUTDOWN_DELAY_SECONDS lasts it is not ready, serves on, and tells each connection to close'],
   ALLOW_DESTRUCTIVE_SCHEMA: ['test/integration/migrate.test.ts', 'a migration that drops data needs ALLOW_DESTRUCTIVE_SCHEMA [DE36]'],
 };
 
