@@ -82,6 +82,7 @@ export async function testApp({ sql, env = {}, routes, clock, engine = noEngine,
     }),
   );
   const context: Context = { ...base, ...more(base) };
+  if (context.cache !== base.cache) opened.use(context.cache);
   const answered: Answered[] = [];
   const note = (one: Answered) => {
     answered.push(one);
