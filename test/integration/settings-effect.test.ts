@@ -220,7 +220,7 @@ describe('the service', () => {
     expect(await header({ MOBILE_APP_SCHEME: 'acme://login' }, 'location', '/auth/oauth-mobile-callback?code=c')).toMatch(/^acme:\/\/login\?.*code=c/);
   });
   effect(
-    ['DATA_FOLDER', 'UPLOAD_FOLDER', 'MEDIA_UPLOAD_MAX_BYTES', 'LOCAL_STORAGE_QUOTA_GB'],
+    ['DATA_FOLDER', 'UPLOAD_FOLDER', 'UPLOAD_FOLDER_SHARED', 'MEDIA_UPLOAD_MAX_BYTES', 'LOCAL_STORAGE_QUOTA_GB'],
     'where uploads lie, how large one is, and when they are too many',
     async () => {
       const bytes = await picture(64, 64);
@@ -237,6 +237,7 @@ describe('the service', () => {
       expect([full.status, files('up').length]).toEqual([201, 1]);
       expect([usual.warning, full.warning]).toEqual([null, 'soft-quota']);
       expect((await uploaded({ MEDIA_UPLOAD_MAX_BYTES: '10' })).status).toBe(413);
+      expect((await uploaded({ UPLOAD_FOLDER_SHARED: 'false' })).status).toBe(503); // nothing is kept in it
     },
   );
 });
