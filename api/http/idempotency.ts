@@ -20,7 +20,8 @@ export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }:
   if (key === undefined || !principal) return {};
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidField(NAME, `${NAME}: 1 to 255 printable characters`, 'invalid_format');
   const bytes = exchange.body ? (await exchange.body).bytes : (request.headers['content-length'] ?? ''); // of an upload only its length is known beforehand
-  const scope = `${request.method} ${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))}`;
+  // A stored answer may show a secret once: it belongs to whoever got it, not to all members.
+  const scope = `${principal.userId} ${request.method} ${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))}`;
   const mine: IdempotencyClaim = { orgId: principal.orgId, scope, key, claim: newId() };
   const found = await claimKey(sql, mine, sha256(bytes));
   if (found.kind === 'claimed') return { claim: mine };
