@@ -5,7 +5,7 @@ export interface Field {
   required?: boolean;
   default?: string;
   options?: readonly { value: string; label: string }[];
-  /** Regular expression source that a value must match whole. */
+  /** Regular expression source that a value must match whole. `npm run check` fails on one that backtracks. */
   validation?: string;
   /** Characters that a value has at most. Default: `MAX_LENGTH`. */
   maxLength?: number;
