@@ -235,7 +235,14 @@ export async function openContext(
     events,
   });
   const members = openMembers({ sql, billing, email, frontendUrl: config.http.frontendUrl });
-  const organizations = openOrganizations({ sql, billing, stopChannels, providers, endSubscription: payments.endAll });
+  const organizations = openOrganizations({
+    sql,
+    mostOwned: config.registration.organizationsPerOwner,
+    billing,
+    stopChannels,
+    providers,
+    endSubscription: payments.endAll,
+  });
   const admin = openAdmin({
     sql,
     billing,

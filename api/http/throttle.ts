@@ -9,11 +9,22 @@ const FAILED_PER_HOUR = 120;
 
 const scaled = (limit: number, { config }: Context): number => Math.max(1, Math.round(limit * config.http.rateLimitScale));
 
-/** Takes one from a bucket and writes the rate headers (S16); throws `rate_limited` when it is empty. */
-async function take(exchange: Exchange, context: Context, bucket: string, limit: number, windowMs: number): Promise<void> {
+interface Bucket {
+  bucket: string;
+  limit: number;
+}
+
+/** Takes one from each bucket, asked about together, and writes the rate headers (S16) of the one with least left; throws `rate_limited` when one is empty. */
+async function take(exchange: Exchange, context: Context, buckets: readonly Bucket[], windowMs: number): Promise<void> {
   const { headers } = exchange;
-  const most = scaled(limit, context);
-  const { allowed, remaining, resetAt } = await context.cache.hit(bucket, most, windowMs);
+  const hits = await Promise.all(
+    buckets.map(async ({ bucket, limit }) => {
+      const most = scaled(limit, context);
+      return { most, ...(await context.cache.hit(bucket, most, windowMs)) };
+    }),
+  );
+  const refused = hits.find(({ allowed }) => !allowed);
+  const { most, allowed, remaining, resetAt } = refused ?? hits.reduce((least, hit) => (hit.remaining < least.remaining ? hit : least));
   headers['x-ratelimit-limit'] = most;
   headers['x-ratelimit-remaining'] = Math.max(0, remaining);
   headers['x-ratelimit-reset'] = Math.ceil(resetAt.getTime() / 1000);
@@ -33,18 +44,23 @@ function limitOf(text: string): { count: number; windowMs: number } {
   return limit;
 }
 
-/** One bucket for each (route, caller): the org when it is known, else the address (RL2 to RL5). */
+/** Of the bucket of a person, in those of an org: who belongs to several has more than one of them, and not as many as there are. */
+const ORGS_OF_A_PERSON = 3;
+
+/** One bucket for each (route, caller): the org when it is known, else the address (RL2 to RL5). Behind that of an org stands one of the person. */
 export function throttle(exchange: Exchange, route: AnyRoute, context: Context): Promise<void> | undefined {
   if (route.limit === 'none') return undefined;
   const { count, windowMs } = limitOf(route.limit ?? `${context.config.http.apiLimit}/hour`);
   const { principal, request } = exchange;
-  const caller = principal && route.limitBy !== 'ip' ? `org:${principal.orgId}` : `ip:${networkOf(request.ip)}`;
-  return take(exchange, context, `${route.method} ${route.path}|${caller}`, count, windowMs);
+  const name = `${route.method} ${route.path}`;
+  if (!principal || route.limitBy === 'ip') return take(exchange, context, [{ bucket: `${name}|ip:${networkOf(request.ip)}`, limit: count }], windowMs);
+  const person = { bucket: `${name}|user:${principal.userId}`, limit: ORGS_OF_A_PERSON * count };
+  return take(exchange, context, [{ bucket: `${name}|org:${principal.orgId}`, limit: count }, person], windowMs);
 }
 
 /** Counts a refused credential; after 120 in an hour from one address refusals become 429 (S15, S241). */
 export const failedAuthentication = (exchange: Exchange, context: Context): Promise<void> =>
-  take(exchange, context, `failed|ip:${networkOf(exchange.request.ip)}`, FAILED_PER_HOUR, WINDOW_MS.hour);
+  take(exchange, context, [{ bucket: `failed|ip:${networkOf(exchange.request.ip)}`, limit: FAILED_PER_HOUR }], WINDOW_MS.hour);
 
 /** For handlers with a second bucket, such as that of one account; throws `rate_limited`. */
 export async function throttleBy(context: Context, bucket: string, limit: number, windowMs: number): Promise<void> {

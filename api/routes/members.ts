@@ -7,6 +7,7 @@ import { throttleBy } from '../http/throttle.ts';
 
 const HOUR_MS = 3_600_000;
 const INVITATIONS_PER_ADDRESS = 10;
+const INVITATIONS_A_DAY = 200;
 
 const Role = z.object({ role: z.string(), roleId: z.string(), roleName: z.string() });
 const Member = Role.extend({
@@ -33,8 +34,9 @@ const success = () => ({ success: true as const });
 const named = { role: z.string().min(1).max(255).optional(), roleId: z.string().min(1).max(255).optional() };
 export const InvitationBody = z.strictObject({ email: z.email().max(254), ...named, sendEmail: z.boolean().default(true) });
 
-/** Counted by address too, known here or not: nobody's mailbox is flooded from here. */
+/** Counted by address too, known here or not: nobody's mailbox is flooded from here. And by person, in however many organizations: each is a mail of ours. */
 export async function invite({ ctx, principal, body, request }: CallOf<z.output<typeof InvitationBody>, undefined, unknown>) {
+  await throttleBy(ctx, `invite|user:${principal.userId}`, INVITATIONS_A_DAY, 24 * HOUR_MS);
   await throttleBy(ctx, `invite|${ctx.auth.accountBucket(body.email)}`, INVITATIONS_PER_ADDRESS, HOUR_MS);
   return ctx.members.invitations.create(principal.orgId, doer({ principal, request }), body);
 }

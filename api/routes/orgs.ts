@@ -4,6 +4,11 @@ import { presentOrganization } from '../../src/organizations/index.ts';
 import { doer } from '../http/doer.ts';
 import { instant, nameText } from '../http/fields.ts';
 import { route } from '../http/route.ts';
+import { throttleBy } from '../http/throttle.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+/** Organizations that a person makes in a day; how many they may own is a setting. */
+const MADE_A_DAY = 5;
 
 const Organization = z.object({ id: z.string(), name: z.string(), timezone: z.string(), createdAt: instant });
 
@@ -11,13 +16,16 @@ export default [
   route({
     method: 'post',
     path: '/orgs',
-    summary: 'Makes a further org, owned by the user.',
+    summary: 'Makes a further org, owned by the user: five a day, and no more than ORGANIZATIONS_PER_OWNER in all.',
     auth: ['session'],
     impersonation: 'allowed',
     creates: true,
     body: z.strictObject({ name: nameText(3, 128) }),
     answer: Organization,
-    handle: ({ ctx, principal, body, request }) => ctx.organizations.create(doer({ principal, request }), body.name),
+    async handle({ ctx, principal, body, request }) {
+      await throttleBy(ctx, `orgs|user:${principal.userId}`, MADE_A_DAY, DAY_MS);
+      return ctx.organizations.create(doer({ principal, request }), body.name);
+    },
     present: presentOrganization,
   }),
 

@@ -38,7 +38,7 @@ export interface Config {
   database: { url: string | undefined; connections: number; poolTimeoutSeconds: number | undefined; allowDestructive: boolean; dataFolder: string };
   redis: { url: string | undefined };
   secrets: Secrets;
-  registration: { disabled: boolean; disallowPlus: boolean };
+  registration: { disabled: boolean; disallowPlus: boolean; organizationsPerOwner: number };
   login: {
     generic: {
       enabled: boolean;
@@ -207,7 +207,7 @@ export function readConfig(source: Environment): Reading {
       webhookSigning: env.WEBHOOK_SIGNING_SECRET,
       production,
     }),
-    registration: { disabled: env.DISABLE_REGISTRATION, disallowPlus: env.DISALLOW_PLUS },
+    registration: { disabled: env.DISABLE_REGISTRATION, disallowPlus: env.DISALLOW_PLUS, organizationsPerOwner: env.ORGANIZATIONS_PER_OWNER },
     login: {
       generic: {
         enabled: env.SERVICE_GENERIC_OAUTH,

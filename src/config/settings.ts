@@ -76,6 +76,7 @@ const login = {
     false,
     'Nobody registers by themselves any more, but for the first super-admin, by the setup token that an empty instance prints, and sign-ins by generic OIDC.',
   ),
+  ORGANIZATIONS_PER_OWNER: whole(10, 'Organizations that one person may own. Each has limits and shares of its own.', { min: 1 }),
   DISALLOW_PLUS: flag(false, 'Refuses local registrations whose address contains a plus sign.'),
   SERVICE_GENERIC_OAUTH: flag(false, 'Turns login by generic OIDC on.'),
   SERVICE_OAUTH_AUTH_URL: address(['http', 'https'], 'Authorization address of generic OIDC.'),

@@ -1,6 +1,6 @@
 import { type Doer, noteAudit } from '../audit/index.ts';
 import type { Json, Sql } from '../db/index.ts';
-import { invalidField, newId, notFound } from '../kernel/index.ts';
+import { AppError, invalidField, newId, notFound } from '../kernel/index.ts';
 import { acting, forbidden, type Ground, membersOfOnly, ownOrgs } from '../members/index.ts';
 import type { Providers } from '../providers/index.ts';
 import { settingsOf } from './present.ts';
@@ -9,6 +9,7 @@ import * as store from './store.ts';
 
 /** Organizations themselves: their making, name, settings and end. */
 export interface Organizations {
+  /** 400 for who owns as many as one may. */
   create(by: Doer & { userId: string }, name: string): Promise<store.OrganizationRow>;
   get(orgId: string): Promise<store.OrganizationRow>;
   update(orgId: string, by: Doer, change: { name?: string | undefined; timezone?: string | undefined }): Promise<store.OrganizationRow>;
@@ -22,6 +23,8 @@ export interface Organizations {
 }
 
 interface Options extends Ground {
+  /** Organizations that one person may own. */
+  mostOwned: number;
   /** Stops every channel of the org with the posts that wait in it, in the same transaction. */
   stopChannels: (sql: Sql, orgId: string, message: string) => Promise<void>;
   providers: Pick<Providers, 'list'>;
@@ -39,7 +42,7 @@ const given = (change: Record<string, unknown>): Record<string, Json> =>
 /** The service itself. */
 const NOBODY: Doer = { userId: null, impersonatorId: null, ip: null };
 
-export function openOrganizations({ stopChannels, providers, endSubscription, ...ground }: Options): Organizations {
+export function openOrganizations({ mostOwned, stopChannels, providers, endSubscription, ...ground }: Options): Organizations {
   const { sql } = ground;
   /** Writes the change and the note of it in one commit. */
   async function write(orgId: string, by: Doer, action: string, change: Parameters<typeof store.updateOrganization>[2], detail: Record<string, unknown>) {
@@ -66,6 +69,8 @@ export function openOrganizations({ stopChannels, providers, endSubscription, ..
     async create(by, name) {
       const rows: store.OrganizationRow[] = [];
       await sql.begin(async (tx) => {
+        if ((await store.countOwned(tx, by.userId)) >= mostOwned)
+          throw new AppError('invalid_request', `You own ${mostOwned} organizations, which is the most: delete one first, or hand one over`);
         const org = await store.insertOrganization(tx, newId(), by.userId, name);
         await noteAudit(tx, by, { orgId: org.id, action: 'org.created', resource: 'settings', resourceId: org.id, detail: { name } });
         rows.push(org);

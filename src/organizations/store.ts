@@ -10,6 +10,15 @@ export interface OrganizationRow {
 
 const columns = (sql: Sql) => sql`id, name, timezone, settings, created_at as "createdAt"`;
 
+/** Living orgs that a user owns; the user is held until the commit, so that two creates at once are counted one after the other. */
+export async function countOwned(sql: Sql, userId: string): Promise<number> {
+  await sql`select from users where id = ${userId} for no key update`;
+  const [row] = await sql<{ count: number }[]>`
+    /* all orgs */
+    select count(*)::int as count from memberships m join organizations o on o.id = m.org_id and o.deleted_at is null where m.user_id = ${userId} and m.role_key = 'owner'`;
+  return row!.count;
+}
+
 /** A further org of a user; it becomes the one last used only when the user changes to it. */
 export async function insertOrganization(sql: Sql, orgId: string, userId: string, name: string): Promise<OrganizationRow> {
   const [row] = await sql<OrganizationRow[]>`

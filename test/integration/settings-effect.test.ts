@@ -393,6 +393,13 @@ describe('registration and login', () => {
     expect((await app.client().post('/auth/register', newcomer())).status).toBe(400);
     expect((await own.sql`select from users`).count).toBe(1);
   });
+  effect(['ORGANIZATIONS_PER_OWNER'], 'who owns so many makes no further one', async () => {
+    await using app = await open({ ORGANIZATIONS_PER_OWNER: '2' });
+    const ann = await app.signUp();
+    const statuses = [];
+    for (let n = 0; n < 2; n += 1) statuses.push((await ann.client.post('/orgs', { name: 'One more' })).status);
+    expect(statuses).toEqual([201, 400]);
+  });
   effect(['DISALLOW_PLUS'], 'an address with a plus sign is refused [DE14]', async () => {
     await using app = await open({ DISALLOW_PLUS: 'true' });
     const plus = () => ({ ...newcomer(), email: `a+${newId()}@example.com` });
@@ -955,6 +962,16 @@ describe('what is forgotten, and when', () => {
           'email',
         ),
       ).toEqual([-1]),
+    'pending-users': async () =>
+      expect(
+        await left(
+          'pending-users',
+          [8, 6],
+          (age, id) =>
+            sql`insert into users (id, email, provider_name, provider_id, created_at) values (${id}, ${`${id}@example.com`}, 'local', ${id}, ${ago(age)})`,
+          'users',
+        ),
+      ).toEqual([6]),
     sessions: async () => expect(await left('sessions', [31, 29], (age, id) => session(id, age), 'sessions')).toEqual([29]),
     invitations: async () =>
       expect(
