@@ -15,7 +15,7 @@ import { type Clock, hmacHex, openVault, systemClock, tenantKey, type Vault } fr
 import { environmentLogins, type Login, openLogins, ssoOf } from './login/index.ts';
 import { type Media, openMedia, urlOfKey } from './media/index.ts';
 import { disableForPlan as disableMembers, type Members, openMembers } from './members/index.ts';
-import { type OAuth, openOAuth } from './oauth/index.ts';
+import { approvalNamesOf, deleteApprovalsOf, type OAuth, openOAuth } from './oauth/index.ts';
 import { type Health, measureRooms, openHealth } from './operate/index.ts';
 import { openOrganizations, type Organizations } from './organizations/index.ts';
 import { openOutbound, type Outbound, type OutboundOptions } from './outbound/index.ts';
@@ -177,6 +177,7 @@ export async function openContext(
       clock,
       identity,
       billing,
+      approvals: { namesOf: approvalNamesOf, endAllOf: deleteApprovalsOf },
       email,
       jwtSecret: config.secrets.jwt,
       frontendUrl: config.http.frontendUrl,

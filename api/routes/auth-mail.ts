@@ -67,7 +67,7 @@ export default [
   route({
     method: 'post',
     path: '/auth/forgot-return',
-    summary: 'Sets a new password with the token of a mail, once, and ends every session.',
+    summary: 'Sets a new password with the token of a mail, once, and ends every session, API key and approved app.',
     auth: ['none'],
     limit: '5/minute',
     body: repeated(z.strictObject({ token: code, password: newPassword, repeatPassword: z.string() })),

@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import { presentDevice } from '../../src/oauth/index.ts';
+import { presentDevice, presentWaitingDevice } from '../../src/oauth/index.ts';
 import { devicePage } from '../console/pages.ts';
+import { device } from '../http/credentials.ts';
 import { doer } from '../http/doer.ts';
+import { instant } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';
 
@@ -24,9 +26,9 @@ export default [
       bodyLimit: LIMIT,
       body: z.looseObject({}),
       answer: z.object({ device_code: z.string(), user_code: z.string(), verification_uri: z.string(), expires_in: z.int(), interval: z.int() }),
-      async handle({ ctx, reply }) {
+      async handle({ ctx, request, reply }) {
         reply.header('Cache-Control', 'no-store');
-        return { codes: await ctx.oauth.devices.start(), frontendUrl: ctx.config.http.frontendUrl };
+        return { codes: await ctx.oauth.devices.start(device(request)), frontendUrl: ctx.config.http.frontendUrl };
       },
       present: ({ codes, frontendUrl }) => presentDevice(codes, frontendUrl),
     }),
@@ -49,6 +51,23 @@ export default [
         return { ...(await ctx.oauth.devices.redeem(body.device_code, request.ip)), apiUrl: ctx.config.http.backendUrl };
       },
       present: ({ apiKey, apiUrl, orgId }) => ({ access_token: apiKey, api_url: apiUrl, organization_id: orgId }),
+    }),
+  ),
+
+  ...both((prefix) =>
+    route({
+      method: 'post',
+      path: `${prefix}/find`,
+      summary: 'From where the device that shows this code asked for it, and when: to be looked at before it is approved.',
+      auth: ['session'],
+      impersonation: 'refused',
+      body: z.strictObject({ user_code: z.string().min(1).max(100) }),
+      answer: z.object({ ip: z.string(), userAgent: z.string(), askedAt: instant }),
+      async handle({ ctx, principal, body }) {
+        await throttleBy(ctx, `device-find|user:${principal.userId}`, GUESSES, MINUTE_MS);
+        return ctx.oauth.devices.find(body.user_code);
+      },
+      present: presentWaitingDevice,
     }),
   ),
 

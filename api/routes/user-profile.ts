@@ -61,11 +61,12 @@ export default [
   route({
     method: 'post',
     path: '/user/change-password',
-    summary: 'Sets a new password and ends all other sessions; an account that was activated without one needs no old one, soon after its activation.',
+    summary:
+      'Sets a new password and ends all other sessions, with `revokeKeys` all API keys and approved apps, too; an account that was activated without one needs no old one, soon after its activation.',
     auth: ['session'],
     impersonation: 'refused',
     limit: '10/minute',
-    body: repeated(z.strictObject({ oldPassword: password.optional(), password: newPassword, repeatPassword: z.string() })),
+    body: repeated(z.strictObject({ oldPassword: password.optional(), password: newPassword, repeatPassword: z.string(), revokeKeys: z.boolean().optional() })),
     answer: Success,
     handle: async ({ ctx, body, ...call }) => ctx.auth.accounts.changePassword(await bySession(ctx, call), body),
     present: success,

@@ -13,10 +13,10 @@ import { revokeSessions, startOfSession } from './store.ts';
 
 /** What users change about how they prove who they are. `by` is the user, in the session `sessionId`. */
 export interface Accounts {
-  /** Sets the password of whoever has the code of a reset mail and ends all their sessions; false for a code that is unknown, used or expired. */
+  /** Sets the password of whoever has the code of a reset mail and ends all their sessions, API keys and approvals of apps, for somebody else may have made them; false for a code that is unknown, used or expired. */
   reset(code: string, password: string, ip: string): Promise<boolean>;
-  /** Ends all other sessions. An account that was activated without a password gets its first one in the session of its activation. */
-  changePassword(by: SessionDoer, change: { oldPassword?: string | undefined; password: string }): Promise<void>;
+  /** Ends all other sessions, and with `revokeKeys` API keys and approvals of apps, too. An account that was activated without a password gets its first one in the session of its activation. */
+  changePassword(by: SessionDoer, change: { oldPassword?: string | undefined; password: string; revokeKeys?: boolean | undefined }): Promise<void>;
   /** Asks the new address to confirm; without mail it counts at once. One answer for a free address and one that is taken. */
   changeEmail(by: SessionDoer, change: { email: string; password: string }): Promise<void>;
   /** The address becomes the user's; false for a code that is unknown, used, expired or of another user, or when somebody has the address by now. */
@@ -27,6 +27,12 @@ export interface Accounts {
    */
   remove(by: SessionDoer, password: string | undefined, close: (org: { id: string; name: string }) => Promise<void>): Promise<void>;
 }
+/** The apps that act for a user, whatever the org. */
+export interface Approvals {
+  namesOf(transaction: Sql, userId: string): Promise<readonly { name: string; orgName: string }[]>;
+  /** Ends them with all their tokens; what another process remembers of them it forgets within a second. */
+  endAllOf(transaction: Sql, userId: string): Promise<unknown>;
+}
 export type SessionDoer = Doer & { userId: string; sessionId: string };
 
 export interface AccountOptions {
@@ -34,7 +40,8 @@ export interface AccountOptions {
   clock: Clock;
   identity: Identity;
   email: Email;
-  apiKeys: Pick<ApiKeys, 'revokeAllOf'>;
+  apiKeys: Pick<ApiKeys, 'revokeAllOf' | 'liveOf'>;
+  approvals: Approvals;
   frontendUrl: string;
   disallowPlus: boolean;
 }
@@ -44,7 +51,7 @@ const noPassword = ({ isLocal }: store.Account) =>
   new AppError('invalid_request', isLocal ? 'This account has no password yet: set one first' : 'This account has no password: it logs in at a provider');
 const ofUser = (userId: string, action: string, detail = {}) => ({ orgId: null, action, resource: 'user', resourceId: userId, detail });
 
-export function openAccounts({ sql, clock, identity, email, apiKeys, frontendUrl, disallowPlus }: AccountOptions): Accounts {
+export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, frontendUrl, disallowPlus }: AccountOptions): Accounts {
   /** The account, once its password was given; `field` is where the client sent it. */
   async function proven(userId: string, password: string, field: string): Promise<store.Account & { passwordHash: string }> {
     const account = await store.accountOf(sql, userId);
@@ -85,40 +92,57 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, frontendUrl
     }
   }
 
-  const tellChanged = (tx: Sql, { email: to, name }: store.Account) =>
-    email.queue(tx, { to, orgId: null, letter: { template: 'password-changed', data: { name } } });
+  /** Tells the owner, and what opens the account still. */
+  async function tellChanged(tx: Sql, { userId, email: to, name }: store.Account): Promise<void> {
+    if (!email.enabled) return;
+    const keys = (await apiKeys.liveOf(tx, userId)).map((key) => `the API key ${key.name} (${key.prefix}…) in ${key.orgName}`);
+    const apps = (await approvals.namesOf(tx, userId)).map((app) => `the app ${app.name} in ${app.orgName}`);
+    await email.queue(tx, { to, orgId: null, letter: { template: 'password-changed', data: { name, opens: [...keys, ...apps] } } });
+  }
+
+  /** Everything that opens the account without its password. What is answered is to be called when it stands. */
+  async function endPrograms(tx: Sql, userId: string): Promise<() => void> {
+    await approvals.endAllOf(tx, userId);
+    return apiKeys.revokeAllOf(tx, userId);
+  }
 
   return {
     async reset(code, password, ip) {
       const codeHash = sha256(code);
       if (!(await codes.isLive(sql, 'reset', codeHash))) return false; // before the costly hash; decided in the commit
       const passwordHash = await hashPassword(password);
-      return sql.begin(async (tx) => {
+      const forget = await sql.begin(async (tx) => {
         const redeemed = await codes.redeem(tx, 'reset', codeHash);
         const account = redeemed && (await store.resetPassword(tx, redeemed.userId, passwordHash));
-        if (!account) return false;
+        if (!account) return undefined;
         const { userId } = account;
         await codes.dropCodes(tx, userId);
         await dropRegistrations(tx, userId);
         const revoked = await revokeSessions(tx, userId);
+        const forgetKeys = await endPrograms(tx, userId);
         await identity.becomeSuperAdmin(tx, userId, ip);
         await noteAudit(tx, { userId, impersonatorId: null, ip }, ofUser(userId, 'password.reset', { sessionsRevoked: revoked }));
         await tellChanged(tx, account);
-        return true;
+        return forgetKeys;
       });
+      forget?.();
+      return forget !== undefined;
     },
 
-    async changePassword(by, { oldPassword, password }) {
+    async changePassword(by, { oldPassword, password, revokeKeys = false }) {
       const account = await mayChange(by, oldPassword);
       const newHash = await hashPassword(password);
-      await sql.begin(async (tx) => {
+      const forget = await sql.begin(async (tx) => {
         if (!(await store.replacePassword(tx, by.userId, account.passwordHash, newHash)))
           throw new AppError('conflict', 'The password was changed meanwhile: log in again');
         await codes.dropCodes(tx, by.userId); // a change of address that was asked for with the old password, too
         const revoked = await revokeSessions(tx, by.userId, by.sessionId);
-        await noteAudit(tx, by, ofUser(by.userId, 'password.changed', { sessionsRevoked: revoked }));
+        const forgetKeys = revokeKeys ? await endPrograms(tx, by.userId) : undefined;
+        await noteAudit(tx, by, ofUser(by.userId, 'password.changed', { sessionsRevoked: revoked, ...(revokeKeys && { keysRevoked: true }) }));
         await tellChanged(tx, account);
+        return forgetKeys;
       });
+      forget?.();
     },
 
     async changeEmail(by, change) {

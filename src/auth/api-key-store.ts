@@ -99,6 +99,24 @@ export async function keyForUpdate(sql: Sql, orgId: string, id: string, userId: 
   return row;
 }
 
+/** A key that opens the account, for its owner to know again. */
+export interface LiveKey {
+  name: string;
+  prefix: string;
+  orgName: string;
+}
+export const liveKeysOf = (sql: Sql, userId: string) => sql<LiveKey[]>`
+  /* all orgs */
+  select k.name, k.prefix, o.name as "orgName" from api_keys k join organizations o on o.id = k.org_id and o.deleted_at is null
+  where k.user_id = ${userId} and k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) order by k.created_at desc limit 100`;
+
+/** For the mail about a new key. */
+export async function ownerOf(sql: Sql, orgId: string, userId: string): Promise<{ email: string; name: string; orgName: string }> {
+  const [row] = await sql<{ email: string; name: string; orgName: string }[]>`
+    select u.email, p.name, o.name as "orgName" from users u join user_profiles p on p.user_id = u.id, organizations o where u.id = ${userId} and o.id = ${orgId}`;
+  return row!;
+}
+
 export const revokeKey = (sql: Sql, orgId: string, id: string) => sql`
   update api_keys set revoked_at = now() where id = ${id} and org_id = ${orgId} and revoked_at is null`;
 

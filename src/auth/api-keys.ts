@@ -2,9 +2,11 @@ import { type Doer, noteAudit } from '../audit/index.ts';
 import type { Billing } from '../billing/index.ts';
 import { briefLookups } from '../cache/index.ts';
 import type { Database, Sql } from '../db/index.ts';
+import type { Email } from '../email/index.ts';
 import { AppError, type Clock, invalidField, newId, notFound, randomBase62, sha256, sha256Hex } from '../kernel/index.ts';
 import * as store from './api-key-store.ts';
 import { lastUsed } from './last-used.ts';
+import type { Device } from './store.ts';
 
 export type { ApiKeyRow, MemberKeyRow } from './api-key-store.ts';
 
@@ -20,13 +22,16 @@ type Owner = Doer & { userId: string };
 export interface ApiKeys extends AsyncDisposable {
   /** Own keys; 404 and 409 below are about these, too. */
   list(orgId: string, userId: string): Promise<readonly store.ApiKeyRow[]>;
-  create(orgId: string, by: Owner, key: { name: string; expiresAt?: Date | null | undefined }): Promise<MadeKey>;
+  /** The owner is told by mail; `device`: for which device, where it is for one. */
+  create(orgId: string, by: Owner, key: { name: string; expiresAt?: Date | null | undefined; device?: Device | undefined }): Promise<MadeKey>;
   /** A new key in the place of an old one, which dies in the same commit; `name` absent keeps the old name, `expiresAt` is not inherited. */
   rotate(orgId: string, by: Owner, id: string, key: { name?: string | undefined; expiresAt?: Date | null | undefined }): Promise<MadeKey>;
   revoke(orgId: string, by: Owner, id: string): Promise<void>;
   /** Keys of all members (S51). */
   listOfOrg(orgId: string): Promise<readonly store.MemberKeyRow[]>;
   revokeOfOrg(orgId: string, by: Doer, id: string): Promise<void>;
+  /** The living keys of a user, whatever the org. */
+  liveOf(transaction: Sql, userId: string): Promise<readonly store.LiveKey[]>;
   /** Every key of a user, in the caller's transaction; what is answered is to be called when it stands. */
   revokeAllOf(transaction: Sql, userId: string): Promise<() => void>;
   /** Whom a key stands for; throws `invalid_api_key` alike for unknown, malformed, revoked and expired ones. What changes elsewhere is seen within a second. */
@@ -51,11 +56,13 @@ export function openApiKeys({
   clock,
   failed,
   billing,
+  email,
 }: {
   sql: Database;
   clock: Clock;
   failed: (error: unknown) => void;
   billing: Pick<Billing, 'require'>;
+  email: Email;
 }): ApiKeys {
   const uses = lastUsed<store.KeyUse>({ clock, failed, write: (notes) => store.noteKeys(sql, notes) });
   const holders = briefLookups<store.KeyHolder>({ clock, look: (hash) => store.holderOfKey(sql, hash) });
@@ -76,6 +83,19 @@ export function openApiKeys({
     if ((await store.countLiveKeys(tx, orgId, userId)) >= LIVE_KEYS)
       throw new AppError('invalid_request', `At most ${LIVE_KEYS} live API keys are possible: revoke one first`);
     await store.insertKey(tx, orgId, userId, row);
+  }
+  /** Whoever has the session, or was led to approve a device, may not be the owner. */
+  async function tell(tx: Sql, orgId: string, { userId }: Owner, { name: keyName, prefix, expiresAt }: store.NewApiKey, device?: Device): Promise<void> {
+    if (!email.enabled) return;
+    const { email: to, ...names } = await store.ownerOf(tx, orgId, userId);
+    const data = {
+      ...names,
+      keyName,
+      prefix,
+      expiresAt: expiresAt?.toISOString() ?? null,
+      ...(device && { device: `${device.ip}, ${device.userAgent || 'unnamed'}` }),
+    };
+    await email.queue(tx, { to, orgId: null, letter: { template: 'key-made', data } });
   }
 
   /** Of one user, or of anybody in the org. A key that is revoked already is left as it is. */
@@ -98,12 +118,13 @@ export function openApiKeys({
       return store.keysOf(sql, orgId, userId);
     },
 
-    async create(orgId, by, { name, expiresAt }) {
+    async create(orgId, by, { name, expiresAt, device }) {
       const { row, made } = make(name, expiresAt);
       await sql.begin(async (tx) => {
         await billing.require(tx, orgId, 'api');
         await holdMember(tx, orgId, by);
         await insert(tx, orgId, by, row);
+        await tell(tx, orgId, by, row, device);
         await noteAudit(tx, by, ofKey(orgId, 'created', row.id, { name, prefix: row.prefix, expiresAt: row.expiresAt?.toISOString() ?? null }));
       });
       return made;
@@ -119,6 +140,7 @@ export function openApiKeys({
         const { row, made } = make(name ?? old.name, expiresAt);
         await store.revokeKey(tx, orgId, id);
         await insert(tx, orgId, by, row);
+        await tell(tx, orgId, by, row);
         await noteAudit(tx, by, ofKey(orgId, 'rotated', id, { name: row.name, prefix: row.prefix, newId: row.id }));
         return { old: old.keyHash, made };
       });
@@ -133,6 +155,7 @@ export function openApiKeys({
     },
     revokeOfOrg: (orgId, by, id) => revokeOne(orgId, by, id, undefined),
 
+    liveOf: store.liveKeysOf,
     async revokeAllOf(tx, userId) {
       const hashes = await store.revokeKeysOf(tx, userId);
       return () => hashes.forEach(({ keyHash }) => forget(keyHash));

@@ -3,7 +3,7 @@ import type { Database } from '../db/index.ts';
 import type { Email } from '../email/index.ts';
 import type { Identity } from '../identity/index.ts';
 import { type Clock, sha256Hex } from '../kernel/index.ts';
-import { type Accounts, openAccounts } from './account.ts';
+import { type Accounts, type Approvals, openAccounts } from './account.ts';
 import { type ApiKeys, openApiKeys } from './api-keys.ts';
 import { dropExpiredCodes } from './code-store.ts';
 import { openTokens, type Tokens } from './jwt.ts';
@@ -33,6 +33,7 @@ interface Options {
   clock: Clock;
   identity: Identity;
   billing: Pick<Billing, 'require'>;
+  approvals: Approvals;
   email: Email;
   jwtSecret: string;
   frontendUrl: string;
@@ -43,15 +44,15 @@ interface Options {
   failed: (error: unknown) => void;
 }
 
-export function openAuth({ sql, clock, identity, billing, email, jwtSecret, frontendUrl, disallowPlus, tracesDays, failed }: Options): Auth {
+export function openAuth({ sql, clock, identity, billing, approvals, email, jwtSecret, frontendUrl, disallowPlus, tracesDays, failed }: Options): Auth {
   const tokens = openTokens({ secret: jwtSecret, clock });
   const sessions = openSessions({ sql, clock, tokens, secret: jwtSecret, failed });
-  const apiKeys = openApiKeys({ sql, clock, failed, billing });
+  const apiKeys = openApiKeys({ sql, clock, failed, billing, email });
   const registrations = openRegistrations({ sql, identity, email, sessions, frontendUrl, disallowPlus, failed });
 
   return {
     ...registrations,
-    accounts: openAccounts({ sql, clock, identity, email, apiKeys, frontendUrl, disallowPlus }),
+    accounts: openAccounts({ sql, clock, identity, email, apiKeys, approvals, frontendUrl, disallowPlus }),
     sessions,
     apiKeys,
     tokens,

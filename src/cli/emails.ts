@@ -9,7 +9,11 @@ const samples = (url: string): readonly Letter[] => {
     { template: 'activation', data: { ...people, url: `${url}/auth/activate/sample` } },
     { template: 'address-known', data: { ...people, loginUrl: `${url}/auth/login` } },
     { template: 'password-reset', data: { ...people, url: `${url}/auth/forgot/sample` } },
-    { template: 'password-changed', data: people },
+    { template: 'password-changed', data: { ...people, opens: ['the API key CLI (pm_live_a1b2…) in Acme Ltd'] } },
+    {
+      template: 'key-made',
+      data: { ...people, keyName: 'CLI', prefix: 'pm_live_a1b2', orgName: 'Acme Ltd', expiresAt: later, device: '192.0.2.1, curl/8.5.0' },
+    },
     { template: 'email-change', data: { ...people, url: `${url}/auth/confirm-email/sample`, newEmail: 'ann@new.example', oldEmail: 'ann@old.example' } },
     { template: 'email-changing', data: { ...people, newEmail: 'ann@new.example' } },
     {

@@ -8,7 +8,8 @@ export const Letter = z.discriminatedUnion('template', [
   letter('activation', { name: text, url: z.url() }),
   letter('address-known', { name: text, loginUrl: z.url() }), //      someone tried to register an address that exists (S30)
   letter('password-reset', { name: text, url: z.url() }),
-  letter('password-changed', { name: text }),
+  letter('password-changed', { name: text, opens: z.array(text).optional() }), //  keys and apps that open the account still
+  letter('key-made', { name: text, keyName: text, prefix: text, orgName: text, expiresAt: text.nullable(), device: text.optional() }),
   letter('email-change', { name: text, url: z.url(), newEmail: text, oldEmail: text.optional() }), //  to the new address: confirm; absent in mails of older releases
   letter('email-changing', { name: text, newEmail: text }), //             to the old address: notice
   letter('invitation', { orgName: text, inviterName: text, roleName: text, url: z.url(), expiresAt: text }),

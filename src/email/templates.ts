@@ -1,11 +1,12 @@
 import { type Content, layOut, type Part, type Rendered, type Site } from './layout.ts';
 import type { Letter, Template } from './letters.ts';
-import { plainLines, say, when } from './wording.ts';
+import { plain, plainLines, say, when } from './wording.ts';
 
 type DataOf<T extends Template> = Extract<Letter, { template: T }>['data'];
 type Templates = { readonly [T in Template]: (data: DataOf<T>, site: Site) => Content };
 
 const hello = (name: string): Part => (name.trim() === '' ? 'Hello,' : say`Hello ${name},`);
+const MOST_NAMED = 20;
 const notYou = 'If that was not you, somebody may know your password: set a new one, and write to whoever runs this service.';
 
 const TEMPLATES: Templates = {
@@ -36,9 +37,26 @@ const TEMPLATES: Templates = {
       'If it was not you, do nothing: your password stays as it is.',
     ],
   }),
-  'password-changed': ({ name }, site) => ({
+  'password-changed': ({ name, opens = [] }, site) => ({
     subject: say`Your password at ${site.name} was changed`,
-    parts: [hello(name), 'your password was changed just now, and other devices were logged out.', notYou],
+    parts: [
+      hello(name),
+      'your password was changed just now, and other devices were logged out.',
+      opens.length === 0 ? 'No API key and no app opens your account.' : 'These open your account still. Revoke those that you do not know:',
+      ...(opens.length === 0 ? [] : [{ quote: opens.slice(0, MOST_NAMED).map(plain) }]),
+      ...(opens.length > MOST_NAMED ? [`And ${opens.length - MOST_NAMED} more.`] : []),
+      notYou,
+    ],
+  }),
+  'key-made': ({ name, keyName, prefix, orgName, expiresAt, device }, site) => ({
+    subject: say`A new API key of yours at ${site.name}`,
+    parts: [
+      hello(name),
+      say`an API key called ${keyName} was made, with all your rights in the organization ${orgName}. It begins with ${prefix}.`,
+      ...(device === undefined ? [] : [say`It is for a device that was approved in your name, at ${device}.`]),
+      expiresAt === null ? 'It has no end.' : `It ends on ${when(expiresAt)}.`,
+      'If that was not you, revoke the key and set a new password.',
+    ],
   }),
   'email-change': ({ name, url, newEmail, oldEmail }, site) => ({
     subject: say`Confirm your new address at ${site.name}`,

@@ -6,6 +6,14 @@ export interface NewDevice {
   userHash: Buffer;
   intervalSeconds: number;
   seconds: number;
+  ip: string;
+  userAgent: string;
+}
+/** Who asked for a code that waits. */
+export interface WaitingDevice {
+  ip: string;
+  userAgent: string;
+  askedAt: Date;
 }
 /** How a device's request stands when the device asks. */
 export interface AskedDevice {
@@ -13,6 +21,8 @@ export interface AskedDevice {
   decision: 'approved' | 'denied' | null;
   orgId: string | null;
   userId: string | null;
+  ip: string;
+  userAgent: string;
   expired: boolean;
   /** It asked sooner than it may. */
   early: boolean;
@@ -21,8 +31,11 @@ export interface AskedDevice {
 /** False when the codes are taken. */
 export async function insertDevice(sql: Sql, device: NewDevice): Promise<boolean> {
   const rows = await sql`
-    insert into oauth_devices (id, device_hash, user_hash, interval_seconds, expires_at, asked_at)
-    values (${device.id}, ${device.deviceHash}, ${device.userHash}, ${device.intervalSeconds}, now() + ${device.seconds}::int * interval '1 s', now() - interval '1 hour')
+    insert into oauth_devices (id, device_hash, user_hash, interval_seconds, expires_at, asked_at, ip, user_agent)
+    values (
+      ${device.id}, ${device.deviceHash}, ${device.userHash}, ${device.intervalSeconds}, now() + ${device.seconds}::int * interval '1 s', now() - interval '1 hour',
+      ${device.ip}, ${device.userAgent}
+    )
     on conflict do nothing returning 1`;
   return rows.length > 0;
 }
@@ -35,7 +48,15 @@ export async function askDevice(sql: Sql, deviceHash: Buffer, step: number): Pro
     )
     update oauth_devices d set asked_at = clock_timestamp(), interval_seconds = case when device.early then least(d.interval_seconds + ${step}::int, 60) else d.interval_seconds end
     from device where d.id = device.id
-    returning d.id, d.decision, d.org_id as "orgId", d.user_id as "userId", d.expires_at <= now() as expired, device.early`;
+    returning d.id, d.decision, d.org_id as "orgId", d.user_id as "userId", d.ip, d.user_agent as "userAgent", d.expires_at <= now() as expired, device.early`;
+  return row;
+}
+
+/** Who asked for a code that waits for a decision, `seconds` before it expires. */
+export async function waitingDevice(sql: Sql, userHash: Buffer, seconds: number): Promise<WaitingDevice | undefined> {
+  const [row] = await sql<WaitingDevice[]>`/* all orgs */
+    select ip, user_agent as "userAgent", expires_at - ${seconds}::int * interval '1 s' as "askedAt"
+    from oauth_devices where user_hash = ${userHash} and decision is null and expires_at > now()`;
   return row;
 }
 

@@ -1,6 +1,6 @@
 import { urlOfKey } from '../media/index.ts';
 import type { JudgedRequest } from './consent.ts';
-import type { DeviceCodes } from './devices.ts';
+import type { DeviceCodes, WaitingDevice } from './devices.ts';
 import type { AppRow, ApprovalRow } from './store.ts';
 import type { Grant } from './tokens.ts';
 
@@ -70,6 +70,9 @@ export const presentGrant = ({ orgId, accessToken, refreshToken, expiresIn, scop
   refresh_token: refreshToken,
   scope: scope.join(' '),
 });
+
+/** From where the code of a device was asked for. */
+export const presentWaitingDevice = ({ ip, userAgent, askedAt }: WaitingDevice) => ({ ip, userAgent, askedAt: askedAt.toISOString() });
 
 /** S95. */
 export const presentDevice = ({ deviceCode, userCode, expiresIn, interval }: DeviceCodes, frontendUrl: string) => ({

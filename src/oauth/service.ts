@@ -41,7 +41,7 @@ export function openOAuth({ sql, clock, auth, issuer, failed }: OAuthOptions): O
     apps: openApps(shared),
     consent: openConsent({ ...shared, flush: access.flush }),
     tokens: openTokens(shared),
-    devices: openDevices({ sql, auth }),
+    devices: openDevices({ sql, clock, auth }),
     register: (metadata) => registerClient(sql, metadata),
     sweep: async (limit) => Math.max(await dropOldTokens(sql, limit), await dropOldDevices(sql, limit), await dropUnusedClients(sql, limit)),
     [Symbol.asyncDispose]: () => access[Symbol.asyncDispose](),

@@ -144,6 +144,14 @@ export async function deleteApproval(sql: Sql, orgId: string, userId: string, id
   return rows.length > 0;
 }
 
+/** The apps that act for a user, in any org. */
+export const approvalNamesOf = (sql: Sql, userId: string) => sql<{ name: string; orgName: string }[]>`
+  /* all orgs */
+  select c.name, o.name as "orgName" from oauth_authorizations a join oauth_clients c on c.id = a.app_id join organizations o on o.id = a.org_id and o.deleted_at is null
+  where a.user_id = ${userId} order by a.created_at desc limit 100`;
+/** Their tokens and codes go with them. */
+export const deleteApprovalsOf = (sql: Sql, userId: string) => sql`/* all orgs */ delete from oauth_authorizations where user_id = ${userId}`;
+
 export async function noteApprovals(sql: Sql, uses: readonly { authorizationId: string; orgId: string; at: Date }[]): Promise<void> {
   const ordered = uses.toSorted((a, b) => (a.authorizationId < b.authorizationId ? -1 : 1));
   await sql`

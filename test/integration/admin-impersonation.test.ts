@@ -160,6 +160,7 @@ describe('refused while acting as somebody else', () => {
       'POST /roles',
       'PUT /roles/:id',
       'POST /device/approve',
+      'POST /device/find',
     ])
       expect([name, names.has(name)]).toEqual([name, true]);
   });

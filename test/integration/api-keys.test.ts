@@ -402,6 +402,7 @@ describe('rights', () => {
       clock: frozen,
       identity,
       billing,
+      approvals: { namesOf: async () => [], endAllOf: async () => [] },
       email,
       jwtSecret: 'x',
       frontendUrl: '',

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sha256 } from '../../src/kernel/index.ts';
-import { type SignedUp, testApp, type TestApp } from '../support/app.ts';
+import { type SignedUp, testApp, type TestApp, WITH_MAIL } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
+import { mailsOf } from '../support/mails.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
@@ -142,6 +143,34 @@ test('a hundred approvals and a hundred polls at once: one decision, one key [S2
   const polls = await Promise.all(Array.from({ length: 100 }, () => poll(other.device_code)));
   expect([polls.filter(({ status }) => status === 200).length, (await keys()) - before]).toEqual([1, 1]);
   expect((await poll(code)).status).not.toBe(500);
+});
+
+test('who types a code is shown from where it was asked for, and when, until it is decided [S256]', async () => {
+  const before = Date.now();
+  const { body } = await app.client().post('/device/code', {}, { 'user-agent': 'phisher/1.0' });
+  const found = await ann.client.post('/device/find', { user_code: body.user_code });
+  expect([found.status, found.body]).toEqual([200, { ip: '127.0.0.1', userAgent: 'phisher/1.0', askedAt: expect.any(String) }]);
+  expect(Math.abs(Date.parse(found.body.askedAt) - before)).toBeLessThan(600_000);
+  expect((await app.client().post('/device/find', { user_code: body.user_code })).status).toBe(401);
+  await approve(body.user_code);
+  for (const code of [body.user_code, 'BBBB-BBBB'])
+    expect((await ann.client.post('/device/find', { user_code: code })).body.errors[0]).toMatchObject({ field: 'user_code', rule: 'unknown_id' });
+});
+
+test('its key ends after 90 days, and its owner is told by mail for which device it is', async () => {
+  await using mailing = await testApp({ sql: db.sql, env: WITH_MAIL });
+  const { body } = await mailing.client().post('/device/code', {}, { 'user-agent': 'a device' });
+  await approve(body.user_code);
+  const { body: got } = await mailing.client().post('/device/token', { device_code: body.device_code });
+  const prefix = got.access_token.slice(0, 12);
+  const [key] =
+    await db.sql`select expires_at between now() + interval '89 days' and now() + interval '90 days' as ends from api_keys where prefix = ${prefix}`;
+  expect(key).toEqual({ ends: true });
+  const [mail] = await mailsOf(mailing.context, ann.email);
+  expect(mail!.letter).toEqual({
+    template: 'key-made',
+    data: { name: '', keyName: 'CLI', prefix, orgName: 'Acme Ltd', expiresAt: expect.any(String), device: '127.0.0.1, a device' },
+  });
 });
 
 test('a key that cannot be made gives the request back', async () => {

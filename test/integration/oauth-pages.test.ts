@@ -206,24 +206,29 @@ await describePeer('chromium', findBrowser, ({ start }) => {
     expect([to.origin + to.pathname, to.searchParams.get('error'), to.searchParams.get('state')]).toEqual([CALLBACK, 'access_denied', 'xyz']);
 
     await tab.goto(`${app.address}/device`); // a page of ours, to ask from as the consent page does
-    await tab.until(`document.getElementById('request')`);
+    await tab.until(`document.getElementById('find')`);
     await tab.goto(`${app.address}/oauth/authorize?${query({ redirect_uri: 'https://evil.example/' })}`);
     await tab.until(`document.body.innerText.includes('invalid_request')`);
     expect(await tab.evaluate<string>('location.origin')).toBe(app.address);
   });
 
   test('a device is connected by its code [S95, S256]', async () => {
-    const { body } = await app.client().post('/device/code', {});
+    const { body } = await app.client().post('/device/code', {}, { 'user-agent': 'a device' });
     await using tab = await openTab(browser.url);
     await tab.setCookies(app.address, ann.client.cookies);
-    await tab.goto(`${app.address}/device`);
-    await tab.until(`!document.getElementById('request').hidden`);
-    expect(await tab.evaluate<string>('document.body.innerText')).toContain('Ann’s Bakery');
+    await tab.goto(`${app.address}/device?user_code=${body.user_code}`);
+    await tab.until(`!document.getElementById('find').hidden`);
+    expect(await tab.evaluate<string>(`document.querySelector('[name=code]').value`)).toBe(''); // a link fills nothing in
     await tab.evaluate(`document.querySelector('[name=code]').focus()`);
-    await tab.press('BBBB-BBBB', 'Tab', 'Tab', 'Enter');
+    await tab.press('BBBB-BBBB', 'Tab', 'Enter');
     await tab.until(`document.getElementById('message').innerText.includes('no such code')`);
     await tab.evaluate(`(document.querySelector('[name=code]').value = '', document.querySelector('[name=code]').focus())`);
-    await tab.press(body.user_code.toLowerCase(), 'Tab', 'Tab', 'Enter');
+    await tab.press(body.user_code.toLowerCase(), 'Tab', 'Enter');
+    await tab.until(`!document.getElementById('decide').hidden`);
+    const shown = await tab.evaluate<string>('document.body.innerText');
+    for (const told of ['a key with all your rights in Ann’s Bakery', 'for 90 days', '127.0.0.1', 'a device']) expect(shown).toContain(told);
+    await tab.evaluate(`document.querySelector('[value=approve]').focus()`);
+    await tab.press('Enter');
     await tab.until(`document.getElementById('message').innerText.includes('connected')`);
     const got = await app.client().post('/device/token', { device_code: body.device_code });
     expect([got.status, got.body.organization_id, tab.complaints]).toEqual([200, ann.orgId, []]);

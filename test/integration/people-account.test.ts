@@ -195,7 +195,7 @@ describe('a new password', () => {
     expect((await bob.client.get('/user/self')).status).toBe(200);
     expect((await phone.get('/user/self')).body.code).toBe('session_revoked');
     expect([(await login(bob.email)).status, (await login(bob.email, 'a new password')).status]).toEqual([400, 200]);
-    expect(await lettersTo(app.context, bob.email)).toEqual([{ template: 'password-changed', data: { name: '' } }]);
+    expect(await lettersTo(app.context, bob.email)).toEqual([{ template: 'password-changed', data: { name: '', opens: [] } }]);
     const [note] = await db.sql`select user_id, detail from audit_log where action = 'password.changed' and resource_id = ${bob.userId}`;
     expect(note).toEqual({ user_id: bob.userId, detail: { sessionsRevoked: 1 } });
   });
@@ -211,6 +211,21 @@ describe('a new password', () => {
       reset: false,
     });
     expect((await bob.client.post('/auth/confirm-email', { code: confirm })).body).toEqual({ can: false });
+  });
+  test('leaves keys alone and names them in the mail, or takes them along with `revokeKeys`', async () => {
+    const bob = await somebody();
+    const key = await bob.withKey();
+    const connected = async () => (await key.get('/public/v1/is-connected')).status;
+    expect((await change(bob.client)).status).toBe(200);
+    expect((await lettersTo(app.context, bob.email)).at(-1)).toEqual({
+      template: 'password-changed',
+      data: { name: '', opens: [`the API key test (${key.key.slice(0, 12)}…) in Acme Ltd`] },
+    });
+    expect(await connected()).toBe(200);
+    const again = { oldPassword: 'a new password', password: 'the newest one', repeatPassword: 'the newest one', revokeKeys: true };
+    expect((await change(bob.client, again)).status).toBe(200);
+    const keys = await db.sql`select 1 from api_keys where user_id = ${bob.userId} and revoked_at is null`;
+    expect([keys.length, (await lettersTo(app.context, bob.email)).at(-1)]).toEqual([0, { template: 'password-changed', data: { name: '', opens: [] } }]);
   });
   test('of two changes at once one holds, and the other is told', async () => {
     const bob = await somebody();

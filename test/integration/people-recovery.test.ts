@@ -49,19 +49,24 @@ describe('a forgotten password', () => {
     for (const email of [unknown, elsewhere, gone.email, bob.email.toUpperCase()]) expect(await lettersTo(app.context, email)).toEqual([]);
     expect(await linkTo(app.context, bob.email, 'password-reset')).toMatch(/^https:\/\/app\.example\.com\/auth\/forgot\/[A-Za-z0-9_-]{43}$/);
   });
-  test('the token sets the password once, ends every session, and is told to the owner [S35, SE4]', async () => {
+  test('the token sets the password once, ends every session, key and approved app, and is told to the owner [S35, SE4]', async () => {
     const bob = await quiet.signUp();
     const key = await bob.withKey();
+    const approvals = () => db.sql`select 1 from oauth_authorizations where user_id = ${bob.userId}`;
+    const client = newId();
+    await db.sql`insert into oauth_clients (id, client_id, name, redirect_uris, scope) values (${client}, ${client}, 'App', '{}', '{}')`;
+    await db.sql`insert into oauth_authorizations (id, org_id, user_id, app_id, scope) values (${newId()}, ${bob.orgId}, ${bob.userId}, ${client}, '{}')`;
     const code = await resetCode(bob);
     const { status, body, headers } = await reset(code);
     expect([status, body, headers.getSetCookie()]).toEqual([200, { reset: true }, []]);
     expect((await bob.client.get('/user/self')).body.code).toBe('session_revoked');
     expect((await bob.client.post('/auth/refresh')).status).toBe(401);
     expect([(await login(bob.email, bob.password)).status, (await login(bob.email, 'a new password')).status]).toEqual([400, 200]);
-    expect((await lettersTo(app.context, bob.email)).at(-1)).toEqual({ template: 'password-changed', data: { name: '' } });
+    expect((await lettersTo(app.context, bob.email)).at(-1)).toEqual({ template: 'password-changed', data: { name: '', opens: [] } });
     expect((await reset(code, 'yet another')).body).toEqual({ reset: false });
     expect((await login(bob.email, 'a new password')).status).toBe(200);
-    expect((await key.get('/public/v1/is-connected')).status).toBe(200); // a key is no session
+    expect((await key.get('/public/v1/is-connected')).status).toBe(401); // whoever knew the old password may have made it
+    expect(await approvals()).toHaveLength(0);
     expect(await db.sql`select user_id, detail from audit_log where action = 'password.reset' and resource_id = ${bob.userId}`).toEqual([
       { user_id: bob.userId, detail: { sessionsRevoked: 1 } },
     ]);
