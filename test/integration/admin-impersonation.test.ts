@@ -116,10 +116,10 @@ describe('reads as somebody else', () => {
     await begin(bob.userId);
     await root.client.get(route.path.replace(/:\w+/g, newId()));
     // a query that is refused was read by nobody
-    const { status } = await root.client.get(route.path.replace(/:\w+/g, newId()));
+    const { status, body } = await root.client.get(route.path.replace(/:\w+/g, newId()));
     const lines = (await noted()).filter(({ action }) => action === 'impersonation.acted');
     expect(lines).toEqual(
-      status === 400
+      status === 400 && body.code === 'validation_failed'
         ? []
         : [{ action: 'impersonation.acted', user: bob.userId, by: root.userId, org: bob.orgId, detail: { method: 'GET', route: route.path } }],
     );
