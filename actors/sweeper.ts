@@ -31,7 +31,7 @@ interface Rooms {
   sql: Database;
   login: Pick<Login, 'dropOld'>;
   media: Pick<Media, 'sweep'>;
-  channels: Pick<Channels, 'dropOldLogins'>;
+  channels: Pick<Channels, 'dropOldLogins' | 'askServerLimits'>;
   oauth: Pick<OAuth, 'sweep'>;
   payments: Pick<Payments, 'sweep'>;
   posts: Pick<Posts, 'sweeps'>;
@@ -89,6 +89,7 @@ export const sweepsOf = ({
   { name: 'sessions', everyMs: HOUR, run: (limit) => auth.sessions.dropEnded(limit) },
   { name: 'invitations', everyMs: HOUR, run: (limit) => members.invitations.dropOld(limit) },
   { name: 'traces', everyMs: HOUR, run: (limit) => auth.forgetTraces(limit) },
+  { name: 'server-limits', everyMs: MINUTE, run: (limit) => channels.askServerLimits(limit) },
   { name: 'contents', everyMs: MINUTE, run: (limit) => posts.sweeps.cleanContents(limit) },
   { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
   { name: 'organizations', everyMs: HOUR, run: (limit) => organizations.dropRemoved(limit) },

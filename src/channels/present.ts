@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CustomField, presentCustomFields, type SocialAdapter } from '../providers/index.ts';
+import { type CustomField, type Limits, presentCustomFields, type SocialAdapter } from '../providers/index.ts';
 import { daysLeft } from './rules.ts';
 import type { ChannelRow } from './store.ts';
 
@@ -144,7 +144,7 @@ export const presentPublicChannel = (channel: ChannelShape): PublicChannel => ({
   ...(channel.customer && { customer: channel.customer }),
 });
 
-export function presentRules({ title, limits, settings }: SocialAdapter): ChannelRules {
+export function presentRules({ title, settings }: SocialAdapter, limits: Limits): ChannelRules {
   const { $schema: _, ...schema } = z.toJSONSchema(settings, { io: 'input', unrepresentable: 'any' });
   const rules = [
     `${title}: at most ${limits.text} ${limits.unit}`,

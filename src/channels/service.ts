@@ -10,6 +10,8 @@ import { type Connected, type NeedsLogin, type NetworkRules, openConnections, si
 import { type Begin, type Complete, type Completed, openLogins, type Connector, type Person } from './login.ts';
 import { dropOldStates } from './logins.ts';
 import * as moves from './moves.ts';
+import * as serverLimits from './server-limits.ts';
+import { limitsOf, type ServerLimits } from './server-limits.ts';
 import { type ChannelRules, type ChannelShape, type NetworkShape, presentChannel, presentNetwork, presentRules } from './present.ts';
 import { readAdditional } from './rules.ts';
 import * as store from './store.ts';
@@ -42,8 +44,8 @@ export interface Channels {
   find(orgId: string, ids: readonly string[]): Promise<ChannelRow[]>;
   /** How to write for a channel (public `integration-settings`). */
   rulesOf(orgId: string, id: string): Promise<ChannelRules>;
-  /** What a network takes. Throws `AppError` for a provider or version that is not registered or retired. */
-  rules(providerId: string, providerVersion: string): NetworkRules;
+  /** What a network takes, or a `server` of it. Throws `AppError` for a provider or version that is not registered or retired. */
+  rules(providerId: string, providerVersion: string, server?: ServerLimits | null): NetworkRules;
 
   /** The address of the consent page (S130). */
   begin(person: Person, providerId: string, options: Begin): Promise<{ url: string }>;
@@ -63,6 +65,8 @@ export interface Channels {
 
   /** Forgets at most `limit` logins that were begun and not ended in time; answers how many. */
   dropOldLogins(limit: number): Promise<number>;
+  /** Asks servers again what they take; answers how many. */
+  askServerLimits(limit: number): Promise<number>;
 
   customers(orgId: string): Promise<CustomerRow[]>;
   /** Puts a channel into the group of that name, made on first use. */
@@ -76,6 +80,9 @@ export interface Channels {
   setShown(orgId: string, id: string, shown: { name: string; picture: string | null }): Promise<void>;
 }
 
+/** For what a server says of itself: a person waits for it who connects a channel, and other servers do. */
+const SERVER_PATIENCE_MS = 5_000;
+const SERVERS_AT_A_TIME = 50;
 const missing = () => notFound('Integration not found');
 
 /** The channels room. */
@@ -114,6 +121,19 @@ export function openChannels(options: ChannelsOptions): Channels {
     if (!found) throw missing();
     return found;
   }
+  const withLimits = (): string[] => [...new Set(providers.list('social').flatMap((adapter) => (adapter.serverLimits ? [adapter.id] : [])))];
+  /** Asks a server what it takes, and keeps it. One that cannot say it in time is asked again by the sweep. */
+  async function askLimits(channel: serverLimits.ChannelKey): Promise<void> {
+    const asked = async () => {
+      const { social } = await connections.connect(channel.orgId, channel.id);
+      const limits = await social.serverLimits?.();
+      if (limits) await serverLimits.keep(sql, channel, serverLimits.bounded(limits));
+    };
+    const patience = new AbortController();
+    const late = clock.sleep(SERVER_PATIENCE_MS, patience.signal).catch(() => undefined);
+    await Promise.race([asked().catch(() => undefined), late]);
+    patience.abort();
+  }
   async function update(orgId: string, id: string, details: store.Details): Promise<void> {
     if (!isId(id) || !(await store.updateDetails(sql, orgId, id, details))) throw missing();
   }
@@ -134,16 +154,18 @@ export function openChannels(options: ChannelsOptions): Channels {
     find: (orgId, ids) => store.channelsById(sql, orgId, ids.filter(isId)),
     async rulesOf(orgId, id) {
       const channel = await rowOf(orgId, id);
-      return presentRules(providers.resolve('social', channel.providerId, { version: channel.providerVersion, use: 'pinned' }));
+      const adapter = providers.resolve('social', channel.providerId, { version: channel.providerVersion, use: 'pinned' });
+      return presentRules(adapter, limitsOf(adapter.limits, channel.serverLimits));
     },
-    rules(providerId, providerVersion) {
+    rules(providerId, providerVersion, server = null) {
       const adapter = providers.resolve('social', providerId, { version: providerVersion, use: 'pinned' });
-      return { title: adapter.title, limits: adapter.limits, checkSettings: (settings, at) => checkSettings(adapter, settings, at) };
+      return { title: adapter.title, limits: limitsOf(adapter.limits, server), checkSettings: (settings, at) => checkSettings(adapter, settings, at) };
     },
 
     begin: (person, providerId, more) => logins.begin(person, providerId, more),
     async complete(person, providerId, call) {
       const completed = await logins.complete(person, providerId, call);
+      if (withLimits().includes(providerId)) await askLimits({ orgId: person.orgId, id: completed.id });
       events?.channelConnected({ orgId: person.orgId, channelId: completed.id, provider: providerId, again: !completed.created });
       return completed;
     },
@@ -156,6 +178,11 @@ export function openChannels(options: ChannelsOptions): Channels {
     needsLogin,
 
     dropOldLogins: (limit) => dropOldStates(sql, limit),
+    async askServerLimits(limit) {
+      const due = await serverLimits.takeDue(sql, withLimits(), Math.min(limit, SERVERS_AT_A_TIME));
+      await Promise.all(due.map(askLimits));
+      return due.length;
+    },
 
     customers: (orgId) => store.customersOfOrg(sql, orgId),
     async nameCustomer(orgId, id, name) {

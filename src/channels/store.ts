@@ -1,4 +1,5 @@
 import type { Sql } from '../db/index.ts';
+import type { ServerLimits } from './server-limits.ts';
 
 /** A channel without its credentials. */
 export interface ChannelRow {
@@ -18,13 +19,14 @@ export interface ChannelRow {
   customerName: string | null;
   disabled: boolean;
   refreshNeeded: boolean;
+  serverLimits: ServerLimits | null;
   createdAt: Date;
 }
 
 const columns = (sql: Sql) => sql`
   c.id, c.org_id as "orgId", c.provider_id as "providerId", c.provider_version as "providerVersion", c.internal_id as "internalId", c.name, c.handle, c.picture,
   c.token_expires_at as "tokenExpiresAt", c.settings, c.additional_settings as "additionalSettings", c.posting_times as "postingTimes",
-  c.customer_id as "customerId", g.name as "customerName", c.disabled, c.refresh_needed as "refreshNeeded", c.created_at as "createdAt"`;
+  c.customer_id as "customerId", g.name as "customerName", c.disabled, c.refresh_needed as "refreshNeeded", c.server_limits as "serverLimits", c.created_at as "createdAt"`;
 
 export const channelsOfOrg = (sql: Sql, orgId: string, customerId?: string): Promise<ChannelRow[]> =>
   sql<ChannelRow[]>`

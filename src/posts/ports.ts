@@ -54,8 +54,8 @@ export interface ChannelsPort {
    * a person must log in, `unavailable` when it may be tried again. Nothing is sent over the connection once `ended` is aborted.
    */
   connect(orgId: string, channelId: string, snapshot: ChannelSnapshot, ended?: AbortSignal): Promise<Connected>;
-  /** Throws `AppError` for a provider or version that is not registered or retired. */
-  rules(providerId: string, providerVersion: string): NetworkRules;
+  /** What a network takes, or a `server` of it. Throws `AppError` for a provider or version that is not registered or retired. */
+  rules(providerId: string, providerVersion: string, server?: Pick<Limits, 'text' | 'linkLength' | 'media'> | null): NetworkRules;
 }
 
 export interface MediaPort {

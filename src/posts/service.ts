@@ -241,7 +241,7 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
     if (!card) throw new AppError('invalid_request', 'Integration not found');
     return card;
   }
-  const rulesOf = ({ providerId, providerVersion }: read.Card) => channels.rules(providerId, providerVersion);
+  const rulesOf = ({ providerId, providerVersion, serverLimits }: read.Card) => channels.rules(providerId, providerVersion, serverLimits);
   const tagsOf = (orgId: string, wishes: readonly { name: string; color?: string }[]): Promise<string[]> => {
     const named = new Map(
       wishes.toReversed().map((wish) => [wish.name.normalize('NFC').toLowerCase(), { ...wish, name: wish.name.normalize('NFC'), id: newId() }]),

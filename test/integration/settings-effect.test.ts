@@ -1014,6 +1014,14 @@ describe('what is forgotten, and when', () => {
         ),
       ).toEqual([13]);
     },
+    'server-limits': async () => {
+      const id = newId();
+      await channel(id);
+      await sql`update channels set provider_id = 'mastodon' where id = ${id}`;
+      await sweeps.get('server-limits')!.run(500);
+      const [row] = await sql`select server_limits_due_at > now() + interval '30 minutes' as "isTaken" from channels where id = ${id}`;
+      expect(row).toEqual({ isTaken: true });
+    },
     contents: async () => {
       const [channelId, id] = [newId(), newId()];
       await channel(channelId);

@@ -52,6 +52,10 @@ export async function startSocialServer() {
     graceMs: 0,
     /** Asked before a token is given: an answer instead, or nothing. */
     beforeGrant: async (_grant: string): Promise<Reply | undefined> => undefined,
+    /** What it says of itself, as it goes out; undefined: it says nothing. */
+    instance: undefined as string | undefined,
+    /** How often it was asked. */
+    instanceAsked: 0,
     beforeStatus: async (_token: string): Promise<Reply | undefined> => undefined,
     refuseAll: false,
     /** What a browser does on the consent page: the query that the network sends it back with. */
@@ -118,6 +122,10 @@ export async function startSocialServer() {
       apps.set(app.clientId, app);
       return { status: 200, body: { client_id: app.clientId, client_secret: app.clientSecret } };
     }
+    if (pathname === '/api/v2/instance') {
+      server.instanceAsked += 1;
+      return server.instance === undefined ? { status: 404, body: { error: 'Record not found' } } : { status: 200, body: server.instance };
+    }
     if (pathname === '/oauth/token') return grant(parse(body, request.headers['content-type']));
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const known = tokens.get(token);
@@ -144,7 +152,10 @@ export async function startSocialServer() {
       .on('end', () => {
         void answer(request, Buffer.concat(pieces).toString()).then((reply) => {
           if (reply === 'hang up') request.socket.destroy();
-          else response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body));
+          else
+            response
+              .writeHead(reply.status, { 'content-type': 'application/json' })
+              .end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body));
         });
       });
   });

@@ -1,5 +1,6 @@
 import { groupCommit, type Sql } from '../../db/index.ts';
 import { tenantKey } from '../../kernel/index.ts';
+import type { Limits } from '../../providers/index.ts';
 import type { PostMedia } from '../input.ts';
 
 /** A post as the presenters take it: its row, its channel's card and its tags. */
@@ -121,6 +122,8 @@ export interface Card {
   providerVersion: string;
   disabled: boolean;
   refreshNeeded: boolean;
+  /** What its own server takes, where that has said so. */
+  serverLimits: Pick<Limits, 'text' | 'linkLength' | 'media'> | null;
   /** Whether the org has links shortened (S209). */
   shortlink: 'ASK' | 'YES' | 'NO';
 }
@@ -129,7 +132,7 @@ export const cards: (sql: Sql, asked: { orgId: string; ids: readonly string[] })
   const wanted = new Map(asked.flatMap(({ orgId, ids }) => ids.map((id) => [tenantKey(orgId, id), { orgId, id }])));
   const rows = await sql<(Card & { orgId: string })[]>`
     select c.id, c.org_id as "orgId", c.name, c.provider_id as "providerId", c.provider_version as "providerVersion", c.disabled, c.refresh_needed as "refreshNeeded",
-      coalesce(o.settings->>'shortlink', 'ASK') as shortlink
+      c.server_limits as "serverLimits", coalesce(o.settings->>'shortlink', 'ASK') as shortlink
     from unnest(${[...wanted.values()].map(({ orgId }) => orgId)}::uuid[], ${[...wanted.values()].map(({ id }) => id)}::uuid[]) as wanted (org_id, id)
     join channels c on c.id = wanted.id and c.org_id = wanted.org_id join organizations o on o.id = c.org_id
     where c.deleted_at is null`;
