@@ -83,8 +83,35 @@ export const Range = z.object({
   endDate: date('endDate'),
   customer: z.string().max(255).optional(),
   state: z.string().max(50).optional(),
+  limit: z.coerce.number().int().min(1).max(1_000).optional().meta({ description: 'Answers so many at most, and `nextCursor`, which is null at the end.' }),
+  cursor: z
+    .string()
+    .max(100)
+    .optional()
+    .transform((text, check) => {
+      const [, at, seq] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6})_(\d{1,15})$/.exec(text ?? '') ?? [];
+      if (at !== undefined && readDate(at)) return { at, seq: Number(seq) };
+      if (text) check.issues.push({ code: 'custom', message: 'is not the nextCursor of an answer', input: text });
+      return undefined;
+    })
+    .meta({ description: 'The `nextCursor` of the answer before.' }),
 });
-export function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>, now: Date) {
+/** Posts by date. `nextCursor` is there when parts were asked for, so that others get the keys they know. */
+export const listOf = <P extends z.ZodType>(post: P) => z.strictObject({ posts: z.array(post), nextCursor: z.string().nullable().optional() });
+export interface Listed {
+  posts: readonly PostRow[];
+  nextCursor?: string | null;
+}
+/** The posts of a range, or a part of them. */
+export async function listPosts({ ctx, principal, query }: CallOf<undefined, z.output<typeof Range>, Readonly<Record<string, string>>>): Promise<Listed> {
+  const isPart = query.limit !== undefined || query.cursor !== undefined;
+  const { posts, next } = await ctx.posts.list(principal.orgId, {
+    ...rangeOf(query, ctx.clock.now()),
+    ...(isPart && { limit: query.limit ?? 1_000, after: query.cursor }),
+  });
+  return { posts, ...(isPart && { nextCursor: next ? `${next.at}_${next.seq}` : null }) };
+}
+function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>, now: Date) {
   const from = startDate ?? new Date((endDate ?? now).getTime() - 30 * DAY);
   const to = endDate ?? new Date((startDate ?? now).getTime() + 30 * DAY);
   if (to.getTime() - from.getTime() > 400 * DAY) throw invalidField('endDate', 'endDate: at most 400 days after startDate', 'too_long');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DateText, presentPost, presentPostWithThread, STATES } from '../../src/posts/index.ts';
 import { route } from '../http/route.ts';
-import { Post, postRoutes, presentSlot, Range, rangeOf, Slot, updatable } from './_post-routes.ts';
+import { listOf, listPosts, Post, postRoutes, presentSlot, Range, Slot, updatable } from './_post-routes.ts';
 
 const number = (fallback: number, most: number) => z.coerce.number().int().min(0).max(most).default(fallback);
 const slot = (path: '/posts/find-slot' | '/posts/find-slot/:integrationId') =>
@@ -25,9 +25,9 @@ export default [
     auth: ['session'],
     permission: 'posts:read',
     query: Range,
-    answer: z.strictObject({ posts: z.array(Post) }),
-    handle: ({ ctx, principal, query }) => ctx.posts.list(principal.orgId, rangeOf(query, ctx.clock.now())),
-    present: (posts) => ({ posts: posts.map(presentPost) }),
+    answer: listOf(Post),
+    handle: listPosts,
+    present: ({ posts, ...more }) => ({ posts: posts.map(presentPost), ...more }),
   }),
   route({
     method: 'get',

@@ -1,6 +1,6 @@
 import type { PostQuota } from '../billing/index.ts';
 import { asCallerError, type Database, isFinal, isUnavailable, type Sql } from '../db/index.ts';
-import { AppError, type Clock, isId, newId, notFound } from '../kernel/index.ts';
+import { AppError, type Clock, invalidField, isId, newId, notFound } from '../kernel/index.ts';
 import type { Next, Outcome, Taken } from './attempt.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
 import { checkDate, compose, type Composed, judgeContent, namedPosts, shortensLinks, typedSettings } from './compose.ts';
@@ -98,7 +98,8 @@ export interface Posts extends AsyncDisposable {
   /** A post, then the items behind it; 404. */
   get(orgId: string, postId: string): Promise<PostRow[]>;
   group(orgId: string, group: string): Promise<PostRow[]>;
-  list(orgId: string, filter: CalendarFilter): Promise<PostRow[]>;
+  /** The posts of a range by date; 400 where it holds more than is told at once and no `limit` was given. */
+  list(orgId: string, filter: CalendarFilter): Promise<read.CalendarPart>;
   page(orgId: string, filter: PageFilter): Promise<read.Page>;
   timeline(orgId: string, postId: string): Promise<{ postId: string; items: TimelineRow[] }>;
   /** Posts on the network that may be this one, for a post whose release is not known (S118). */
@@ -431,7 +432,17 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
       if (rows.length === 0) throw notFound('Post not found');
       return rows;
     },
-    list: (orgId, filter) => (filter.customerId !== undefined && !isId(filter.customerId) ? Promise.resolve([]) : read.calendar(sql, orgId, filter)),
+    async list(orgId, filter) {
+      if (filter.customerId !== undefined && !isId(filter.customerId)) return { posts: [] };
+      const part = await read.calendar(sql, orgId, filter);
+      if (part.next && filter.limit === undefined)
+        throw invalidField(
+          'endDate',
+          `endDate: there are more than ${read.MOST_LISTED} posts up to then: ask for a shorter range, or for parts with limit and cursor`,
+          'too_many',
+        );
+      return part;
+    },
     page: (orgId, filter) =>
       filter.customerId !== undefined && !isId(filter.customerId) ? Promise.resolve({ posts: [], total: 0, hasMore: false }) : read.page(sql, orgId, filter),
     async timeline(orgId, postId) {

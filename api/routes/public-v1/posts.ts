@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { presentPublicPost, presentPublicPostWithThread } from '../../../src/posts/index.ts';
 import { route } from '../../http/route.ts';
-import { Post, postRoutes, PublicPost, Range, rangeOf } from '../_post-routes.ts';
+import { listOf, listPosts, Post, postRoutes, PublicPost, Range } from '../_post-routes.ts';
 
 const Item = PublicPost.extend({ error: z.string().nullable(), errorKind: z.string().nullable() });
 /** The list item, the extras of S99, and the thread (T16). */
@@ -16,8 +16,8 @@ export default [
     auth: ['api-key', 'oauth'],
     permission: 'posts:read',
     query: Range.omit({ state: true }),
-    answer: z.strictObject({ posts: z.array(PublicPost) }),
-    handle: ({ ctx, principal, query }) => ctx.posts.list(principal.orgId, rangeOf(query, ctx.clock.now())),
-    present: (posts) => ({ posts: posts.map(presentPublicPost) }),
+    answer: listOf(PublicPost),
+    handle: (call) => listPosts({ ...call, query: { ...call.query, state: undefined } }),
+    present: ({ posts, ...more }) => ({ posts: posts.map(presentPublicPost), ...more }),
   }),
 ];

@@ -59,14 +59,39 @@ export interface CalendarFilter {
   to: Date;
   customerId?: string | undefined;
   state?: string | undefined;
+  /** So many at most; what follows is asked for by `after`. Absent: all of the range, or none (`MOST_LISTED`). */
+  limit?: number | undefined;
+  /** Where the part before ended. */
+  after?: Place | undefined;
 }
+/** The place of a post in the order of dates: its date to the microsecond, as the database has it, and its number. */
+export interface Place {
+  at: string;
+  seq: number;
+}
+export interface CalendarPart {
+  posts: PostRow[];
+  /** Where it ends, when more follows. */
+  next?: Place | undefined;
+}
+/** A range that holds more is told only in parts. */
+export const MOST_LISTED = 10_000;
 
 /** Roots with a date in the range, in the order of their dates. */
-export const calendar = (sql: Sql, orgId: string, { from, to, customerId, state }: CalendarFilter): Promise<PostRow[]> => sql<PostRow[]>`
-  select ${shown(sql)} from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id
+export async function calendar(sql: Sql, orgId: string, { from, to, customerId, state, after, limit = MOST_LISTED }: CalendarFilter): Promise<CalendarPart> {
+  const rows = await sql<(PostRow & { at: string; seq: string })[]>`
+  select ${shown(sql)}, to_char(p.publish_date at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') as at, p.seq
+  from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id
   where p.org_id = ${orgId} and p.root_post_id is null and p.deleted_at is null and p.publish_date >= ${from} and p.publish_date <= ${to}
     ${customerId === undefined ? sql`` : sql`and c.customer_id = ${customerId}`} ${state === undefined ? sql`` : sql`and p.state = ${state}`}
-  order by p.publish_date, p.seq limit 10000`;
+    ${after === undefined ? sql`` : sql`and (p.publish_date, p.seq) > ((${after.at} || 'Z')::timestamptz, ${after.seq}::bigint)`}
+  order by p.publish_date, p.seq limit ${limit + 1}`;
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return {
+    posts: rows.slice(0, limit),
+    next: last && { at: last.at, seq: Number(last.seq) },
+  };
+}
 
 export interface PageFilter {
   page: number;
