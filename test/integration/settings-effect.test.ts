@@ -1109,7 +1109,7 @@ describe('the table', () => {
           : [path];
     const found = paths(usual, changed);
     expect(found).toContainEqual(['social', 'apps']);
-    expect(found).toContainEqual(['posts', 'missedAfterMinutes']);
+    expect(found).toContainEqual(['push', 'projectId']);
 
     const registered = adapters.map(({ domain, id }) => `${domain}/${id}`);
     expect(Object.keys(changed.social.apps).filter((id) => registered.includes(`social/${id}`))).toEqual([]);
