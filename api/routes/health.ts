@@ -46,12 +46,17 @@ export default [
     summary: 'Whether database and cache can be reached and the process is not ending; 503 otherwise.',
     auth: ['none'],
     limit: 'none',
-    answer: z.object({ status: z.enum(['ok', 'unavailable']), timestamp: instant, dependencies: z.object({ database: Dependency, redis: Dependency }) }),
+    answer: z.object({
+      status: z.enum(['ok', 'unavailable']),
+      timestamp: instant,
+      dependencies: z.object({ database: Dependency, redis: Dependency, actors: Dependency.optional() }),
+    }),
     async handle({ ctx, reply }) {
       const [database, redis] = await Promise.all([asked(ctx, () => ctx.sql`select 1`.execute()), asked(ctx, () => ctx.cache.ping())]);
-      const ok = database.ok && redis.ok && !ctx.health.draining;
+      const isAway = ctx.engine.isAway?.() === true; // named only then: the body is that of the interface otherwise
+      const ok = database.ok && redis.ok && !isAway && !ctx.health.draining;
       if (!ok) reply.status(503);
-      return { ok, now: ctx.clock.now(), dependencies: { database, redis } };
+      return { ok, now: ctx.clock.now(), dependencies: { database, redis, ...(isAway && { actors: { ok: false, error: 'unreachable' } }) } };
     },
     present: ({ ok, now, dependencies }) => ({ status: ok ? ('ok' as const) : ('unavailable' as const), timestamp: now.toISOString(), dependencies }),
   }),

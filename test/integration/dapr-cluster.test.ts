@@ -169,6 +169,23 @@ describeDapr('hosts on Dapr as processes', () => {
     );
   }, 180_000);
 
+  test('while placement stays away a call is told so, and not after half a minute', async () => {
+    await using _one = await member();
+    await note('before-placement');
+    dapr.placement().signal('SIGKILL');
+    await dapr.placement().exited;
+    const waiting = note('while-placement');
+    await expect(waiting).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(note('after-placement')).rejects.toMatchObject({ code: 'unavailable' });
+    await dapr.restartPlacement();
+    await eventually('actors answer again', () =>
+      note('again-placement').then(
+        () => true,
+        () => false,
+      ),
+    );
+  }, 180_000);
+
   test('`kill -9` of the scheduler with reminders pending: none is lost', async () => {
     await using one = await member();
     const reminders = pendingReminders('scheduler-', 200, 1_000, 10);

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/index.ts';
-import { type Clock, draining, invalidField } from '../../kernel/index.ts';
+import { AppError, type Clock, draining, invalidField } from '../../kernel/index.ts';
 import type { Bus } from '../bus.ts';
 import { checkAddress, checkReminder } from '../address.ts';
 import type { Address, Engine, Reminder, ReminderCounts } from '../engine.ts';
@@ -9,6 +9,7 @@ import { type Beat, startBeat } from '../hosts.ts';
 import { openDaprBus } from './bus.ts';
 import { drain } from './drain.ts';
 import { openCaller } from './invoke.ts';
+import { watchPlacement } from './placement.ts';
 import { checkProbe, PROBE, type Probe } from './probe.ts';
 import { openReminders } from './reminders.ts';
 import { reportOf } from './report.ts';
@@ -91,6 +92,8 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
   const bus = openDaprBus({ sidecar, log });
   const known = new Set(options.types);
   const caller = openCaller({ sidecar, clock, log, repeatMs, patienceMs: options.patienceMs ?? 30_000, isType: (type) => known.has(type) });
+  const placement = watchPlacement({ sidecar, clock, log });
+  const away = () => new AppError('unavailable', 'Actors cannot be reached at the moment, try again shortly', { retryAfterMs: 5_000 });
   let hosted: Host | undefined;
   let left = false; // hosted, and drained: what was still under way is handed back
   let beat: Beat | undefined;
@@ -134,7 +137,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     bus,
     async invoke(to, method, input) {
       checkAddress(to);
-      return caller.invoke(to, method, input);
+      return placement.race(() => caller.invoke(to, method, input), away);
     },
     remind,
     async remindWithin(_transaction, list) {
@@ -195,7 +198,9 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     reminderCounts,
     runtimeReport: () => reportOf(sidecar, options.placementHealthUrl),
     ready: () => waitFor(sidecar, '/v1.0/healthz/outbound', readyMs, clock),
+    isAway: placement.isAway,
     async close() {
+      placement.close();
       caller.close();
       reminders.close();
       await sidecar.close();
