@@ -6,7 +6,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, linkSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join, relative, sep } from 'node:path';
+import { delimiter, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The folder that is installed. */
@@ -36,7 +36,8 @@ const sha256 = (...contents) => contents.reduce((hash, content) => hash.update(c
 /** What the stamp in node_modules says of an installation that was found whole: for what it was made, with which packages, and its Node. */
 const wanted = () => `${MACHINE} ${sha256(...['package.json', 'package-lock.json', 'scripts/node.json'].map((file) => read(join(ROOT, file))))}`;
 function stamped(development) {
-  const [what, packages, program] = read(STAMP).split('\n');
+  const [what, packages, path = ''] = read(STAMP).split('\n');
+  const program = resolve(ROOT, path);
   return what === wanted() && (packages === 'whole' || !development) && existsSync(program) ? program : undefined;
 }
 
@@ -44,7 +45,7 @@ function stamped(development) {
 function stamp(development, program) {
   const draft = `${STAMP}.${process.pid}`;
   try {
-    writeFileSync(draft, [wanted(), development ? 'whole' : 'production', program].join('\n'));
+    writeFileSync(draft, [wanted(), development ? 'whole' : 'production', program.startsWith(ROOT) ? relative(ROOT, program) : program].join('\n'));
     renameSync(draft, STAMP);
   } catch (error) {
     if (!['EACCES', 'EPERM', 'EROFS'].includes(error.code)) throw error;
