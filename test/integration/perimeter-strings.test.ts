@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { AnyRoute } from '../../api/http/route.ts';
 import { routes } from '../../api/routes/index.ts';
+import { cleanContent } from '../../src/content/index.ts';
 import { newId } from '../../src/kernel/index.ts';
 import type { Answer, Client, SignedUp } from '../support/app.ts';
 import { isFull } from '../support/chaos.ts';
@@ -99,7 +100,7 @@ describe('every text of every body', () => {
   test('there were many', () => expect(fields).toBeGreaterThan(120));
 });
 
-describe('what is stored is what was sent', () => {
+describe('what is stored is what was sent, a name trimmed and composed, a content cleaned', () => {
   const column = (table: string, name: string, id: string) => async () =>
     (await product.db.sql<{ value: string }[]>`select ${product.db.sql(name)} as value from ${product.db.sql(table)} where id = ${id}`)[0]?.value;
   const asName = (text: string) => text.normalize('NFC').trim();
@@ -141,11 +142,13 @@ describe('what is stored is what was sent', () => {
           posts: [{ integration: { id: channelId }, value: [{ content, image: [] }] }],
         }),
       read: ({ body }) => column('posts', 'content', body[0].postId)(),
+      as: cleanContent,
     },
     {
       what: 'the name of an organization',
-      send: (name) => bob.client.post('/orgs', { name }),
+      send: (name) => bob.client.put('/orgs/current', { name }),
       read: ({ body }) => column('organizations', 'name', body.id)(),
+      same: true,
       as: asName,
     },
     {
@@ -153,6 +156,7 @@ describe('what is stored is what was sent', () => {
       send: (name) => bob.client.post('/webhooks', { name, url: 'https://8.8.8.8/', integrations: [] }),
       read: ({ body }) => column('webhooks', 'name', body.id)(),
       as: asName,
+      most: 200,
     },
     { what: 'the name of an API key', send: (name) => bob.client.post('/user/api-keys', { name }), read: async ({ body }) => body.name, as: asName, most: 40 },
     {
