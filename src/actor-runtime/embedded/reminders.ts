@@ -1,5 +1,5 @@
 import type { Database, Sql } from '../../db/index.ts';
-import { type Clock, invalidField, newId } from '../../kernel/index.ts';
+import { AppError, type Clock, invalidField, newId } from '../../kernel/index.ts';
 import { type Address, checkReminder, type Reminder, reminderKey } from '../address.ts';
 import { atMost } from '../goodbye.ts';
 import type { Fired, Host, RuntimeLog } from '../host.ts';
@@ -56,6 +56,7 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
   let host: Host | undefined;
   let paused = false;
   let working = 0;
+  let offering = false;
   let timer: NodeJS.Timeout | undefined;
   let timerAt = Infinity;
   let sweepTimer: NodeJS.Timeout | undefined;
@@ -124,20 +125,39 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
       if (!host.types.includes(first.type)) again(first, sweepMs);
       else (host.isNudge(first.type, first.name) ? offered : ready).push(first.owner, first);
     }
-    for (let one = offered.shift(); one; one = offered.shift()) void offer(host, one);
+    void offerAll(host);
     workOff(host);
     arm();
   }
 
-  /** A nudge is gone as soon as the host has noted it: its row and the scan of the reconciler carry the guarantee. */
-  async function offer(to: Host, one: Near): Promise<void> {
-    if (one.dropped) return;
+  /** One nudge after the other, until the host has no room: the rest waits here, and only the next one is offered again. */
+  async function offerAll(to: Host): Promise<void> {
+    if (offering) return;
+    offering = true;
+    for (let one = offered.shift(); one; one = offered.shift()) {
+      if (one.dropped) continue;
+      if (host !== to || paused) {
+        again(one, OFFER_AGAIN_MS);
+        continue;
+      }
+      if (await offer(to, one)) continue;
+      offered.push(one.owner, one);
+      await clock.sleep(OFFER_AGAIN_MS, ended.signal).catch(() => {});
+      if (ended.signal.aborted) break;
+    }
+    offering = false;
+  }
+  /** A nudge is gone as soon as the host has noted it: its row and the scan of the reconciler carry the guarantee. False: the host is full. */
+  async function offer(to: Host, one: Near): Promise<boolean> {
     try {
       await to.fire({ type: one.type, id: one.id }, one.name, one.data, one.owner);
-    } catch {
-      return again(one, OFFER_AGAIN_MS); // the queue is full, or this host goes away
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'busy') return false;
+      again(one, OFFER_AGAIN_MS); // this host goes away
+      return true;
     }
     finish(one);
+    return true;
   }
 
   function workOff(to: Host): void {
