@@ -119,12 +119,16 @@ export async function openContext(
   const vault = openVault(config.secrets.encryptionKey, config.secrets.formerKeys);
 
   const { engine, bus } = parts.engine ?? opened.use(await openEngine(config, { sql, clock, log: logs.of('actors'), incarnation, actorTypes }));
-  const outbound = opened.use(openOutbound({ ...config.outbound, ...network }));
+  const { operatorPrivateCidrs, ...ways } = config.outbound;
+  const outbound = opened.use(openOutbound({ ...ways, ...network }));
+  const operatorCidrs = [...ways.allowedPrivateCidrs, ...operatorPrivateCidrs];
+  const operatorOutbound = opened.use(openOutbound({ ...ways, ...network, allowedPrivateCidrs: operatorCidrs }));
   const calls = opened.use(
     openCallCounts({ sql, clock, failed: (error) => logs.of('providers').warn({ err: error }, 'the health of providers was not written') }),
   );
   const providers = openProviders({
     outbound,
+    operatorOutbound,
     clock,
     sandboxEnabled: config.social.sandboxEnabled,
     apps: config.social.apps,
@@ -196,7 +200,7 @@ export async function openContext(
     }),
   );
   const changes = opened.use(await openChanges({ cache, providers }));
-  const providerSettings = openProviderSettings({ sql, clock, vault, providers, outbound, changes });
+  const providerSettings = openProviderSettings({ sql, clock, vault, providers, outbound, operatorOutbound, changes });
   const media = opened.use(
     await openMedia({
       ...config.uploads,

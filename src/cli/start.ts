@@ -147,6 +147,8 @@ function banner(config: Config, embedded: Pick<EmbeddedPostgres, 'folder' | 'por
   if (social.sandboxEnabled) rows.push(['sandbox', 'on: a network that publishes nowhere (SANDBOX_ENABLED=false turns it off)']);
   if (outbound.allowedPrivateCidrs.length > 0)
     rows.push(['outbound', `may reach ${outbound.allowedPrivateCidrs.join(', ')} with plain http (SSRF_ALLOWED_PRIVATE_CIDRS)`]);
+  if (outbound.operatorPrivateCidrs.length > 0)
+    rows.push(['operator', `may reach ${outbound.operatorPrivateCidrs.join(', ')} besides, by settings of the instance (OPERATOR_ALLOWED_PRIVATE_CIDRS)`]);
   if (config.notSecured) rows.push(['warning', 'NOT_SECURED is set: no CSRF check, no security headers, cookies over plain http']);
   if (setupToken !== undefined)
     rows.push([

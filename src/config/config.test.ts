@@ -396,6 +396,8 @@ describe('single settings', () => {
     ['ACTOR_ENGINE', 'orleans'],
     ['SSRF_ALLOWED_PRIVATE_CIDRS', '10.0.0.0/8,10.0.0.0'],
     ['SSRF_ALLOWED_PRIVATE_CIDRS', '10.0.0.0/33'],
+    ['OPERATOR_ALLOWED_PRIVATE_CIDRS', '10.0.0.0/33'],
+    ['EGRESS_SIDECARS', 'someone@127.0.0.1:1080'],
     ['INTEGRATION_RETURN_URL_ALLOWLIST', 'https://partner.example/path'],
     ['RESTRICT_UPLOAD_DOMAINS', 'https://cdn.example.com'],
     ['LOG_LEVEL', 'loud'],

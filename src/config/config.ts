@@ -68,7 +68,14 @@ export interface Config {
     /** Provider calls under way at a time in this process. */
     inFlight: number;
   };
-  outbound: { timeoutMs: number; webhookTimeoutMs: number; allowedPrivateCidrs: readonly string[]; sidecars: readonly string[]; echoUrl: string };
+  outbound: {
+    timeoutMs: number;
+    webhookTimeoutMs: number;
+    allowedPrivateCidrs: readonly string[];
+    operatorPrivateCidrs: readonly string[];
+    sidecars: readonly string[];
+    echoUrl: string;
+  };
   uploads: { folder: string; isShared: boolean; maxBytes: number; restrictDomains: readonly string[]; localQuotaBytes: number };
   posts: { lateSeconds: number; stripLinksFromX: boolean };
   social: {
@@ -242,6 +249,7 @@ export function readConfig(source: Environment): Reading {
       allowedPrivateCidrs:
         env.SSRF_ALLOWED_PRIVATE_CIDRS ??
         (!production && host !== undefined && isLoopback(host) && given(source, 'SSRF_ALLOWED_PRIVATE_CIDRS') === undefined ? ['127.0.0.1/32'] : []),
+      operatorPrivateCidrs: env.OPERATOR_ALLOWED_PRIVATE_CIDRS ?? [],
       sidecars: env.EGRESS_SIDECARS ?? [],
       echoUrl: env.EGRESS_ECHO_URL ?? 'https://api.ipify.org?format=json',
     },

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isId } from '../kernel/index.ts';
 
 /** One variable: how its text becomes a value, what it is without one, and what the reference says of it. */
 export interface Setting<T> {
@@ -116,9 +117,14 @@ export const list = (meaning: string, fits: (entry: string) => boolean, what: st
   },
 });
 
-export const isHostPort = (entry: string): boolean => {
+const isHostPort = (entry: string): boolean => {
   const url = URL.parse(`tcp://${entry}`);
   return url !== null && url.hostname !== '' && url.port !== '' && url.host === entry.toLowerCase();
+};
+/** Of the operator, or after `<organization id>@` of one organization. */
+export const isSidecar = (entry: string): boolean => {
+  const [place = '', orgId, ...rest] = entry.split('@').toReversed();
+  return isHostPort(place) && (orgId === undefined || isId(orgId)) && rest.length === 0;
 };
 export const isCidr = (entry: string): boolean => {
   const [ip = '', bits = '', ...rest] = entry.split('/');

@@ -1,4 +1,4 @@
-import { address, decimal, flag, isCidr, isDomain, isHostPort, isOrigin, list, oneOf, secret, text, whole } from './kinds.ts';
+import { address, decimal, flag, isCidr, isDomain, isOrigin, isSidecar, list, oneOf, secret, text, whole } from './kinds.ts';
 
 // Every variable that the service reads, in the order of the reference. What values mean together is in `config.ts` and `checks.ts`.
 
@@ -114,10 +114,16 @@ const outbound = {
   SSRF_ALLOWED_PRIVATE_CIDRS: list('Private ranges that outbound requests may reach, with plain http too.', isCidr, 'ranges such as 10.0.0.0/8', {
     otherwise: '`127.0.0.1/32` outside production when listening on loopback, else none',
   }),
+  OPERATOR_ALLOWED_PRIVATE_CIDRS: list(
+    'Private ranges that providers set for the whole instance (storage, login, mail, …) may reach besides, and no organization.',
+    isCidr,
+    'ranges such as 10.0.0.0/8',
+    { otherwise: 'none' },
+  ),
   EGRESS_SIDECARS: list(
-    'Proxies of the operator that routes may use although their address is not public, for that and nothing else; each should ask for a login of its own.',
-    isHostPort,
-    'hosts with a port, such as 127.0.0.1:25344',
+    'Proxies at private addresses for routes of the instance (`host:port`) or of one organization (`<organization id>@host:port`), and for nothing else.',
+    isSidecar,
+    'hosts with a port, such as 127.0.0.1:25344, each after <organization id>@ where it is for one organization',
     { otherwise: 'none' },
   ),
   EGRESS_ECHO_URL: address(

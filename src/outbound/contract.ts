@@ -16,7 +16,7 @@ export interface Outbound extends AsyncDisposable {
   judge(url: string): URL;
   /**
    * The same over a proxy, and never past it. Names are resolved and judged here, and the proxy is asked for the judged address; its own
-   * address is judged, too, but where the operator lists it (`EGRESS_SIDECARS`). The same way for the same proxy.
+   * address is judged, too, but where the operator lists it for its owner (`EGRESS_SIDECARS`). The same way for the same proxy.
    */
   through(proxy: Proxy): Way;
 }
@@ -33,6 +33,8 @@ export interface Proxy {
   password?: string | undefined;
   /** What people call it, for the words of failures. */
   label: string;
+  /** The organization whose setting it is; null: the instance's. Without one no listed address counts. */
+  owner?: string | null;
 }
 
 /**

@@ -11,7 +11,7 @@ const CERTIFICATE = /CERT|ERR_TLS|ERR_SSL|EPROTO|UNABLE_TO|SELF_SIGNED/;
 interface DialOptions {
   guard: Guard;
   allowedPrivateCidrs: readonly string[];
-  /** `host:port` of proxies that the operator runs beside this service, or near it. */
+  /** `host:port` of proxies beside this service for routes of the instance, `<organization id>@host:port` for those of one organization. */
   sidecars: readonly string[];
   addressesOf(name: string): Promise<readonly string[]>;
   connector: Connector;
@@ -25,7 +25,8 @@ export function openDial({ guard, allowedPrivateCidrs, sidecars, addressesOf, co
     const name = proxy.host.replace(/^\[|\]$/g, '').toLowerCase();
     const known = isIP(name) === 0 ? await addressesOf(name).catch(() => undefined) : [name];
     if (!known) throw new ProxyFailure(proxy, 'down', `has no address: ${name}`);
-    const isListed = listed.has(`${name.includes(':') ? `[${name}]` : name}:${proxy.port}`);
+    const place = `${name.includes(':') ? `[${name}]` : name}:${proxy.port}`;
+    const isListed = proxy.owner !== undefined && listed.has(proxy.owner === null ? place : `${proxy.owner}@${place}`);
     const judge = isListed ? openGuard([...allowedPrivateCidrs, ...known]) : guard;
     let failure: unknown;
     for (const address of allowed(proxy, judge, known).slice(0, MOST_ADDRESSES)) {

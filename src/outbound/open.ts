@@ -18,7 +18,7 @@ export interface OutboundOptions {
   allowedPrivateCidrs: readonly string[];
   /** Certificates (PEM) trusted beside the usual ones. */
   authorities?: readonly string[];
-  /** `host:port` of proxies that are used although their address is not public. */
+  /** Proxies that are used although their address is not public, each by its owner: `host:port`, or `<organization id>@host:port`. */
   sidecars?: readonly string[];
   /** Milliseconds that a proxy has until it has connected. */
   handshakeMs?: number;
@@ -90,5 +90,5 @@ export function openOutbound({
   };
 }
 
-const keyOf = ({ protocol, host, port, username, password, label }: Proxy): string =>
-  sha256Hex(JSON.stringify([protocol, host, port, username, password, label]));
+const keyOf = ({ protocol, host, port, username, password, label, owner = '' }: Proxy): string =>
+  sha256Hex(JSON.stringify([protocol, host, port, username, password, label, owner]));

@@ -68,13 +68,23 @@ interface Options {
   vault: Vault;
   providers: Pick<Providers, 'resolve' | 'list' | 'status' | 'fields' | 'check'>;
   outbound: Pick<Outbound, 'judge'>;
+  /** What settings of the instance call by; the same where it is not given. */
+  operatorOutbound?: Pick<Outbound, 'judge'>;
   changes?: Pick<Changes, 'tell'>;
 }
 
 const Secrets = z.record(z.string(), z.string());
 const unknown = () => notFound('Setting not found');
 
-export function openProviderSettings({ sql, clock, vault, providers, outbound, changes = { tell: () => {} } }: Options): ProviderSettings {
+export function openProviderSettings({
+  sql,
+  clock,
+  vault,
+  providers,
+  outbound,
+  operatorOutbound = outbound,
+  changes = { tell: () => {} },
+}: Options): ProviderSettings {
   const adapterOf = (row: Pick<store.SettingRow, 'domain' | 'providerId' | 'version'>): AnyAdapter | undefined =>
     providers.list().find(({ domain, id, version }) => domain === row.domain && id === row.providerId && version === row.version);
   const newestOf = ({ domain, providerId }: store.SettingRow): AnyAdapter | undefined => {
@@ -99,12 +109,12 @@ export function openProviderSettings({ sql, clock, vault, providers, outbound, c
     const setup = setupOf(adapter, owner);
     const values = providers.fields({ credentials: setup.fields }, merged(setup, given, kept), 'credentials.');
     checkGroups(setup, values);
-    for (const [name, { form }] of Object.entries(setup.fields)) if (form && values[name]) judgeAddress(name, values[name]);
+    for (const [name, { form }] of Object.entries(setup.fields)) if (form && values[name]) judgeAddress(owner, name, values[name]);
     return values;
   }
-  function judgeAddress(name: string, address: string): void {
+  function judgeAddress(owner: Owner, name: string, address: string): void {
     try {
-      outbound.judge(address);
+      (owner === null ? operatorOutbound : outbound).judge(address);
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       throw new AppError('blocked_url', `credentials.${name}: ${error.message}`, {
@@ -173,11 +183,11 @@ export function openProviderSettings({ sql, clock, vault, providers, outbound, c
     return shown;
   };
 
-  async function ask(adapter: AnyAdapter, values: Values): Promise<Tested> {
+  async function ask(owner: Owner, adapter: AnyAdapter, values: Values): Promise<Tested> {
     const started = clock.monotonic();
     const done = (ok: boolean, message: string): Tested => ({ ok, message, latencyMs: Math.round(clock.monotonic() - started) });
     try {
-      const asked = providers.check(adapter, values);
+      const asked = providers.check(adapter, values, owner);
       if (!asked) throw new AppError('invalid_request', `${adapter.title} cannot be asked`);
       return done(true, (await asked) ?? `${adapter.title} takes these settings`);
     } catch (error) {
@@ -258,14 +268,14 @@ export function openProviderSettings({ sql, clock, vault, providers, outbound, c
       const row = isId(id) ? await store.settingOf(sql, owner, id) : undefined;
       if (!row) throw unknown();
       const adapter = providers.resolve(row.domain as keyof AdapterOf, row.providerId, { version: row.version, use: 'pinned' });
-      const tested = await ask(adapter, judge(adapter, owner, {}, valuesOf(row)));
+      const tested = await ask(owner, adapter, judge(adapter, owner, {}, valuesOf(row)));
       await store.noteTest(sql, owner, row, tested.ok);
       return tested;
     },
 
     tryOut: async (owner, setting) => {
       const adapter = resolve(setting);
-      return ask(adapter, judge(adapter, owner, setting));
+      return ask(owner, adapter, judge(adapter, owner, setting));
     },
 
     async configured<D extends keyof AdapterOf>(owner: Owner, domain: D) {

@@ -16,6 +16,8 @@ import { openRoutes, type Routes } from './vpn/_open.ts';
 
 export interface ProvidersOptions {
   outbound: Outbound;
+  /** What settings of the instance call by; the same where it is not given. */
+  operatorOutbound?: Outbound;
   clock: Clock;
   /** Whether the network of our own is registered (`SANDBOX_ENABLED`). */
   sandboxEnabled: boolean;
@@ -53,8 +55,8 @@ export interface Providers extends SocialProviders {
   catalog(domain?: string, featured?: ReadonlyMap<string, number>): CatalogEntry[];
   /** Checks typed fields against the adapter's declaration: defaults filled in, addresses made whole, 400 with every fault. `at` prefixes the field names. */
   fields(adapter: Pick<AnyAdapter, 'credentials'>, input: Readonly<Record<string, unknown>>, at?: string): Values;
-  /** Asks the provider whether it takes these values: what it says of them, in words where it has any. A refusal is thrown. Undefined: nothing can be asked. */
-  check(adapter: AnyAdapter, values: Values): Promise<string | void> | undefined;
+  /** Asks the provider whether it takes these values: what it says of them, in words where it has any. A refusal is thrown. Undefined: nothing can be asked. `owner`: null for settings of the instance. */
+  check(adapter: AnyAdapter, values: Values, owner?: string | null): Promise<string | void> | undefined;
   /** The settings of an owner were changed: what is open with them is opened anew. */
   forget(provider: { domain: string; id: string }, orgId: string | null): void;
 
@@ -70,6 +72,7 @@ export interface Providers extends SocialProviders {
 /** The room of providers: the registry, and the ways to what it holds. Needs no database. */
 export function openProviders({
   outbound,
+  operatorOutbound = outbound,
   clock,
   sandboxEnabled,
   sso = [],
@@ -86,7 +89,7 @@ export function openProviders({
     .filter(({ id, optional }) => optional === undefined || (optional === 'sandbox' ? sandboxEnabled : sso.includes(id)))
     .map(immutable);
   const status = (adapter: AnyAdapter) => lifecycleOf(adapter, all, clock.now());
-  const lines = openLines({ outbound, clock, servers, authorities, timeoutMs, folder, onCall });
+  const lines = openLines({ outbound, operatorOutbound, clock, servers, authorities, timeoutMs, folder, onCall });
   const routes = openRoutes(lines, { outbound, echoUrl });
 
   return {
@@ -99,10 +102,10 @@ export function openProviders({
       return shown.map((adapter) => presentCatalogEntry(adapter, status(adapter), featured.get(`${adapter.domain}/${adapter.id}`) ?? null)).toSorted(inOrder);
     },
     fields: (adapter, input, at) => readFields(adapter.credentials, input, at),
-    check: (adapter, values) =>
+    check: (adapter, values, owner) =>
       adapter.domain === 'vpn'
-        ? routes.check(adapter, values)
-        : adapter.check && lines.call(adapter, { secrets: secretsOf(adapter, values) }, () => adapter.check!(lines.open(adapter, values))),
+        ? routes.check(adapter, values, owner)
+        : adapter.check && lines.call(adapter, { secrets: secretsOf(adapter, values) }, () => adapter.check!(lines.open(adapter, values, { owner }))),
     forget: lines.forget,
 
     ...openSocial(lines, { apps, appName }),

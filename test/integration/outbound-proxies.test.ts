@@ -6,6 +6,7 @@ import { openOutbound, type OutboundError, type Proxy } from '../../src/outbound
 import { makeCertificate } from '../support/certificate.ts';
 import { describePeer } from '../support/peers.ts';
 import { microsocks, tinyproxy } from '../support/proxy-peers.ts';
+import { newId } from '../../src/kernel/index.ts';
 import { type ProxyServer, startProxy } from '../support/proxy-server.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startWebSocketServer } from '../support/websocket-server.ts';
@@ -232,26 +233,36 @@ describe('the proxy itself', () => {
     expect(await failed(way.fetch(hook()))).toMatchObject({ failure: 'unreachable', proxy: 'blocked', sent: false });
   });
 
-  test('is used at a private address where the operator lists it, at that port and for nothing else', async () => {
+  test('is used at a private address where the operator lists it for its owner, at that port and for nothing else', async () => {
+    const ORG = newId();
     const server = await startProxy({ protocol: 'socks5', from: '127.0.0.1' });
     opened.push(server);
     await using strict = openOutbound({
       timeoutMs: 30_000,
       allowedPrivateCidrs: [],
       resolver,
-      sidecars: [`127.0.0.1:${server.port}`, `side.test:${server.port}`],
+      sidecars: [`127.0.0.1:${server.port}`, `side.test:${server.port}`, `${ORG}@own.test:${server.port}`],
     });
-    names['side.test'] = ['127.0.0.1'];
+    names['side.test'] = names['own.test'] = ['127.0.0.1'];
     names['far.test'] = ['8.8.8.8'];
-    const over = (host: string, port = server.port) => strict.through({ protocol: 'socks5', host, port, label: 'x' });
+    const over = (host: string, port = server.port, owner: string | null = null) => strict.through({ protocol: 'socks5', host, port, label: 'x', owner });
     server.breaks();
     for (const host of ['127.0.0.1', 'side.test', 'SIDE.test']) expect((await failed(over(host).fetch('https://far.test/'))).proxy).toBe('down');
     expect(server.accepted).toBe(3);
+    for (const owner of [ORG, 'another organization']) {
+      expect((await failed(over('127.0.0.1', server.port, owner).fetch('https://far.test/'))).proxy).toBe('blocked');
+    }
+    expect((await failed(over('own.test', server.port, ORG).fetch('https://far.test/'))).proxy).toBe('down');
+    for (const owner of [null, 'another organization'])
+      expect((await failed(over('own.test', server.port, owner).fetch('https://far.test/'))).proxy).toBe('blocked');
+    expect((await failed(strict.through({ protocol: 'socks5', host: '127.0.0.1', port: server.port, label: 'x' }).fetch('https://far.test/'))).proxy).toBe(
+      'blocked',
+    );
     expect((await failed(over('proxy.test').fetch('https://far.test/'))).proxy).toBe('blocked');
     expect((await failed(over('127.0.0.1', receiver.port).fetch('https://far.test/'))).proxy).toBe('blocked');
     expect((await failed(over('127.0.0.1').fetch(hook()))).failure).toBe('blocked');
     expect((await failed(strict.fetch(`https://127.0.0.1:${server.port}/`))).failure).toBe('blocked');
-    expect(server.accepted).toBe(3);
+    expect(server.accepted).toBe(4);
   });
 
   test('by https has to show a good certificate for its name', async () => {

@@ -58,7 +58,7 @@ export default auth({
   website: 'https://openid.net',
   authType: 'oauth2',
   setupNotes:
-    'The issuer is enough where the server has a discovery document; else the three addresses. A server in a private network needs SSRF_ALLOWED_PRIVATE_CIDRS.',
+    'The issuer is enough where the server has a discovery document; else the three addresses. A server in a private network needs OPERATOR_ALLOWED_PRIVATE_CIDRS.',
   credentials: {
     issuer: url('Issuer', 'Finds the addresses and the keys'),
     authUrl: url('Authorization URL', 'Without an issuer'),

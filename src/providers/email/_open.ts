@@ -9,7 +9,7 @@ export const openMailer =
   (lines: Lines) =>
   (adapter: EmailAdapter, values: Values): Mailer | undefined => {
     if (!adapter.connect) return undefined;
-    const mailer = adapter.connect(lines.open(adapter, values));
+    const mailer = adapter.connect(lines.open(adapter, values, { owner: null }));
     const send: Mailer['send'] = (message) =>
       isAddress(message.to) ? mailer.send(message) : Promise.reject(new ProviderError('rejected', 'This is not the address of one person')); // some providers read a list in it
     return lines.guard(adapter, { ...mailer, send }, { secrets: secretsOf(adapter, values) });
@@ -20,5 +20,5 @@ export const openReports =
   (lines: Lines) =>
   (adapter: EmailAdapter, values: Values): ReadReport | undefined => {
     if (!adapter.events) return undefined;
-    return values[adapter.events.key] ? adapter.events.open(lines.open(adapter, values)) : async () => undefined;
+    return values[adapter.events.key] ? adapter.events.open(lines.open(adapter, values, { owner: null })) : async () => undefined;
   };

@@ -21,7 +21,16 @@ function world() {
     expect(of).toEqual({ domain: 'email', id: 'demo', version: 'v1' });
     outcomes.push(ok);
   };
-  const lines = openLines({ outbound: {} as Outbound, clock: systemClock, servers: {}, authorities: [], timeoutMs: 30_000, folder: undefined, onCall });
+  const lines = openLines({
+    outbound: {} as Outbound,
+    operatorOutbound: {} as Outbound,
+    clock: systemClock,
+    servers: {},
+    authorities: [],
+    timeoutMs: 30_000,
+    folder: undefined,
+    onCall,
+  });
   const guard = <T extends object>(contract: T) => lines.guard(adapter, contract, { secrets: ['the-key'] });
   return { lines, guard, outcomes };
 }

@@ -28,6 +28,8 @@ export interface LineOptions extends Partial<Pick<HttpOptions, 'token' | 'renew'
   errorOf?: Manifest['errorOf'];
   /** Another way out: a route of a channel or an organization. */
   outbound?: Pick<Outbound, 'fetch' | 'stream' | 'webSocket'> | undefined;
+  /** Null: the setting is one of the instance, whose calls may reach the ranges of the operator. */
+  owner?: string | null | undefined;
   /** Nothing is sent any more once it is aborted, and what is under way is broken off. */
   ended?: AbortSignal | undefined;
 }
@@ -55,6 +57,8 @@ export interface Lines {
 
 interface Options {
   outbound: Outbound;
+  /** What settings of the instance call by. */
+  operatorOutbound: Outbound;
   clock: Clock;
   /** Base URL instead of the declared one, by `domain/id`. */
   servers: Readonly<Record<string, string>>;
@@ -74,14 +78,14 @@ export const secretsOf = ({ credentials, setup }: Pick<Manifest, 'credentials' |
     .filter(([name, { secret }]) => secret && values[name] !== undefined)
     .map(([name]) => values[name]!);
 
-export function openLines({ outbound, clock: lasting, servers, authorities, timeoutMs: usualMs, folder, onCall }: Options): Lines {
+export function openLines({ outbound, operatorOutbound, clock: lasting, servers, authorities, timeoutMs: usualMs, folder, onCall }: Options): Lines {
   const smtp = openSmtp(authorities);
   const instances = openInstances({ clock: lasting, forMs: INSTANCE_MS, most: MOST_INSTANCES });
 
   function open(
     adapter: Provider,
     values: Values,
-    { errorOf = adapter.errorOf, secrets = [], outbound: lastingWay = outbound, ended, ...more }: LineOptions = {},
+    { errorOf = adapter.errorOf, secrets = [], owner, outbound: lastingWay = owner === null ? operatorOutbound : outbound, ended, ...more }: LineOptions = {},
   ): Line {
     const way = ended ? until(ended, lastingWay) : lastingWay;
     const clock = ended ? { ...lasting, sleep: (ms: number, signal = ended) => lasting.sleep(ms, signal) } : lasting;
@@ -138,7 +142,7 @@ export function openLines({ outbound, clock: lasting, servers, authorities, time
     call: (adapter, { secrets }, work) => watched(adapter, secrets, work()),
     opened: (adapter, use, connect, ofCall) =>
       instances.get(adapter, use, () =>
-        guard(adapter, connect(open(adapter, use.values)), { secrets: secretsOf(adapter, use.values), ...(ofCall && { ofCall }) }),
+        guard(adapter, connect(open(adapter, use.values, { owner: use.orgId })), { secrets: secretsOf(adapter, use.values), ...(ofCall && { ofCall }) }),
       ),
     forget: (provider, orgId) => instances.forget(provider, orgId),
   };

@@ -60,7 +60,7 @@ const TUNNEL = {
     validation: `${HOST}:(?:${PORT})`,
     address: true,
     placeholder: '127.0.0.1:25344',
-    help: 'host:port where a program of the operator, such as wireproxy, offers the tunnel by SOCKS5; EGRESS_SIDECARS must list it when its address is private',
+    help: 'host:port where a program of the operator, such as wireproxy, offers the tunnel by SOCKS5; EGRESS_SIDECARS must list it for its owner when its address is private',
   }),
   sidecarUsername: text('User name at the sidecar', { required: false, validation: '.{1,255}', help: 'At most 255 characters' }),
   sidecarPassword: secret('Password at the sidecar', { required: false, validation: '.{1,255}', help: 'At most 255 characters' }),

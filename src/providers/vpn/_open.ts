@@ -20,7 +20,7 @@ export interface Routes {
   /** Where a way comes out, which must be elsewhere than the open one does. Throws `ProviderError` with the words of what is wrong. */
   exitOf(way: Way): Promise<string>;
   /** Asks for the account where the provider can be asked, and where the route comes out. */
-  check(adapter: VpnAdapter, values: Values): Promise<string>;
+  check(adapter: VpnAdapter, values: Values, owner?: string | null): Promise<string>;
 }
 
 const ECHO_MS = 15_000;
@@ -56,7 +56,7 @@ export function openRoutes(lines: Lines, { outbound, echoUrl }: Options): Routes
 
   const routes: Routes = {
     vpn: (adapter, use) => lines.opened(adapter, use, (line) => adapter.connect(line)),
-    way: async (adapter, use, label) => outbound.through({ ...(await routes.vpn(adapter, use).proxy()), label }),
+    way: async (adapter, use, label) => outbound.through({ ...(await routes.vpn(adapter, use).proxy()), label, owner: use.orgId }),
     async exitOf(way) {
       const exit = await addressBy(way);
       // One that cannot say how it comes out itself is asked no more of: the route did answer, over the proxy.
@@ -67,11 +67,12 @@ export function openRoutes(lines: Lines, { outbound, echoUrl }: Options): Routes
       if (exit === open) throw new ProviderError('rejected', `The route comes out at ${exit}, as calls without it do: it hides nothing`);
       return exit;
     },
-    check: (adapter, values) =>
+    check: (adapter, values, owner) =>
       lines.call(adapter, { secrets: secretsOf(adapter, values) }, async () => {
-        const use = { orgId: null, values };
-        const account = await adapter.connect(lines.open(adapter, values)).account?.();
-        const exit = await routes.exitOf(await routes.way(adapter, use, adapter.title));
+        const vpn = adapter.connect(lines.open(adapter, values, { owner }));
+        const account = await vpn.account?.();
+        const proxy = { ...(await vpn.proxy()), label: adapter.title };
+        const exit = await routes.exitOf(outbound.through(owner === undefined ? proxy : { ...proxy, owner }));
         return [account, `The route comes out at ${exit}`].filter(Boolean).join('. ');
       }),
   };
