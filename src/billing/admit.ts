@@ -11,7 +11,7 @@ export type Admitted = Exclude<Dimension, 'posts_per_month'>;
 export const GB = 1024 ** 3;
 
 /** What no organization has more of, whatever plan, override or setting says: each row is asked for often, or makes calls to others. */
-export const CEILINGS: Readonly<Partial<Record<Admitted, number>>> = { webhooks: 200, channel: 10_000, team_members: 10_000 };
+const CEILINGS: Readonly<Partial<Record<Admitted, number>>> = { webhooks: 200, channel: 10_000, team_members: 10_000 };
 
 /** A subscription that is not there yet. */
 const NONE = { createdAt: new Date(0), packs: NO_PACKS, isLifetime: false, isTrial: false };

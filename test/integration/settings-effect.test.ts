@@ -395,9 +395,9 @@ describe('registration and login', () => {
   });
   effect(['ORGANIZATIONS_PER_OWNER'], 'who owns so many makes no further one', async () => {
     await using app = await open({ ORGANIZATIONS_PER_OWNER: '2' });
-    const ann = await app.signUp();
+    const owner = await app.signUp();
     const statuses = [];
-    for (let n = 0; n < 2; n += 1) statuses.push((await ann.client.post('/orgs', { name: 'One more' })).status);
+    for (let n = 0; n < 2; n += 1) statuses.push((await owner.client.post('/orgs', { name: 'One more' })).status);
     expect(statuses).toEqual([201, 400]);
   });
   effect(['DISALLOW_PLUS'], 'an address with a plus sign is refused [DE14]', async () => {

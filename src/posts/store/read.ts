@@ -100,7 +100,7 @@ export interface PageFilter {
   state?: string | undefined;
 }
 /** Where a count of a list ends: it would cost as much as there are posts. */
-export const MOST_COUNTED = 10_000;
+const MOST_COUNTED = 10_000;
 export interface Page {
   posts: PostRow[];
   /** How many there are, counted up to `MOST_COUNTED`. */
