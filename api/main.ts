@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Context } from '../src/context.ts';
+import { StartError } from '../src/kernel/index.ts';
 import { type AppOptions, createApp } from './app.ts';
 import { answerMalformed } from './http/malformed.ts';
 import { reportTo } from './http/report.ts';
@@ -27,10 +28,10 @@ interface ApiOptions extends AppOptions {
 /** Why a server could not listen, in words that name the setting. */
 function explained(error: NodeJS.ErrnoException, host: string, port: number): Error {
   if (error.code === 'EADDRINUSE')
-    return new Error(`Port ${port} on ${host} is taken by another process. Choose a free one with PORT, for example PORT=${port + 1}.`, { cause: error });
-  if (error.code === 'EACCES') return new Error(`This user may not listen on port ${port}. Choose one above 1023 with PORT.`, { cause: error });
+    return new StartError(`Port ${port} on ${host} is taken by another process. Choose a free one with PORT, for example PORT=${port + 1}.`, { cause: error });
+  if (error.code === 'EACCES') return new StartError(`This user may not listen on port ${port}. Choose one above 1023 with PORT.`, { cause: error });
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return new Error(`${host} is no address of this machine. Change BACKEND_LISTEN_HOST.`, { cause: error });
+    return new StartError(`${host} is no address of this machine. Change BACKEND_LISTEN_HOST.`, { cause: error });
   return error;
 }
 

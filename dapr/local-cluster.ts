@@ -6,7 +6,19 @@ import { migrate, openDatabase } from '../src/db/index.ts';
 import { HeldError, holdFile, isRunning, markOf, type ProcessMark, readHolder } from '../src/db/processes.ts';
 import { installDapr, type Environment, type Say } from './install/index.ts';
 import { type ClusterPorts, findPorts } from './ports.ts';
-import { API_APP_ID, APP_ID, ask, describeExit, type Running, startPlacement, startProcess, startScheduler, startSidecar, waitUntil } from './processes.ts';
+import {
+  API_APP_ID,
+  APP_ID,
+  ask,
+  describeExit,
+  endOfLog,
+  type Running,
+  startPlacement,
+  startProcess,
+  startScheduler,
+  startSidecar,
+  waitUntil,
+} from './processes.ts';
 import { startRedis } from './redis.ts';
 
 const HOSTS = 2;
@@ -82,6 +94,7 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
 
   const failure = Promise.withResolvers<string>();
   let ending = false;
+  let serving = false; // before that, the wait for it says who ended
   /** A program without which nothing is served. */
   const needed = async (running: Running): Promise<Running> => {
     void running.exited.then((how) => void (ending || failure.resolve(`${running.name} ended ${describeExit(how)}; its log is ${running.logFile}`)));
@@ -176,12 +189,13 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
   function watch(member: Member): void {
     const { name, app, sidecar } = member;
     const gone = (which: Running, other: Running) =>
-      void which.exited.then((how) => {
+      void which.exited.then(async (how) => {
         if (ending || !members.includes(member)) return;
         members.splice(members.indexOf(member), 1);
         void other.stop();
         const rest = members.filter(({ appId }) => appId === APP_ID).map((one) => one.name);
-        say(`${which.name} ended ${describeExit(how)} and is not started again; its log is ${which.logFile}`);
+        if (!serving) return;
+        say(`${which.name} ended ${describeExit(how)} and is not started again; ${await endOfLog(which)}`);
         if (member === api) failure.resolve('the API is gone');
         else if (rest.length === 0) failure.resolve('no actor host is left');
         else say(`${rest.join(', ')} takes over the actors of ${name}`);
@@ -195,7 +209,7 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
     return text ? (JSON.parse(text) as { actorRuntime?: { hostReady?: boolean; placement?: string } }).actorRuntime : undefined;
   };
   const serves = async () => {
-    if (signal.aborted || members.length <= HOSTS) return true; // ended below
+    if (signal.aborted) return true; // ended below
     const connected = await Promise.all(members.map(metadataOf));
     return (
       connected.every((one) => one?.placement === 'placement: connected') &&
@@ -203,8 +217,10 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
       (await ask(`${address}/health/ready`)).status === 200
     );
   };
-  await waitUntil('the cluster serves', serves, { needs: [placement, scheduler, ...members.flatMap(({ app, sidecar }) => [app, sidecar])], ms: READY_MS });
+  const needs = [placement, scheduler, ...members.flatMap(({ app, sidecar }) => [app, sidecar])];
+  await waitUntil('the cluster serves', serves, { needs, ms: READY_MS });
   signal.throwIfAborted();
+  serving = true;
 
   const running = begun.move();
   return {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { settles } from '../test/support/settles.ts';
-import { startProcess } from './processes.ts';
+import { startProcess, waitUntil } from './processes.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-processes-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -16,6 +16,14 @@ test('the last words of a program are in its log, also those that are read after
     expect(await running.exited).toEqual({ code: 3, signal: null });
     await settles(() => expect(readFileSync(running.logFile, 'utf8')).toMatch(/^x{150000}\nthe last words\n$/));
   }
+});
+
+test('a wait for programs of which one ended says its last lines', async () => {
+  const running = start('refused.log', '/bin/sh', ['-c', 'seq 30; echo why it ended >&2; exit 1']);
+  const waited = await waitUntil('it serves', async () => false, { needs: [running] }).catch((error: unknown) => error as Error);
+  expect(waited?.message).toMatch(/^program ended \(with code 1\) before it serves; the end of .*refused\.log:\n/);
+  expect(waited?.message).toMatch(/\n {2}30\n {2}why it ended$/);
+  expect(waited?.message).not.toMatch(/\n {2}5\n/);
 });
 
 test('a program that cannot be started is told by its exit and in its log', async () => {

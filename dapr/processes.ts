@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,6 +20,9 @@ const RESILIENCY_FOLDER = join(ROOT, 'dapr');
 const BLOCK_SHUTDOWN = '30s';
 const STOP_MS = 20_000;
 const ASK_MS = 2_000;
+const LAST_LINES = 8;
+const LONGEST_LINE = 500;
+const LAST_LINES_MS = 2_000;
 
 export interface Exit {
   code: number | null;
@@ -30,6 +34,8 @@ export interface Running {
   readonly pid: number;
   readonly logFile: string;
   readonly exited: Promise<Exit>;
+  /** Once all that it printed is in its log, a moment after its end. */
+  readonly logged: Promise<void>;
   /** Undefined while it runs. */
   exit(): Exit | undefined;
   /** To the process and what it started. Nothing happens when it is gone. */
@@ -51,6 +57,7 @@ export interface Start {
 export function startProcess({ name, command, args, environment, logFile, cwd = ROOT }: Start): Running {
   mkdirSync(dirname(logFile), { recursive: true });
   const log = createWriteStream(logFile, { flags: 'a' });
+  const logged = new Promise<void>((done) => void log.once('close', done));
   const child: ChildProcess = spawn(command, args, { cwd, env: { ...environment }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   child.stdout?.pipe(log, { end: false });
   child.stderr?.pipe(log, { end: false });
@@ -79,6 +86,7 @@ export function startProcess({ name, command, args, environment, logFile, cwd = 
     name,
     logFile,
     exited,
+    logged,
     signal,
     pid: child.pid ?? -1,
     exit: () => exit,
@@ -90,6 +98,14 @@ export function startProcess({ name, command, args, environment, logFile, cwd = 
       return how;
     },
   };
+}
+
+/** Where the log of a program that ended is, and its last lines: a reader need not open it to know the reason. */
+export async function endOfLog({ logFile, logged }: Pick<Running, 'logFile' | 'logged'>): Promise<string> {
+  await Promise.race([logged, sleep(LAST_LINES_MS, undefined, { ref: false })]); // what it started may keep its output open
+  const text = await readFile(logFile, 'utf8').catch(() => '');
+  const lines = text.trimEnd().split('\n').slice(-LAST_LINES);
+  return `the end of ${logFile}:\n${lines.map((line) => `  ${line.slice(0, LONGEST_LINE)}`).join('\n')}`;
 }
 
 /** Status and body of a GET; status 0 when nobody answers. */
@@ -116,7 +132,7 @@ export async function waitUntil(
   const started = performance.now();
   while (!(await isReady())) {
     const gone = needs.find((one) => one.exit());
-    if (gone) throw new Error(`${gone.name} ended (${describeExit(gone.exit()!)}) before ${what}; its log is ${gone.logFile}`);
+    if (gone) throw new Error(`${gone.name} ended (${describeExit(gone.exit()!)}) before ${what}; ${await endOfLog(gone)}`);
     if (performance.now() - started > ms) throw new Error(`Not within ${ms / 1_000} s: ${what}. Logs: ${needs.map(({ logFile }) => logFile).join(', ')}`);
     await sleep(100);
   }

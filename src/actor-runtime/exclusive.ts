@@ -1,5 +1,5 @@
 import { type Database, openSession } from '../db/index.ts';
-import type { Clock } from '../kernel/index.ts';
+import { type Clock, StartError } from '../kernel/index.ts';
 import type { RuntimeLog } from './host.ts';
 
 /** A lock of the session and of this database: freed by the server at the moment the process is gone. */
@@ -32,7 +32,7 @@ const refusal = (mode: Options['mode'], others: string) =>
 
 /**
  * Keeps every engine but one's own kind away from a database: one embedded process, or any number of Dapr ones.
- * Refused with an Error that says what to do. Taken again by itself after the database was away.
+ * Refused with a `StartError` that says what to do. Taken again by itself after the database was away.
  */
 export async function holdDatabase({ sql, mode, clock, log, onChange }: Options): Promise<Hold> {
   const ended = new AbortController();
@@ -94,7 +94,7 @@ export async function holdDatabase({ sql, mode, clock, log, onChange }: Options)
   const until = clock.monotonic() + GRACE_MS;
   try {
     while (!(await take())) {
-      if (clock.monotonic() > until) throw new Error(refusal(mode, await whoElse()));
+      if (clock.monotonic() > until) throw new StartError(refusal(mode, await whoElse()));
       await clock.sleep(100);
     }
   } catch (error) {

@@ -13,8 +13,8 @@ export interface Running extends AsyncDisposable {
 
 /** Takes the data folder for this process; a second start is told who has it. What a killed one left is taken over. */
 export async function takeFolder(dataFolder: string): Promise<Running> {
-  await mkdir(dataFolder, { recursive: true });
   try {
+    await mkdir(dataFolder, { recursive: true });
     const hold = await holdFile(join(dataFolder, FILE), { since: systemClock.now().toISOString() });
     return {
       tell: (address) => hold.update({ since: systemClock.now().toISOString(), address }),
@@ -29,12 +29,8 @@ export async function takeFolder(dataFolder: string): Promise<Running> {
         { cause: error },
       );
     }
-    if (['EACCES', 'EPERM', 'EROFS'].includes(String((error as NodeJS.ErrnoException).code)))
-      throw new StartError(
-        `The data folder ${dataFolder} cannot be written by this user. Start as the user who owns it, or let DATA_FOLDER name another folder.`,
-        { cause: error },
-      );
-    throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(`The data folder ${dataFolder} cannot be used (${reason}). Let DATA_FOLDER name a folder that this user can write.`, { cause: error });
   }
 }
 

@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { StartError } from '../kernel/index.ts';
 import { describeIssues, type Environment, readConfig, settingsReference } from './index.ts';
 import { CHAPTERS, SETTINGS } from './settings.ts';
 
@@ -66,6 +67,21 @@ describe('a start without any setting', () => {
     expect(second).toEqual(first);
     expect(readdirSync(folder)).toEqual(['jwt-secret']);
     expect(statSync(join(folder, 'jwt-secret')).mode & 0o777).toBe(0o600);
+  });
+
+  test.each(['a file', 'below a file'])('a data folder that is %s is told in one sentence that names the setting', (where) => {
+    const file = join(folder, 'no-folder');
+    writeFileSync(file, '');
+    const named = where === 'a file' ? file : join(file, 'data');
+    let refused: unknown;
+    try {
+      readConfig({ DATA_FOLDER: named });
+    } catch (error) {
+      refused = error;
+    }
+    rmSync(file);
+    expect(refused).toBeInstanceOf(StartError);
+    expect((refused as StartError).message).toBe(`No secret can be kept in ${named}. Set JWT_SECRET, or let DATA_FOLDER name a folder that can be written.`);
   });
 
   test('an empty variable counts as unset', () => {

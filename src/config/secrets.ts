@@ -1,7 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encryptionKey, sha256 } from '../kernel/index.ts';
+import { encryptionKey, sha256, StartError } from '../kernel/index.ts';
 
 export interface Secrets {
   jwt: string;
@@ -32,13 +32,18 @@ export function keepSecret(folder: string): string {
     writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600 });
     linkSync(draft, join(folder, FILE)); // whole or not at all, and never over another's
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-      throw new Error(`No secret can be kept in ${folder}. Set JWT_SECRET, or let DATA_FOLDER name a folder that can be written.`, { cause: error });
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST' || syscall !== 'link')
+      throw new StartError(`No secret can be kept in ${folder}. Set JWT_SECRET, or let DATA_FOLDER name a folder that can be written.`, { cause: error });
   } finally {
-    rmSync(draft, { force: true });
+    try {
+      rmSync(draft, { force: true });
+    } catch {
+      // the folder cannot be used: the sentence above says so
+    }
   }
   const kept = keptSecret(folder);
-  if (!kept) throw new Error(`The secret in ${join(folder, FILE)} cannot be read. Start as the user who owns it, or set JWT_SECRET.`);
+  if (!kept) throw new StartError(`The secret in ${join(folder, FILE)} cannot be read. Start as the user who owns it, or set JWT_SECRET.`);
   return kept;
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { holdDatabase, placement } from '../../src/actor-runtime/index.ts';
 import { openDatabase } from '../../src/db/index.ts';
-import { systemClock } from '../../src/kernel/index.ts';
+import { StartError, systemClock } from '../../src/kernel/index.ts';
 import { testDatabase } from '../support/database.ts';
 import { takeDatabaseAway } from '../support/embedded-harness.ts';
 import { eventually } from '../support/eventually.ts';
@@ -77,7 +77,9 @@ describe('the embedded engine as a process', () => {
     await expect(start()).rejects.toThrow(/Dapr/);
     await eventually('the first one beats on', async () => (await host.beatAgeMs()) < 1_500);
     const sql = openDatabase({ url: database.url, connections: 2 });
-    await expect(holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() })).rejects.toThrow(/embedded engine/);
+    const refused = holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() });
+    await expect(refused).rejects.toThrow(/embedded engine/);
+    await expect(refused).rejects.toBeInstanceOf(StartError); // printed without a stack
     await sql.end();
   }, 60_000);
 

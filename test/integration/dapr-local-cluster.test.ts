@@ -6,11 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPorts } from '../../dapr/ports.ts';
 import { ask } from '../../dapr/processes.ts';
+import { holdDatabase } from '../../src/actor-runtime/index.ts';
+import { systemClock } from '../../src/kernel/index.ts';
 import { freePorts } from '../support/ports.ts';
 import { isRunning, type ProcessMark } from '../../src/db/processes.ts';
 import { describeDapr } from '../support/describe-dapr.ts';
 import { testDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { quietLog } from '../support/quiet-log.ts';
 
 const redisUrl = process.env['TEST_REDIS_URL'];
 
@@ -126,6 +129,14 @@ describeDapr('npm run cluster', () => {
     expect(await exited).toBe(1);
     expect(said()).toMatch(/placement ended by SIGKILL; its log is .*placement\.log: ending/);
     expect(children).toThrow();
+  }, 180_000);
+
+  test('says what a host printed last that ends before the cluster serves', async () => {
+    await using _hold = await holdDatabase({ sql: database.sql, mode: 'exclusive', clock: systemClock, log: quietLog() });
+    const { exited, said } = await cluster();
+    expect(await exited).toBe(1);
+    expect(said()).toMatch(/ended \(with code 1\) before the cluster serves; the end of .*\.log:\n(.*\n)*.*embedded engine works on this database/);
+    expect(said()).not.toMatch(/Rookery serves at|takes over/);
   }, 180_000);
 
   test('without Redis it says in one sentence what to do', async () => {

@@ -186,6 +186,14 @@ describe('what comes before the rooms', () => {
     expect((refused as StartError).message).toContain('DATA_FOLDER=');
   });
 
+  test.each(['', 'data'])('a data folder that is a file, or below one, is named with its setting (%p)', async (below) => {
+    const file = newFolder();
+    writeFileSync(file, '');
+    const refused = await start(configOf({ JWT_SECRET: 'x'.repeat(32), DATA_FOLDER: join(file, below) })).catch((error: unknown) => error as StartError);
+    expect(refused).toBeInstanceOf(StartError);
+    expect((refused as StartError).message).toMatch(/^The data folder .*data-.* cannot be used \(E.*DATA_FOLDER/);
+  });
+
   test('a taken port is named with its setting, before anything is started', async () => {
     const taken = createServer();
     const port = await new Promise<number>((done) => taken.listen(0, '127.0.0.1', () => done((taken.address() as { port: number }).port)));
