@@ -3,7 +3,8 @@ import { type Credentials, SESSION_SECONDS } from '../../src/auth/index.ts';
 import { randomHex } from '../../src/kernel/index.ts';
 import type { Reply, Request } from './route.ts';
 
-export const device = ({ ip, userAgent }: Request) => ({ ip, userAgent });
+/** Where a request comes from, and the session that its cookie names. */
+export const device = ({ ip, userAgent, cookies }: Request) => ({ ip, userAgent, session: cookies['auth'] });
 
 /** The fields that `returnToken` adds (S33). */
 export const ReturnedTokens = z.object({ accessToken: z.string(), refreshToken: z.string(), expiresIn: z.int(), csrfToken: z.string() }).partial();

@@ -4,4 +4,4 @@ export { lastUsed } from './last-used.ts';
 export { presentApiKey, presentMemberKey, presentSession } from './present.ts';
 export { type Auth, openAuth } from './service.ts';
 export { revokeSessions } from './store.ts';
-export { type Credentials, type Device, type Holder, unauthenticated } from './sessions.ts';
+export { type Browser, type Credentials, type Holder, unauthenticated } from './sessions.ts';

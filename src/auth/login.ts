@@ -4,7 +4,7 @@ import { AppError, sha256 } from '../kernel/index.ts';
 import { type Account, holdPassword, localAccount, replacePassword } from './account-store.ts';
 import { locked } from '../identity/index.ts';
 import { hashPassword, isOutdated, NOBODY, verifyPassword } from './password.ts';
-import type { Credentials, Device, Sessions } from './sessions.ts';
+import type { Browser, Credentials, Sessions } from './sessions.ts';
 
 export interface Attempt {
   provider: string;
@@ -18,14 +18,14 @@ const refused = () => new AppError('invalid_request', 'Invalid user name or pass
 
 /** One answer after one work for an unknown address, a wrong password and another provider: one look, one hash, one note (S32, X15). */
 export function openLogin({ sql, sessions }: { sql: Database; sessions: Sessions }) {
-  const note = (account: Account | undefined, reason: string, { ip }: Device) =>
+  const note = (account: Account | undefined, reason: string, { ip }: Browser) =>
     noteAudit(
       sql,
       { userId: null, impersonatorId: null, ip },
       { orgId: null, action: 'login.refused', resource: 'user', resourceId: account?.userId ?? null, detail: { reason } },
     );
 
-  async function login(attempt: Attempt, device: Device): Promise<Credentials> {
+  async function login(attempt: Attempt, device: Browser): Promise<Credentials> {
     const { provider, email, password, browser } = attempt;
     const account = await localAccount(sql, email, browser === undefined ? null : sha256(browser));
     const matches = await verifyPassword(password, account?.passwordHash ?? NOBODY);

@@ -8,7 +8,7 @@ import * as codes from './code-store.ts';
 import { makeCode } from './codes.ts';
 import { hashPassword } from './password.ts';
 import { activate, dropPending, keepRegistration } from './registration-store.ts';
-import type { Credentials, Device, Sessions } from './sessions.ts';
+import type { Browser, Credentials, Device, Sessions } from './sessions.ts';
 import { revokeSessions } from './store.ts';
 
 export interface LocalRegistration {
@@ -24,12 +24,12 @@ export type Registered = { credentials: Credentials } | { browser: string };
 
 export interface Registrations {
   /** Makes the user and logs in; or a mail has to be answered first, which says nothing about whether the address was known (S30). */
-  register(person: LocalRegistration, device: Device): Promise<Registered>;
+  register(person: LocalRegistration, device: Browser): Promise<Registered>;
   /**
    * Logs in whoever has the code of an activation mail; undefined for one that is unknown, used or expired. The code proves the mailbox and
    * nothing else: in another browser than that of the registration the account opens without a password.
    */
-  activate(code: string, browser: string | undefined, device: Device): Promise<(Credentials & { hasPassword: boolean }) | undefined>;
+  activate(code: string, browser: string | undefined, device: Browser): Promise<(Credentials & { hasPassword: boolean }) | undefined>;
   /** Forgets who did not prove the address within seven days, at most `limit`; answers how many. */
   dropPending(limit: number): Promise<number>;
   /** Asks for a mail to an address, whether it has a user or not. The mail is written behind the answer. */
@@ -100,17 +100,18 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
   }
 
   return {
-    async register({ email: address, password, company, name = '', timezone = 'UTC', claim }, { ip, userAgent }) {
+    async register({ email: address, password, company, name = '', timezone = 'UTC', claim }, device) {
       if (disallowPlus && hasPlus(address)) throw new AppError('invalid_request', 'Addresses with a plus sign are not accepted');
       await identity.requireOpen(claim); // before the costly hash; decided again in the commit
       const passwordHash = await hashPassword(password);
+      const { ip, userAgent } = device;
       const person = { email: address, name, company, timezone, claim, ip, userAgent };
       const browser = randomBase64url(32);
       return sql.begin(async (tx): Promise<Registered> => {
         if (!email.enabled) {
           const added = await identity.register(tx, { ...person, passwordHash, activated: true });
           if (!added) throw new AppError('invalid_request', 'Email already exists');
-          return { credentials: await sessions.start(added.userId, { ip, userAgent }, tx) };
+          return { credentials: await sessions.start(added.userId, device, tx) };
         }
         const typed = { ...person, passwordHash, browserHash: sha256(browser) };
         const added = await identity.register(tx, { ...person, passwordHash: null, activated: false });

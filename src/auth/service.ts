@@ -10,7 +10,7 @@ import { openTokens, type Tokens } from './jwt.ts';
 import { type Attempt, openLogin } from './login.ts';
 import { forgetTraces } from './trace-store.ts';
 import { openRegistrations, type Registrations } from './registration.ts';
-import { type Credentials, type Device, openSessions, type Sessions } from './sessions.ts';
+import { type Browser, type Credentials, openSessions, type Sessions } from './sessions.ts';
 
 /** How people and programs prove who they are. */
 export interface Auth extends Registrations, AsyncDisposable {
@@ -19,12 +19,12 @@ export interface Auth extends Registrations, AsyncDisposable {
   readonly apiKeys: ApiKeys;
   readonly tokens: Pick<Tokens, 'verifyExtension' | 'signImpersonation' | 'verifyImpersonation'>;
   /** One answer, in one time, for an unknown address, a wrong password and another provider. */
-  login(attempt: Attempt, device: Device): Promise<Credentials>;
+  login(attempt: Attempt, browser: Browser): Promise<Credentials>;
   /** The rate-limit bucket of one address, whether it has a user or not. */
   accountBucket(email: string): string;
   /** Forgets codes that were never used, at most `limit`; answers how many. */
   dropExpiredCodes(limit: number): Promise<number>;
-  /** Forgets from where users came and sessions were used, after the days of `IP_RETENTION_DAYS`; at most `limit` of each, answers how many of the more. */
+  /** Forgets from where users, uses of sessions and acts in the audit log came, after IP_RETENTION_DAYS; at most `limit` of each, answers how many of the more. */
   forgetTraces(limit: number): Promise<number>;
 }
 

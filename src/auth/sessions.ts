@@ -26,9 +26,15 @@ export interface Holder {
   isSuperAdmin: boolean;
 }
 
+/** Where a login comes from. */
+export interface Browser extends store.Device {
+  /** The session token of its cookie, if it sent one. */
+  session?: string | undefined;
+}
+
 export interface Sessions extends AsyncDisposable {
-  /** A new session whatever the browser sent (no fixation); in the caller's transaction if there is one. */
-  start(userId: string, device: store.Device, transaction?: Sql): Promise<Credentials>;
+  /** A new session whatever the browser sent (no fixation), which ends the one that it had; in the caller's transaction if there is one. */
+  start(userId: string, browser: Browser, transaction?: Sql): Promise<Credentials>;
   /** Whom a session token stands for, in the wanted org if the user belongs to it; throws `session_revoked` or `unauthenticated` (S249). */
   authenticate(token: string, wantedOrg: string | undefined): Promise<Holder & { sessionId: string }>;
   /** The same session's token with a new expiry. */
@@ -62,10 +68,13 @@ export function openSessions({ sql, clock, tokens, secret, failed }: Options): S
   const uses = lastUsed<store.SessionUse>({ clock, failed, write: (notes) => store.noteSessions(sql, notes) });
 
   return {
-    async start(userId, device, transaction) {
+    async start(userId, { session: before, ...device }, transaction) {
       const id = newId();
       const refreshToken = chain.first(id);
+      const replaced = before === undefined ? undefined : await tokens.verifySession(before);
       const insert = async (tx: Sql) => {
+        if (replaced && (await store.endSession(tx, replaced.sub, replaced.sid)))
+          await noteAudit(tx, by(replaced.sub, device.ip), ofSession('replaced', replaced.sid));
         await store.insertSession(tx, { id, userId, tokenHash: sha256(refreshToken), device });
         await noteAudit(tx, by(userId, device.ip), ofSession('created', id));
       };

@@ -5,6 +5,9 @@ export interface Device {
   ip: string;
   userAgent: string;
 }
+/** A session lives 30 days from its last use, and 180 from its login however much it is used. */
+const LIFE = '30 days';
+const LONGEST_LIFE = '180 days';
 export interface SessionRow {
   id: string;
   userAgent: string;
@@ -37,7 +40,7 @@ export interface SessionUse {
 
 export const insertSession = (sql: Sql, session: { id: string; userId: string; tokenHash: Buffer; device: Device }) => sql`
   insert into sessions (id, user_id, token_hash, user_agent, ip, expires_at)
-  values (${session.id}, ${session.userId}, ${session.tokenHash}, ${session.device.userAgent}, ${session.device.ip}, now() + interval '30 days')`;
+  values (${session.id}, ${session.userId}, ${session.tokenHash}, ${session.device.userAgent}, ${session.device.ip}, now() + ${LIFE}::interval)`;
 
 /** The org is the wanted one if the user belongs to it, else the one last used, else the oldest (S45). */
 export async function sessionHolder(sql: Sql, session: { id: string; userId: string; wantedOrg: string | null }): Promise<SessionHolder | undefined> {
@@ -59,7 +62,8 @@ export async function sessionHolder(sql: Sql, session: { id: string; userId: str
 export async function rotateSession(sql: Sql, { sessionId, oldHash, newHash, device }: Rotation): Promise<{ userId: string; rotatedAt: Date } | undefined> {
   const [row] = await sql<{ userId: string; rotatedAt: Date }[]>`
     update sessions s
-    set token_hash = ${newHash}, previous_token_hash = s.token_hash, rotated_at = now(), last_used_at = now(), expires_at = now() + interval '30 days',
+    set token_hash = ${newHash}, previous_token_hash = s.token_hash, rotated_at = now(), last_used_at = now(),
+      expires_at = least(now() + ${LIFE}::interval, s.created_at + ${LONGEST_LIFE}::interval),
       user_agent = ${device.userAgent}, ip = ${device.ip}
     from users u
     where s.id = ${sessionId} and s.token_hash = ${oldHash} and s.revoked_at is null and s.expires_at > now() and u.id = s.user_id and u.deleted_at is null
@@ -88,6 +92,14 @@ export const sessionsOf = (sql: Sql, userId: string) => sql<SessionRow[]>`
 /** True when the session is one of the user's, revoked before or not. */
 export async function revokeSession(sql: Sql, userId: string, sessionId: string): Promise<boolean> {
   const rows = await sql`update sessions set revoked_at = coalesce(revoked_at, now()) where id = ${sessionId} and user_id = ${userId} returning 1`;
+  return rows.length > 0;
+}
+
+/** True when the session was alive. */
+export async function endSession(sql: Sql, userId: string, sessionId: string): Promise<boolean> {
+  const rows = await sql`
+    update sessions set revoked_at = now()
+    where id = ${sessionId} and user_id = ${userId} and revoked_at is null and expires_at > now() returning 1`;
   return rows.length > 0;
 }
 
@@ -128,7 +140,8 @@ export async function noteSessions(sql: Sql, uses: readonly SessionUse[]): Promi
     ), person as (
       update users u set last_online = now() from held where u.id = held.id returning u.id
     ), session as (
-      update sessions s set last_used_at = now(), expires_at = now() + interval '30 days' from used join person on person.id = used.user_id
+      update sessions s set last_used_at = now(), expires_at = least(now() + ${LIFE}::interval, s.created_at + ${LONGEST_LIFE}::interval)
+      from used join person on person.id = used.user_id
       where s.id = used.session_id and s.revoked_at is null and s.expires_at > now()
     )
     update memberships m set last_used_at = greatest(m.last_used_at, last.at)

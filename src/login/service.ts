@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Auth, Credentials, Device } from '../auth/index.ts';
+import type { Auth, Browser, Credentials } from '../auth/index.ts';
 import type { Database } from '../db/index.ts';
 import type { Claim, Identity } from '../identity/index.ts';
 import { AppError, invalidField, notFound, ProviderError, randomBase62, randomBase64url, sha256, type Vault } from '../kernel/index.ts';
@@ -37,11 +37,11 @@ export interface Login {
   begin(providerId: string, call: { redirectUri?: string | undefined; browser: string }): Promise<string>;
   /** A nonce for a wallet to sign, and the whole message where it can be written here. */
   challenge(providerId: string, call: { address?: string | undefined; browser: string }): Promise<{ nonce: string; message?: string }>;
-  complete(providerId: string, completion: Completion, browser: string, device: Device): Promise<Completed>;
+  complete(providerId: string, completion: Completion, browser: string, device: Browser): Promise<Completed>;
   /** For `POST /auth/register`: makes the user of a token or a proof, and logs in. */
-  register(providerId: string, providerToken: string, person: Newcomer, browser: string, device: Device): Promise<Credentials>;
+  register(providerId: string, providerToken: string, person: Newcomer, browser: string, device: Browser): Promise<Credentials>;
   /** For `POST /auth/login`: the user of a token or a proof. */
-  login(providerId: string, providerToken: string, browser: string, device: Device): Promise<Credentials>;
+  login(providerId: string, providerToken: string, browser: string, device: Browser): Promise<Credentials>;
   /** Forgets what nobody ended in time, at most `limit`; answers how many. */
   dropOld(limit: number): Promise<number>;
 }

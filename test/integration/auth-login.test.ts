@@ -170,9 +170,30 @@ describe('a login', () => {
     const sid = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sid;
     expect(sid(client.cookies.get('auth')!)).not.toBe(sid(planted.auth));
     expect((await client.get('/user/self')).body).toMatchObject({ id: ann.userId, orgId: ann.orgId });
-    expect((await eve.client.get('/user/self')).body.id).toBe(eve.userId);
     const twice = [await login(ann.email), await login(ann.email)].map(({ headers }) => headers.getSetCookie());
     expect(new Set(twice.flat().map((cookie) => cookie.split(';')[0])).size).toBe(6);
+  });
+  test('ends the session whose cookie came with it, whosever it was, and no other', async () => {
+    const [bob, eve] = [await app.signUp(), await app.signUp()];
+    const phone = app.client();
+    await login(bob.email, undefined, 'local', phone);
+    const ended = { auth: bob.client.cookies.get('auth')! };
+    const self = (auth: string) => app.client().get('/user/self', { auth });
+    expect((await login(bob.email, 'wrong', 'local', bob.client)).status).toBe(400);
+    expect((await self(ended.auth)).status).toBe(200); // a login that fails ends nothing
+    await login(bob.email, undefined, 'local', bob.client);
+    expect((await self(ended.auth)).body.code).toBe('session_revoked');
+    expect((await phone.get('/user/self')).status).toBe(200);
+    const [note] = await db.sql`select resource, detail from audit_log where action = 'session.replaced' and user_id = ${bob.userId}`;
+    expect(note).toEqual({ resource: 'session', detail: {} });
+    const shared = bob.client.cookies.get('auth')!;
+    await login(eve.email, undefined, 'local', bob.client);
+    expect((await self(shared)).body.code).toBe('session_revoked');
+    expect((await bob.client.get('/user/self')).body.id).toBe(eve.userId);
+    const forged = app.client();
+    forged.cookies.set('auth', `${eve.client.cookies.get('auth')!.slice(0, -8)}AAAAAAAA`);
+    await login(bob.email, undefined, 'local', forged);
+    expect((await eve.client.get('/user/self')).status).toBe(200);
   });
   test('is noted with the session, in the commit that makes it', async () => {
     await login(ann.email);

@@ -77,6 +77,22 @@ describe('refresh', () => {
     expect(await days()).toBe(0);
     expect(await notesOf(bob)).toEqual(['session.created']); // it ended by its age, not by a theft
   });
+  test('and use give it no day beyond the 180th after its login', async () => {
+    const bob = await app.signUp();
+    const days = async () =>
+      (await db.sql`select round(extract(epoch from expires_at - now()) / 86400)::int as days from sessions where user_id = ${bob.userId}`)[0]!['days'];
+    await db.sql`update sessions set created_at = now() - interval '170 days' where user_id = ${bob.userId}`;
+    const { body } = await refresh(tokenOf(bob.client));
+    expect([await days(), await works(body.accessToken)]).toEqual([10, true]);
+    await db.sql`update sessions set created_at = now() - interval '175 days', last_used_at = now() - interval '1 day' where user_id = ${bob.userId}`;
+    {
+      await using other = await testApp({ sql: db.sql }); // its notes of use are written when it ends, if not before
+      expect((await other.client().get('/user/self', { auth: body.accessToken })).status).toBe(200);
+    }
+    expect(await days()).toBe(5);
+    await db.sql`update sessions set created_at = created_at - interval '5 days', expires_at = expires_at - interval '5 days' where user_id = ${bob.userId}`;
+    expect([(await refresh(body.refreshToken)).status, await works(body.accessToken)]).toEqual([401, false]);
+  });
   test('that meets a logout leaves nothing alive', async () => {
     for (let round = 0; round < 10; round += 1) {
       const bob = await app.signUp();
