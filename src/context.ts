@@ -173,6 +173,7 @@ export async function openContext(
     sql,
     registrationDisabled: config.registration.disabled,
     setupToken: setupTokenOf(config.secrets.jwt),
+    forgetMails: email.forgetMails,
     urlOfPicture: (key) => urlOfKey(config.http.backendUrl, key),
   });
   const auth = opened.use(

@@ -19,7 +19,7 @@ export interface AuditNote {
   /** One of the 18 resources, or `user`, `session`, `instance`. */
   resource: string;
   resourceId?: string | null | undefined;
-  /** What changed, for people. Never a secret, never the text of a post. */
+  /** What changed, for people. Never a secret, never the text of a post, never the name or address of a person: ids name people. */
   detail?: Readonly<Record<string, Json>>;
 }
 

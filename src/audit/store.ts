@@ -56,3 +56,24 @@ export async function dropOldAudit(sql: Database, days: number, limit: number): 
   );
   return count;
 }
+
+/** Forgets from where acts came that are older than `days`, at most `limit`; the notes stay. Answers how many. */
+export async function forgetOldCallers(sql: Database, days: number, limit: number): Promise<number> {
+  const { count } = await changeAuditLog(
+    sql,
+    (tx) => tx`
+      /* all orgs */
+      update audit_log set ip = null
+      where id = any(array(
+        select id from audit_log where ip is not null and at < now() - ${days}::int * interval '1 day' order by at limit ${limit}))`,
+  );
+  return count;
+}
+
+/** Forgets from where people came, in a transaction of `changeAuditLog`: in notes of what they did, and of what was done about them without a login. */
+export const forgetCallers = (tx: Sql, userIds: readonly string[]) => tx`
+  /* all orgs */
+  update audit_log set ip = null
+  where ip is not null and (
+    user_id = any(${[...userIds]}::uuid[]) or impersonator_id = any(${[...userIds]}::uuid[])
+    or (resource = 'user' and user_id is null and resource_id = any(${[...userIds]}::text[])))`;

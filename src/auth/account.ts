@@ -80,12 +80,12 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
   }
 
   /** Without mail nobody can confirm an address, as nobody can activate. */
-  async function changeAtOnce(by: SessionDoer, { userId, email: from }: store.Account, to: string): Promise<void> {
+  async function changeAtOnce(by: SessionDoer, { userId }: store.Account, to: string): Promise<void> {
     try {
       await sql.begin(async (tx) => {
         await store.changeAddress(tx, userId, to);
         await codes.dropCodes(tx, userId);
-        await noteAudit(tx, by, ofUser(userId, 'email.changed', { from, to }));
+        await noteAudit(tx, by, ofUser(userId, 'email.changed'));
       });
     } catch (error) {
       throw store.isAddressTaken(error) ? new AppError('invalid_request', 'Email already exists') : error;
@@ -155,7 +155,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
         const { row, url } = makeCode('email', frontendUrl);
         await codes.insertCode(tx, userId, row, { email: change.email });
         const taken = await store.isTaken(tx, change.email);
-        await noteAudit(tx, by, ofUser(userId, 'email.change_requested', { to: change.email }));
+        await noteAudit(tx, by, ofUser(userId, 'email.change_requested'));
         await email.queue(tx, { to: account.email, orgId: null, letter: { template: 'email-changing', data: { name, newEmail: change.email } } });
         // Whoever has the address is told of it; the answer is the same, so that nobody learns here which addresses are known.
         const letter = taken
@@ -170,9 +170,9 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
         return await sql.begin(async (tx) => {
           const redeemed = await codes.redeem(tx, 'email', sha256(code), by.userId);
           if (!redeemed?.email || !(await store.changeAddress(tx, redeemed.userId, redeemed.email))) return false;
-          const { userId, email: to } = redeemed;
+          const { userId } = redeemed;
           await codes.dropCodes(tx, userId); // those that went to the old address
-          await noteAudit(tx, by, ofUser(userId, 'email.changed', { to }));
+          await noteAudit(tx, by, ofUser(userId, 'email.changed'));
           return true;
         });
       } catch (error) {

@@ -269,7 +269,7 @@ const retention = {
   NOTIFICATIONS_RETENTION_DAYS: days(180, 'notifications are kept', 'notifications'),
   MULTIPART_UPLOAD_RETENTION_DAYS: days(7, 'abandoned multipart uploads are kept'),
   SOFT_DELETE_RETENTION_DAYS: days(30, 'deleted posts and files are kept'),
-  IP_RETENTION_DAYS: days(90, 'address and agent of users and sessions are kept'),
+  IP_RETENTION_DAYS: days(90, 'address and agent of users, of sessions and of acts in the audit log are kept'),
   SOCIAL_COMMENT_RETENTION_DAYS: days(90, 'comments of the networks are kept', 'comments'),
   CAMPAIGN_PURGE_DAYS: days(30, 'a campaign is kept after its end', 'campaigns'),
   AI_DESIGNER_SESSION_RETENTION_DAYS: days(90, 'chat sessions of the designer are kept', 'AI'),

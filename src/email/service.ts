@@ -1,4 +1,4 @@
-import type { Database } from '../db/index.ts';
+import type { Database, Sql } from '../db/index.ts';
 import { type Clock, invalidField, isId, newId, type Page, pageOf, type Vault } from '../kernel/index.ts';
 import type { Told } from '../providers/index.ts';
 import { type DeliveryEvents, receive } from './deliveries.ts';
@@ -31,6 +31,8 @@ export interface EmailRoom extends Email {
   receive(told: Told): Promise<void>;
   /** The log of the whole instance, newest first. */
   list(page: { status?: store.EmailStatus | undefined; limit: number; cursor?: string | undefined }): Promise<Page<store.EmailRow>>;
+  /** Forgets the mails to people who are erased, up to when they left. */
+  forgetMails(transaction: Sql, people: readonly { email: string; deletedAt: Date }[]): Promise<unknown>;
   /** Forgets mails older than EMAIL_LOG_RETENTION_DAYS, at most `limit`; answers how many. */
   dropOld(limit: number): Promise<number>;
 }
@@ -56,6 +58,9 @@ export function openEmail({ sql, clock, vault, outlet, override, site, log, even
       return pageOf(rows, limit);
     },
 
+    forgetMails: async (transaction, people) => {
+      if (people.length > 0) await store.dropMailsOf(transaction, people);
+    },
     dropOld: async (limit) => Math.max(await store.dropOldEmails(sql, retentionDays, limit), await dropOldTokens(sql, limit)),
   };
 }

@@ -82,6 +82,14 @@ export const listEmails = (sql: Sql, { status, before, limit }: { status?: Email
   where true ${status ? sql`and status = ${status}` : sql``} ${before ? sql`and id < ${before}` : sql``}
   order by id desc limit ${limit}`;
 
+/** Mails to each address until its owner left: afterwards it may be somebody else's. */
+export const dropMailsOf = (sql: Sql, people: readonly { email: string; deletedAt: Date }[]) => sql`
+  /* all orgs */
+  delete from emails e
+  using unnest(${people.map(({ email }) => email.toLowerCase())}::text[], ${people.map(({ deletedAt }) => deletedAt.toISOString())}::timestamptz[])
+    as p (address, until)
+  where lower(e.to_address) = p.address and e.created_at <= p.until`;
+
 export async function dropOldEmails(sql: Sql, days: number, limit: number): Promise<number> {
   const { count } = await sql`
     /* all orgs */

@@ -1,4 +1,4 @@
-import { noteAudit } from '../audit/index.ts';
+import { changeAuditLog, forgetCallers, noteAudit } from '../audit/index.ts';
 import type { Database, Sql } from '../db/index.ts';
 import { AppError, equalSecrets, invalidField, isId, newId, notFound } from '../kernel/index.ts';
 import { complete, merge, type Preferences, type PreferencesChange } from './preferences.ts';
@@ -80,7 +80,7 @@ export interface Identity {
   ownedAlone(userId: string): Promise<{ id: string; name: string }[]>;
   /** The user is gone for everybody, in the caller's transaction: out of every org that others are in, which are answered; an org without others goes with them. 409 for the last owner of an org that others are in, and for the last super-admin. */
   remove(transaction: Sql, userId: string): Promise<string[]>;
-  /** Deletes users who have been gone for 30 days, at most `limit`; answers how many. */
+  /** Deletes users who have been gone for 30 days, with the log of their mails and from where they came, at most `limit`; answers how many. */
   dropRemoved(limit: number): Promise<number>;
 }
 
@@ -110,6 +110,8 @@ interface Options {
   registrationDisabled: boolean;
   /** The same in every process of the deployment. */
   setupToken: string;
+  /** Forgets the mails that went to each address until then. */
+  forgetMails: (transaction: Sql, people: readonly { email: string; deletedAt: Date }[]) => Promise<unknown>;
   /** The public address of a stored picture. */
   urlOfPicture: (storageKey: string) => string;
 }
@@ -117,7 +119,7 @@ interface Options {
 const disabled = () => new AppError('invalid_request', 'Registration is disabled');
 const NO_CLAIM: Claim = { isLocal: false };
 
-export function openIdentity({ sql, registrationDisabled, setupToken, urlOfPicture }: Options): Identity {
+export function openIdentity({ sql, registrationDisabled, setupToken, forgetMails, urlOfPicture }: Options): Identity {
   /** Whether the claim holds now. */
   async function holds(tx: Sql, { setupToken: given, isLocal }: Claim): Promise<boolean> {
     if (given === undefined) return isLocal && !(await store.anyUser(tx));
@@ -231,6 +233,15 @@ export function openIdentity({ sql, registrationDisabled, setupToken, urlOfPictu
       await store.removeOrganizations(tx, ids(true));
       return ids(false);
     },
-    dropRemoved: (limit) => store.dropRemovedUsers(sql, limit),
+    dropRemoved: (limit) =>
+      changeAuditLog(sql, async (tx) => {
+        const people = await store.dropRemovedUsers(tx, limit);
+        await forgetMails(tx, people);
+        await forgetCallers(
+          tx,
+          people.map(({ id }) => id),
+        );
+        return people.length;
+      }),
   };
 }

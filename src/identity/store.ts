@@ -172,8 +172,11 @@ export const removeUser = (sql: Sql, userId: string) => sql`
 export const removeOrganizations = (sql: Sql, orgIds: readonly string[]) => sql`
   update organizations set deleted_at = now() where id = any(${[...orgIds]}::uuid[]) and deleted_at is null`;
 
-export async function dropRemovedUsers(sql: Sql, limit: number): Promise<number> {
-  const rows = await sql`
-    delete from users where id in (select id from users where deleted_at < now() - interval '30 days' order by deleted_at limit ${limit}) returning 1`;
-  return rows.length;
+export interface ErasedUser {
+  id: string;
+  email: string;
+  deletedAt: Date;
 }
+export const dropRemovedUsers = (sql: Sql, limit: number) => sql<ErasedUser[]>`
+  delete from users where id in (select id from users where deleted_at < now() - interval '30 days' order by deleted_at limit ${limit})
+  returning id, email, deleted_at as "deletedAt"`;

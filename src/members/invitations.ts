@@ -51,7 +51,7 @@ export function openInvitations({ email: mail, frontendUrl, ...ground }: Ground 
           const data = { ...(await store.namesFor(tx, orgId, by.userId!)), roleName: role.name, url, expiresAt: expiresAt.toISOString() };
           await mail.queue(tx, { to: email, orgId, letter: { template: 'invitation', data } });
         }
-        await noteAudit(tx, by, { orgId, action: 'invitation.created', resource: 'members', resourceId: id, detail: { email, role: role.key } });
+        await noteAudit(tx, by, { orgId, action: 'invitation.created', resource: 'members', resourceId: id, detail: { role: role.key } });
         return { id, email, role: role.key, roleId: role.key, url, expiresAt };
       }),
 
@@ -59,13 +59,8 @@ export function openInvitations({ email: mail, frontendUrl, ...ground }: Ground 
       acting(ground, orgId, by, 'members:delete', async (tx) => {
         const gone = await store.deleteInvitation(tx, orgId, id);
         if (!gone) throw notFound();
-        await noteAudit(tx, by, {
-          orgId,
-          action: 'invitation.deleted',
-          resource: 'members',
-          resourceId: id,
-          detail: { email: gone.email, role: gone.roleKey },
-        });
+        const detail = { role: gone.roleKey };
+        await noteAudit(tx, by, { orgId, action: 'invitation.deleted', resource: 'members', resourceId: id, detail });
       }),
 
     join: async (by, token) => {

@@ -45,6 +45,7 @@ beforeAll(async () => {
       startSender: () => undefined,
       receive: async () => undefined,
       list: async () => ({ items: [], nextCursor: null }),
+      forgetMails: () => Promise.resolve(),
       dropOld: async () => 0,
     },
     billing: world.billing,
