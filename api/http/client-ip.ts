@@ -19,3 +19,9 @@ export function networkOf(ip: string): string {
   const address = parseAddress(ip);
   return address?.family === 6 ? `${(address.value >> 64n).toString(16)}::/64` : ip;
 }
+
+/** The /48 network of an IPv6 address, which one customer of a provider may have whole; undefined for IPv4. */
+export function siteOf(ip: string): string | undefined {
+  const address = parseAddress(ip);
+  return address?.family === 6 ? `${(address.value >> 80n).toString(16)}::/48` : undefined;
+}

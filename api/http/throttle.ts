@@ -1,6 +1,6 @@
 import type { Context } from '../../src/context.ts';
 import { AppError } from '../../src/kernel/index.ts';
-import { networkOf } from './client-ip.ts';
+import { networkOf, siteOf } from './client-ip.ts';
 import type { Exchange } from './exchange.ts';
 import type { AnyRoute } from './route.ts';
 
@@ -44,6 +44,16 @@ function limitOf(text: string): { count: number; windowMs: number } {
   return limit;
 }
 
+/** Of the bucket of a /48, in those of its /64: 65,536 of them can be one customer's, or as many subscribers of a carrier. */
+const NETWORKS_OF_A_SITE = 16;
+
+/** The buckets of an address: that of its network, and behind an IPv6 one that of its /48. */
+function bucketsOf(name: string, ip: string, limit: number): Bucket[] {
+  const site = siteOf(ip);
+  const own = { bucket: `${name}|ip:${networkOf(ip)}`, limit };
+  return site === undefined ? [own] : [own, { bucket: `${name}|ip:${site}`, limit: NETWORKS_OF_A_SITE * limit }];
+}
+
 /** Of the bucket of a person, in those of an org: who belongs to several has more than one of them, and not as many as there are. */
 const ORGS_OF_A_PERSON = 3;
 
@@ -53,14 +63,14 @@ export function throttle(exchange: Exchange, route: AnyRoute, context: Context):
   const { count, windowMs } = limitOf(route.limit ?? `${context.config.http.apiLimit}/hour`);
   const { principal, request } = exchange;
   const name = `${route.method} ${route.path}`;
-  if (!principal || route.limitBy === 'ip') return take(exchange, context, [{ bucket: `${name}|ip:${networkOf(request.ip)}`, limit: count }], windowMs);
+  if (!principal || route.limitBy === 'ip') return take(exchange, context, bucketsOf(name, request.ip, count), windowMs);
   const person = { bucket: `${name}|user:${principal.userId}`, limit: ORGS_OF_A_PERSON * count };
   return take(exchange, context, [{ bucket: `${name}|org:${principal.orgId}`, limit: count }, person], windowMs);
 }
 
 /** Counts a refused credential; after 120 in an hour from one address refusals become 429 (S15, S241). */
 export const failedAuthentication = (exchange: Exchange, context: Context): Promise<void> =>
-  take(exchange, context, [{ bucket: `failed|ip:${networkOf(exchange.request.ip)}`, limit: FAILED_PER_HOUR }], WINDOW_MS.hour);
+  take(exchange, context, bucketsOf('failed', exchange.request.ip, FAILED_PER_HOUR), WINDOW_MS.hour);
 
 /** For handlers with a second bucket, such as that of one account; throws `rate_limited`. */
 export async function throttleBy(context: Context, bucket: string, limit: number, windowMs: number): Promise<void> {

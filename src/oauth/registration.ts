@@ -4,9 +4,14 @@ import type { Sql } from '../db/index.ts';
 import { newId, randomBase62, sha256 } from '../kernel/index.ts';
 import { OAuthError } from './errors.ts';
 import { mayRegister } from './redirects.ts';
-import { insertClient } from './store.ts';
+import { dropUnusedBeyond, insertClient } from './store.ts';
 
 const METHODS = ['none', 'client_secret_post', 'client_secret_basic'] as const;
+/**
+ * Self-registered clients that nobody uses: about 25 kB each at worst, from anywhere. Beyond these the oldest go, since a refusal would
+ * let a flood keep everybody else out for the 30 days that they are kept.
+ */
+const MOST_UNUSED = 5_000;
 /** One line: who registers itself lays nothing out on the consent page, and turns no text around. */
 const line = (max: number) =>
   z
@@ -67,6 +72,7 @@ export async function registerClient(sql: Sql, metadata: ClientMetadata): Promis
     scope,
   };
   const made = await insertClient(sql, row);
+  await dropUnusedBeyond(sql, MOST_UNUSED);
   return {
     client_id: clientId,
     client_id_issued_at: Math.floor(made!.createdAt.getTime() / 1000),

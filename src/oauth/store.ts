@@ -160,6 +160,16 @@ export async function noteApprovals(sql: Sql, uses: readonly { authorizationId: 
     where a.id = used.id and a.org_id = used.org_id`;
 }
 
+/** Self-registered clients that nobody lets act for them, beyond the newest `most`. */
+export const dropUnusedBeyond = (sql: Sql, most: number) => sql`/* all orgs */
+  delete from oauth_clients where id in (
+    select id from oauth_clients where id in (
+      select c.id from oauth_clients c
+      where c.org_id is null and not exists (select from oauth_authorizations a where a.app_id = c.id)
+      order by c.created_at desc, c.id desc offset ${most}
+    ) for update skip locked
+  )`;
+
 /** Clients that registered themselves 30 days ago and that nobody lets act for them. */
 export async function dropUnusedClients(sql: Sql, limit: number): Promise<number> {
   const rows = await sql`/* all orgs */

@@ -485,6 +485,20 @@ describe('rate limits', () => {
       await strict[Symbol.asyncDispose]();
     }
   });
+  test('the networks of one /48 have a bucket together, of 16 times that of a network [S17]', async () => {
+    const strict = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '0.2', TRUST_PROXY_HOPS: '1' } });
+    try {
+      const from = (site: number, network: number) => ({ 'x-forwarded-for': `2001:db8:${site}:${network.toString(16)}::1` });
+      const ask = async (site: number, network: number) => (await strict.client().post('/auth/register', {}, from(site, network))).status;
+      expect([await ask(1, 0), await ask(1, 0)]).toEqual([400, 429]);
+      const others = [];
+      for (let network = 1; network < 17; network += 1) others.push(await ask(1, network));
+      expect(others.filter((status) => status === 429).length).toBeGreaterThanOrEqual(1);
+      expect([await ask(1, 99), await ask(2, 99)]).toEqual([429, 400]);
+    } finally {
+      await strict[Symbol.asyncDispose]();
+    }
+  });
   test('after 120 refused credentials of an address refusals are 429, good credentials pass [S15, S241]', async () => {
     const strict = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1' } });
     try {

@@ -470,6 +470,24 @@ describe('dynamic registration', () => {
     expect(left.map(({ id }) => id).toSorted()).toEqual([used.client_id, young.client_id].toSorted());
     expect((await ann.client.get('/user/oauth-app')).body.clientId).toBe(client.clientId);
   });
+
+  test('of those that nobody uses the newest 5,000 are kept, and every one that is used [S94]', async () => {
+    const used = await register(app, { token_endpoint_auth_method: 'client_secret_post' });
+    await approve(bob, used.client_id);
+    await db.sql`update oauth_clients set created_at = now() - interval '2 days' where client_id = ${used.client_id}`;
+    await db.sql`
+      insert into oauth_clients (id, client_id, name, redirect_uris, scope, created_at)
+      select gen_random_uuid(), 'flood-' || n, 'x', array['https://client.example/'], array['mcp:read'], now() - interval '1 day' + n * interval '1 second'
+      from generate_series(1, 5000) n`;
+    const fresh = await register(app);
+    const [{ unused } = {}] = await db.sql`
+      select count(*)::int as unused from oauth_clients c
+      where org_id is null and not exists (select from oauth_authorizations a where a.app_id = c.id)`;
+    expect(unused).toBe(5_000);
+    const left = await db.sql<{ id: string }[]>`
+      select client_id as id from oauth_clients where client_id in ('flood-1', ${used.client_id}, ${fresh.client_id})`;
+    expect(left.map(({ id }) => id).toSorted()).toEqual([used.client_id, fresh.client_id].toSorted());
+  });
 });
 
 test('what is over is swept: tokens after their last day, codes when nothing of theirs can live, requests of devices', async () => {
