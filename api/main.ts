@@ -18,11 +18,16 @@ const CLOSE_MS = 8_000;
 /** Connections that wait until we are at them: more than come in a burst, since the system resets what it has no room for. It has a most of its own, 4,096 as a rule. */
 const BACKLOG = 4_096;
 /** Milliseconds that a peer has for what it sends: slow ones must not hold connections that others need. */
-const PATIENCE = { headersMs: 20_000, requestMs: 600_000, checkMs: 5_000, restMs: 10_000 };
+const PATIENCE = { headersMs: 20_000, requestMs: 600_000, checkMs: 5_000, restMs: 10_000, readerMs: 60_000 };
+/** Open connections of a process, each a descriptor and some memory: what comes beyond is closed at once, so that those that are there are served. */
+const CONNECTIONS = 10_000;
+/** Milliseconds between two lines that say so. */
+const SAY_FULL_MS = 60_000;
 
 interface ApiOptions extends AppOptions {
   routes?: readonly AnyRoute[];
   patience?: Partial<typeof PATIENCE>;
+  connections?: number;
 }
 
 /** Why a server could not listen, in words that name the setting. */
@@ -36,9 +41,9 @@ function explained(error: NodeJS.ErrnoException, host: string, port: number): Er
 }
 
 /** Listens on the configured address. */
-export async function startApi(context: Context, { routes = allRoutes, patience = {}, ...options }: ApiOptions = {}): Promise<Api> {
+export async function startApi(context: Context, { routes = allRoutes, patience = {}, connections = CONNECTIONS, ...options }: ApiOptions = {}): Promise<Api> {
   const { host, port } = context.config.http;
-  const { headersMs, requestMs, checkMs, restMs } = { ...PATIENCE, ...patience };
+  const { headersMs, requestMs, checkMs, restMs, readerMs } = { ...PATIENCE, ...patience };
   const server = createServer(
     {
       requireHostHeader: false /* judged in the app, so that the answer has its form */,
@@ -49,9 +54,19 @@ export async function startApi(context: Context, { routes = allRoutes, patience 
     },
     createApp(context, routes, { ...options, onAnswer: options.onAnswer ?? reportTo(context) }),
   );
+  server.maxConnections = connections;
+  let saidFull = -SAY_FULL_MS;
+  server.on('drop', () => {
+    const now = context.clock.monotonic();
+    if (now - saidFull < SAY_FULL_MS) return;
+    saidFull = now;
+    context.logs.of('http').warn({ connections }, 'connections are refused: as many are open as this process takes');
+  });
   let closing = false;
   server.prependListener('request', (request, response) => {
     if (closing || context.health.draining) response.setHeader('Connection', 'close'); // whoever keeps it goes elsewhere before we are gone
+    // Bytes that wait for a reader who takes none: what they come from (an open file) must not wait with them. Any byte taken begins it anew.
+    response.setTimeout(readerMs, () => void (request.socket.writableLength > 0 && request.socket.destroy()));
     response.on('close', () => {
       if (closing) setImmediate(() => server.closeIdleConnections()); // it was under way when the end was asked for
       if (!request.complete) setTimeout(() => request.complete || request.socket.destroy(), restMs).unref(); // answered, and the rest of its body is not wanted

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { route } from '../../api/http/route.ts';
 import { startApi } from '../../api/main.ts';
 import { routes } from '../../api/routes/index.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 
 // What arrives at the socket, judged by its bytes: requests that no client sends, and peers that take their time.
 
@@ -26,6 +28,8 @@ const production = {
   DATABASE_URL: 'postgres://127.0.0.1/x',
   REDIS_URL: 'redis://127.0.0.1',
 };
+/** What `/probe/endless` reads from, like an open file. */
+const sources: Readable[] = [];
 const probes = [
   route({
     method: 'post',
@@ -48,6 +52,34 @@ const probes = [
     present: (text) => text,
   }),
   route({
+    method: 'post',
+    path: '/probe/stream',
+    summary: 'A probe',
+    auth: ['none'],
+    input: 'stream',
+    answer: z.unknown(),
+    async handle({ request }) {
+      let bytes = 0;
+      for await (const chunk of request.stream) bytes += (chunk as Buffer).length;
+      return bytes;
+    },
+    present: (bytes) => bytes,
+  }),
+  route({
+    method: 'get',
+    path: '/probe/endless',
+    summary: 'A probe',
+    auth: ['none'],
+    output: 'bytes',
+    answer: z.unknown(),
+    async handle() {
+      const body = new Readable({ read: () => void body.push(Buffer.alloc(65_536)) });
+      sources.push(body);
+      return body;
+    },
+    present: (body) => body,
+  }),
+  route({
     method: 'get',
     path: '/probe/fails',
     summary: 'A probe',
@@ -62,11 +94,16 @@ const db = await testDatabase();
 let app: TestApp;
 let address: string;
 /** Of little patience: with heads, and with bodies. Apart, so that no head is late where a body is meant to be. */
-let quick: Record<'heads' | 'bodies', Awaited<ReturnType<typeof startApi>>>;
+let quick: Record<'heads' | 'bodies' | 'readers' | 'few', Awaited<ReturnType<typeof startApi>>>;
 beforeAll(async () => {
   app = await testApp({ sql: db.sql, routes: [...routes, ...probes], env: production });
   const quickly = (patience: object, bodyMs?: number) => startApi(app.context, { routes: probes, patience, onAnswer: () => {}, ...(bodyMs && { bodyMs }) });
-  quick = { heads: await quickly({ headersMs: 300, checkMs: 50 }), bodies: await quickly({ restMs: 200 }, 300) };
+  quick = {
+    heads: await quickly({ headersMs: 300, checkMs: 50 }),
+    bodies: await quickly({ restMs: 200 }, 300),
+    readers: await quickly({ readerMs: 300 }),
+    few: await startApi(app.context, { routes: probes, connections: 3, onAnswer: () => {} }),
+  };
   address = app.address;
 });
 afterAll(async () => {
@@ -107,6 +144,14 @@ function wire(pieces: readonly string[], { at = address, pauseMs = 0 } = {}): Pr
     })();
   });
 }
+/** A connection that was answered once and stays open. */
+const hold = (at: string, request: string) =>
+  new Promise<Socket>((resolve, reject) => {
+    const { hostname, port } = new URL(at);
+    const socket = connect(Number(port), hostname);
+    socket.once('error', reject).once('data', () => resolve(socket));
+    socket.write(request);
+  });
 function answersIn(text: string): Heard['answers'] {
   return text
     .split(/(?=HTTP\/1\.1 \d{3} )/)
@@ -230,6 +275,41 @@ describe('peers that take their time', () => {
   test('a body that drips in is refused, and the connection ended', async () => {
     const { answers, ended } = await drip('bodies', post('Content-Length: 1000\r\n'), () => ' ');
     expect([answers.map(({ status, body }) => [status, JSON.parse(body).message]), ended]).toEqual([[[400, 'The body was not there within 0.3 s']], true]);
+  });
+  test('a stream may drip in for longer than a body', async () => {
+    const head = 'POST /probe/stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nConnection: close\r\n\r\n';
+    const { answers } = await wire([head, ...'0123456789'], { at: quick.bodies.address, pauseMs: 100 });
+    expect(answers.map(({ status, body }) => [status, body])).toEqual([[200, '10']]);
+  });
+  test('a reader that takes nothing is ended, and what it was sent from is closed', async () => {
+    sources.length = 0;
+    const { hostname, port } = new URL(quick.readers.address);
+    const socket = connect(Number(port), hostname).pause();
+    socket.on('error', () => {});
+    socket.write('GET /probe/endless HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await eventually('the source is closed', async () => sources[0]?.destroyed === true);
+    socket.destroy();
+  });
+  test('a reader that takes its time is sent all that it takes', async () => {
+    sources.length = 0;
+    const { hostname, port } = new URL(quick.readers.address);
+    const socket = connect(Number(port), hostname);
+    let taken = 0;
+    socket.on('error', () => {}).on('data', (chunk) => (taken += chunk.length));
+    socket.write('GET /probe/endless HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await eventually('much was taken', async () => taken > 10_000_000);
+    expect(sources[0]!.destroyed).toBe(false);
+    socket.destroy();
+    await eventually('the source is closed with its reader', async () => sources[0]!.destroyed);
+  });
+  test('a connection beyond the most is ended at once, and there is room again when one has gone', async () => {
+    const at = quick.few.address;
+    const request = 'GET /probe/text HTTP/1.1\r\nHost: localhost\r\n';
+    const held = await Promise.all(Array.from({ length: 3 }, () => hold(at, `${request}\r\n`)));
+    expect(await wire([`${request}\r\n`], { at })).toMatchObject({ answers: [], ended: true });
+    held[0]!.destroy();
+    await eventually('there is room', async () => (await wire([`${request}Connection: close\r\n\r\n`], { at })).answers[0]?.status === 200);
+    for (const socket of held) socket.destroy();
   });
   test('a body that nobody asked for does not hold the connection', async () => {
     const { answers, ended } = await drip('bodies', 'POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n', () => ' ');
