@@ -19,6 +19,8 @@ export interface Answered {
   method: string;
   /** As declared (`/posts/:id`), so that it can be a label; undefined when nothing matched. */
   route: string | undefined;
+  /** As asked for, without the query. */
+  path: string;
   status: number;
   ms: number;
   orgId: string | undefined;
@@ -85,6 +87,7 @@ export function createApp(
       requestId: request.id,
       method: request.method,
       route: route?.path,
+      path: request.path,
       status: response.statusCode,
       ms: clock.monotonic() - started,
       orgId: principal?.orgId,

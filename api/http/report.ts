@@ -1,17 +1,35 @@
+import type { Clock } from '../../src/kernel/index.ts';
 import type { Logs, Metrics } from '../../src/telemetry/index.ts';
 import type { Answered } from '../app.ts';
 
-/** One line and two numbers for each request: what went wrong on our side aloud, refusals as information, the rest for whoever looks closely. */
-export function reportTo({ logs, metrics }: { logs: Logs; metrics: Metrics }): (answered: Answered) => void {
+const EVERY_MS = 60_000;
+const PATH_LENGTH = 200;
+
+/**
+ * Two numbers for each request, and a line for what a person should see: what went wrong on our side aloud and each time, refusals as
+ * information, the first of a minute for each route and code with the number of those before it that had no line. All others are `debug`.
+ */
+export function reportTo({ logs, metrics, clock }: { logs: Logs; metrics: Metrics; clock: Clock }): (answered: Answered) => void {
   const log = logs.of('http');
+  const refusals = new Map<string, { until: number; unlogged: number }>(); // declared routes and known codes: bounded
   return (given) => {
     const { method, route = 'none', status, ms } = given;
     metrics.requests.inc({ method, route, status: String(status) });
     metrics.requestSeconds.observe({ method, route }, ms / 1000);
-    if (status < 500 && !given.error) return log.debug(given, 'a request was answered');
-    const { error, ...answered } = given;
-    if (status === 500) log.error({ ...answered, err: error?.cause ?? error }, 'a request failed');
-    else if (status > 500) log.warn({ ...answered, code: error?.code, err: error?.cause }, 'a request could not be served');
-    else log.info({ ...answered, code: error?.code }, 'a request was refused');
+    const { error, path, ...rest } = given;
+    const line = { ...rest, ms: Math.round(ms * 10) / 10, ...(given.route === undefined && { path: path.slice(0, PATH_LENGTH) }) };
+    if (status < 500 && !error) return log.debug(line, 'a request was answered');
+    if (status === 500) return log.error({ ...line, err: error?.cause ?? error }, 'a request failed');
+    if (status > 500) return log.warn({ ...line, code: error?.code, err: error?.cause }, 'a request could not be served');
+
+    const refused = { ...line, code: error?.code };
+    const key = `${route} ${error?.code}`;
+    const known = refusals.get(key);
+    if (known && clock.monotonic() < known.until) {
+      known.unlogged += 1;
+      return log.debug(refused, 'a request was refused');
+    }
+    refusals.set(key, { until: clock.monotonic() + EVERY_MS, unlogged: 0 });
+    log.info({ ...refused, ...(known?.unlogged && { unlogged: known.unlogged }) }, 'a request was refused');
   };
 }

@@ -9,6 +9,8 @@ const GOODBYE_MS = 1_500;
 const FORGET_EVERY = 600; // beats
 /** Less than the silence after which others take over what this host holds. */
 const GAP_MS = 4_000;
+/** Between the clocks of a process and of the database; sessions and links expire by the one, posts are due by the other. */
+const DIFFERENCE_MS = 2_000;
 
 export interface Beat extends AsyncDisposable {
   /** Milliseconds since the last beat was sent that reached the database, by the monotonic clock; Infinity before the first. */
@@ -34,16 +36,28 @@ export async function startBeat({ sql, clock, log, incarnation, engine, address,
   let sentAt = -Infinity;
   let steadySince = Infinity;
   let silent = false;
+  let differs = false;
 
   async function beat(): Promise<void> {
     const sent = clock.monotonic();
-    await sql`
+    const earliest = clock.now().getTime();
+    const [row] = await sql<{ at: Date }[]>`
       insert into actor_hosts (incarnation, engine, address, types, active, mailboxes)
       values (${incarnation}, ${engine}, ${address}, ${[...host.types]}, ${sql.json(host.activations())}, ${sql.json(host.mailboxes())})
-      on conflict (incarnation) do update set active = excluded.active, mailboxes = excluded.mailboxes, last_beat = clock_timestamp()`;
+      on conflict (incarnation) do update set active = excluded.active, mailboxes = excluded.mailboxes, last_beat = clock_timestamp()
+      returning clock_timestamp() as at`;
+    compare(row!.at.getTime(), earliest, clock.now().getTime());
     const arrived = clock.monotonic();
     if (arrived - sentAt > GAP_MS) steadySince = arrived;
     sentAt = sent;
+  }
+
+  /** Says once that the clocks differ: the database's was read between the two instants of ours. */
+  function compare(theirs: number, earliest: number, latest: number): void {
+    const aheadMs = theirs > latest ? latest - theirs : Math.max(0, earliest - theirs);
+    if (Math.abs(aheadMs) > DIFFERENCE_MS && !differs)
+      log.warn({ aheadMs }, 'The clock of this process differs from that of the database: synchronize both, sessions and due times depend on them');
+    differs = Math.abs(aheadMs) > DIFFERENCE_MS;
   }
 
   async function goOn(): Promise<void> {
@@ -81,8 +95,8 @@ export async function startBeat({ sql, clock, log, incarnation, engine, address,
   };
 }
 
-/** Every host as it last said of itself, silent ones too. */
+/** Every host as it last said of itself; one that is silent is listed for ten minutes more. */
 export const placement = async (sql: Sql): Promise<Placement[]> =>
   sql<Placement[]>`
     select incarnation, engine, address, types, active as actors, mailboxes, started_at as "startedAt", last_beat as "lastBeat", last_beat < now() - interval '5 s' as silent
-    from actor_hosts order by started_at, incarnation`;
+    from actor_hosts where last_beat > now() - interval '10 minutes' order by started_at, incarnation`;

@@ -89,7 +89,7 @@ export async function migrateDatabase({ database: { url, allowDestructive } }: C
   } catch (cause) {
     const code = String((cause as NodeJS.ErrnoException).code);
     const message = cause instanceof Error ? cause.message : String(cause);
-    if (/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|CONNECT_|CONNECTION_|28|3D000|57P03)/.test(code))
+    if (/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|CONNECT_|CONNECTION_|28|3D000|55000|57P03)/.test(code))
       throw new StartError(`The database ${shown(url!)} cannot be used: ${message || code}. Check DATABASE_URL, and that it runs.`, { cause });
     throw new StartError(`The database ${shown(url!)} could not be migrated. ${message}`, { cause });
   } finally {

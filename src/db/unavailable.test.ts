@@ -5,7 +5,7 @@ import { asCallerError, isUnavailable } from './unavailable.ts';
 const coded = (code: string) => Object.assign(new Error(code), { code });
 
 describe('a database that is away', () => {
-  test.each(['08006', '08P01', '53300', '53100', '57P01', '57P03', 'CONNECTION_CLOSED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET'])(
+  test.each(['08006', '08P01', '53300', '53100', '55000', '57P01', '57P03', 'CONNECTION_CLOSED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET'])(
     '%s is said to be worth a repeat',
     (code) => {
       expect(isUnavailable(coded(code))).toBe(true);

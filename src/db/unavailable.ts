@@ -1,7 +1,7 @@
 import { AppError, asAppError } from '../kernel/index.ts';
 
-/** SQLSTATE: connection (08), no resources or connections left (53), shutting down or starting (57P). */
-const STATES = /^(08[0-9A-Z]{3}|53[0-9A-Z]{3}|57P[0-9A-Z]{2})$/;
+/** SQLSTATE: connection (08), no resources or connections left (53), taking no connections (55000), shutting down or starting (57P). */
+const STATES = /^(08[0-9A-Z]{3}|53[0-9A-Z]{3}|55000|57P[0-9A-Z]{2})$/;
 /** What the driver and the system below it say of a connection that was refused, lost, ended, or did not come about in time. */
 const WORDS = new Set([
   'CONNECTION_CLOSED',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { holdDatabase, placement } from '../../src/actor-runtime/index.ts';
+import { startBeat } from '../../src/actor-runtime/hosts.ts';
 import { openDatabase } from '../../src/db/index.ts';
 import { StartError, systemClock } from '../../src/kernel/index.ts';
 import { testDatabase } from '../support/database.ts';
@@ -108,6 +109,43 @@ describe('the embedded engine as a process', () => {
     );
     expect(await host.invoke(at('after'), 'note', { text: 'x' })).toBe(host.incarnation);
   }, 60_000);
+
+  test('a host that is silent for minutes leaves the list', async () => {
+    for (const [incarnation, minutes] of [
+      ['gone', 20],
+      ['silent', 1],
+    ] as const)
+      await database.sql`insert into actor_hosts (incarnation, engine, address, types, active, mailboxes, last_beat)
+        values (${incarnation}, 'dapr', 'a', '{}', '{}', '{}', now() - ${minutes}::int * interval '1 minute')`;
+    const listed = (await placement(database.sql)).map(({ incarnation }) => incarnation);
+    await database.sql`delete from actor_hosts where incarnation in ('gone', 'silent')`;
+    expect(listed).toContain('silent');
+    expect(listed).not.toContain('gone');
+  });
+
+  test.each([
+    [3_600_000, 1],
+    [-3_600_000, 1],
+    [0, 0],
+  ])(
+    'a clock that differs from that of the database by %d ms is one line of the log',
+    async (ms, expected) => {
+      const said: [object, string][] = [];
+      const log = { ...quietLog(), warn: (detail: object, message: string) => void said.push([detail, message]) };
+      const host = { types: new Set<string>(), activations: () => ({}), mailboxes: () => ({}) };
+      const clock = { ...systemClock, now: () => new Date(Date.now() + ms) };
+      {
+        const options = { sql: database.sql, clock, log, incarnation: `differs${ms}`, engine: 'dapr', address: 'a', host };
+        await using beat = await startBeat(options as unknown as Parameters<typeof startBeat>[0]);
+        const first = beat.steadySince();
+        await eventually('it beats again', async () => systemClock.monotonic() - beat.lastBeatAgeMs() > first);
+      }
+      expect(said).toHaveLength(expected);
+      if (expected) expect(said[0]).toMatchObject([{ aheadMs: expect.any(Number) }, expect.stringMatching(/clock.*database/)]);
+      if (expected) expect(Math.sign((said[0]![0] as { aheadMs: number }).aheadMs)).toBe(Math.sign(ms));
+    },
+    60_000,
+  );
 
   test('a beat that does not reach the database grows old', async () => {
     await using host = await start();
