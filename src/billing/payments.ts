@@ -109,7 +109,7 @@ export function openPayments({
   return {
     ...manage,
     ...orders,
-    ...openCharges({ sql, clock, processor, settle, cancelNow: manage.cancelNow }),
+    ...openCharges({ sql, clock, processor, settle, tasks, hold }),
     addons,
     redeem,
     mintCodes,

@@ -240,12 +240,11 @@ export async function eventKnown(sql: Sql, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Whether the organization may give charges back by itself: once a year, and what was cut off is finished within a day. */
+/** Whether the organization may give charges back by itself: once a year. */
 export async function claimSelfRefund(sql: Sql, orgId: string): Promise<boolean> {
   const { count } = await sql`
     update organizations
-    set self_refund_at = case when self_refund_at > now() - interval '1 day' then self_refund_at else now() end
-    where id = ${orgId}
-      and (self_refund_at is null or self_refund_at > now() - interval '1 day' or self_refund_at < now() - interval '1 year')`;
+    set self_refund_at = now()
+    where id = ${orgId} and (self_refund_at is null or self_refund_at < now() - interval '1 year')`;
   return count > 0;
 }

@@ -1,3 +1,4 @@
+import type { Doer } from '../audit/index.ts';
 import type { Sql } from '../db/index.ts';
 import { newId } from '../kernel/index.ts';
 import type { Tier } from './plans.ts';
@@ -8,14 +9,16 @@ export type Task =
   /** The lower plan has begun: its metadata says so. */
   | { kind: 'settle'; subscription: string; tier: Tier }
   /** Events of it came in an order that says nothing: the processor knows how it stands. */
-  | { kind: 'sync'; subscription: string };
+  | { kind: 'sync'; subscription: string }
+  /** Gives a charge back, which stands in the place of the subscription. */
+  | { kind: 'refund'; subscription: string; by: Doer };
 
 export interface TaskRow {
   id: string;
   orgId: string;
   kind: Task['kind'];
   subscription: string;
-  data: { refundRest?: boolean; tier?: Tier };
+  data: { refundRest?: boolean; tier?: Tier; by?: Doer };
   attempts: number;
 }
 
@@ -30,9 +33,20 @@ export async function addTask(sql: Sql, orgId: string, { kind, subscription, ...
 export const takeTasks = (sql: Sql, orgId: string | undefined, limit: number) => sql<TaskRow[]>`
   update payment_tasks t set attempts = attempts + 1, due_at = now() + least(interval '6 hours', interval '1 minute' * 2 ^ least(attempts, 10))
   where id in (
-    select id from payment_tasks /* all orgs */ where due_at <= now() ${orgId === undefined ? sql`` : sql`and org_id = ${orgId}`} order by due_at limit ${limit} for update skip locked
+    select id from payment_tasks /* all orgs */ where due_at <= now() ${orgId === undefined ? sql`` : sql`and org_id = ${orgId}`} order by due_at, id limit ${limit} for update skip locked
   )
   returning id, org_id as "orgId", kind, subscription_id as subscription, data, attempts`;
 export const endTask = (sql: Sql, orgId: string, id: string) => sql`delete from payment_tasks where org_id = ${orgId} and id = ${id}`;
+/** False: somebody else finished it. */
+export async function endRefund(sql: Sql, orgId: string, charge: string): Promise<boolean> {
+  const { count } = await sql`delete from payment_tasks where org_id = ${orgId} and subscription_id = ${charge} and kind = 'refund'`;
+  return count > 0;
+}
+/** Those of the charges that are still to be given back. */
+export async function waitingRefunds(sql: Sql, orgId: string, charges: readonly string[]): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select subscription_id as id from payment_tasks where org_id = ${orgId} and kind = 'refund' and subscription_id = any(${charges}::text[])`;
+  return rows.map(({ id }) => id);
+}
 export const failTask = (sql: Sql, orgId: string, id: string, error: string) =>
   sql`update payment_tasks set last_error = ${error} where org_id = ${orgId} and id = ${id}`;

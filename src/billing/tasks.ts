@@ -1,11 +1,12 @@
 import type { Doer } from '../audit/index.ts';
 import type { Database, Sql } from '../db/index.ts';
+import { AppError } from '../kernel/index.ts';
 import type { Log } from '../telemetry/index.ts';
 import { type Change, isAway, type Processor } from './processor.ts';
 import { PROCESSOR, type Settle } from './settle.ts';
 import { planMetadata, readSubscription } from './subscription-rules.ts';
 import * as store from './subscription-store.ts';
-import { addTask, endTask, failTask, takeTasks, type TaskRow } from './task-store.ts';
+import { addTask, endRefund, endTask, failTask, takeTasks, type TaskRow } from './task-store.ts';
 
 export interface TasksNeeds {
   sql: Database;
@@ -17,6 +18,8 @@ export interface TasksNeeds {
 export interface Tasks extends AsyncDisposable {
   /** Begins what waits for an org, beside the caller. */
   begin(orgId: string): void;
+  /** Does what is due for an org before the caller goes on; what fails is taken again later. */
+  now(orgId: string): Promise<void>;
   /** Does what is due, at most `limit`; answers how many were taken. What fails is taken again later. */
   run(limit: number, orgId?: string): Promise<number>;
   /** Asks for a change at the processor and writes the answer down, whatever was heard in between. */
@@ -27,6 +30,8 @@ export interface Tasks extends AsyncDisposable {
 
 /** Taken together: those behind one that finds the processor away wait for their next turn. */
 const AT_ONCE = 20;
+/** As many as one call can make necessary, and what waited before. */
+const MOST_NOW = 100;
 
 export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Tasks {
   const running = new Set<Promise<unknown>>();
@@ -67,9 +72,24 @@ export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Ta
     });
   }
 
+  /** Noted once. What the processor refuses for good is not asked for again. */
+  async function refund(orgId: string, charge: string, by: Doer): Promise<void> {
+    try {
+      await processor.refund(charge);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'provider_failed') throw error;
+      log.warn({ orgId, charge, err: error }, 'the payment processor refused a refund');
+    }
+    const isBack = (await processor.charge(charge))?.refunded;
+    await sql.begin(async (tx) => {
+      const first = await endRefund(tx, orgId, charge);
+      if (first && isBack) await settle.note(tx, orgId, 'charge_refunded', by, { charge });
+    });
+  }
   async function perform({ orgId, kind, subscription, data }: TaskRow): Promise<void> {
     if (kind === 'cancel') return processor.cancel(subscription, { refundRest: data.refundRest ?? false });
     if (kind === 'sync') return sync(orgId, subscription);
+    if (kind === 'refund') return refund(orgId, subscription, data.by ?? PROCESSOR);
     const row = await store.findSubscription(sql, orgId);
     if (row?.processorId !== subscription || row.tier !== data.tier || row.pendingTier) return; // it went on from there
     await makeChange(orgId, subscription, { metadata: planMetadata(row.tier, row.period) }, PROCESSOR);
@@ -108,6 +128,9 @@ export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Ta
   return {
     begin,
     sync,
+    async now(orgId) {
+      await run(MOST_NOW, orgId);
+    },
     async change(orgId, subscription, wanted, by, within) {
       await makeChange(orgId, subscription, wanted, by, within);
       begin(orgId);

@@ -62,6 +62,26 @@ describe('an error of the processor, which it repeats to the same key for a day'
   });
 });
 
+describe('money that goes back, and the plan that ends for it', () => {
+  test.each(['DELETE /v1/subscriptions/:id', 'POST /v1/refunds'])(
+    'hang together: when %s fails, both are finished without being asked for again',
+    async (call) => {
+      const { ann, remote } = await paying();
+      const [{ id }] = (await ann.client.get('/billing/charges')).body;
+      for (let n = 0; n < 3; n++) world.processor.fail(call);
+      expect((await ann.client.post('/billing/refund-charges', { chargeIds: [id] })).status).toBe(503);
+      expect(await world.subscription(ann)).toBeNull();
+      await world.sql`update payment_tasks set due_at = now() where org_id = ${ann.orgId}`;
+      await world.settled();
+      expect(remote.status).toBe('canceled');
+      expect(world.processor.charges.find((charge) => charge.id === id)!.amount_refunded).toBe(2_900);
+      expect((await world.audits(ann.orgId)).filter((action) => action === 'billing.charge_refunded')).toHaveLength(1);
+      expect(await world.sql`select 1 from payment_tasks where org_id = ${ann.orgId}`).toHaveLength(0);
+      expect((await ann.client.post('/billing/refund-charges', { chargeIds: [id] })).body).toEqual({ refunded: [id], failed: [] });
+    },
+  );
+});
+
 describe('an order whose answer was lost', () => {
   const lost = (call: string) => {
     for (let n = 0; n < 3; n++) world.processor.fail(call, 'after'); // as often as the SDK asks

@@ -108,11 +108,28 @@ describe('a second refund', () => {
     expect((await refund()).failed).toEqual([]);
     await world.deliverAll();
     await world.buy(ann, 'PRO');
-    await world.sql`update organizations set self_refund_at = now() - interval '2 days' where id = ${ann.orgId}`;
-    expect((await refund()).failed).toEqual([{ id: await charge(), reason: expect.stringContaining('within a year') }]);
-    expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO' });
+    const refused = async () => {
+      expect((await refund()).failed).toEqual([{ id: await charge(), reason: expect.stringContaining('within a year') }]);
+      expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO' });
+    };
+    await refused(); // on the same day
+    await world.sql`update organizations set self_refund_at = now() - interval '364 days' where id = ${ann.orgId}`;
+    await refused();
     await world.sql`update organizations set self_refund_at = now() - interval '366 days' where id = ${ann.orgId}`;
     expect((await refund()).failed).toEqual([]);
+    expect(await world.subscription(ann)).toBeNull();
+  });
+
+  test('that comes at the same time gets nothing back', async () => {
+    const { ann } = await paying();
+    const [{ id }] = (await ann.client.get('/billing/charges')).body;
+    const first = world.processor.charges.find((one) => one.id === id)!;
+    const ids = [id, ...Array.from({ length: 3 }, (_, n) => `${id}x${n}`)];
+    for (const other of ids.slice(1)) world.processor.charges.push({ ...first, id: other });
+    const answers = await Promise.all(ids.map((one) => ann.client.post('/billing/refund-charges', { chargeIds: [one] })));
+    const refunded = answers.flatMap(({ body }) => body.refunded as string[]);
+    expect(refunded).toHaveLength(1);
+    expect(world.processor.charges.filter((one) => ids.includes(one.id) && one.refunded).map((one) => one.id)).toEqual(refunded);
     expect(await world.subscription(ann)).toBeNull();
   });
 });
