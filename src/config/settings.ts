@@ -105,7 +105,11 @@ const actors = {
     otherwise: 'what the sidecar tells',
   }),
   REMINDER_HORIZON_HOURS: whole(48, 'How far ahead reminders are registered; later ones wait in the database.', { min: 1, max: 8_760 }),
-  PROVIDER_CALLS_IN_FLIGHT: whole(256, 'Provider calls under way at a time in one process.', { min: 1, max: 10_000 }),
+  PROVIDER_CALLS_IN_FLIGHT: whole(
+    256,
+    'Provider calls under way at a time in one process. One organization alone uses half of them, and leaves the rest to whoever comes.',
+    { min: 1, max: 10_000 },
+  ),
 };
 
 const outbound = {
@@ -175,25 +179,26 @@ const payments = {
   BILLING_FEEDBACK_EMAIL: text('Where answers about billing go.', { otherwise: 'the first super-admin' }),
 };
 
-const pack = (what: string, fallback: number) => whole(fallback, `Size of one add-on pack of ${what}.`, { min: 1 });
-const price = (what: string, fallback: number) => whole(fallback, `Price of one add-on pack of ${what} in cents a month, for new purchases.`);
+const pack = (what: string, fallback: number, more: { later?: string } = {}) => whole(fallback, `Size of one add-on pack of ${what}.`, { min: 1, ...more });
+const price = (what: string, fallback: number, more: { later?: string } = {}) =>
+  whole(fallback, `Price of one add-on pack of ${what} in cents a month, for new purchases.`, more);
 const addons = {
   ADDON_STORAGE_GB_PER_PACK: pack('storage in GB', 25),
   ADDON_STORAGE_PRICE_CENTS: price('storage', 1900),
-  ADDON_VIDEO_EXPORTS_PER_PACK: pack('video exports', 50),
-  ADDON_VIDEO_EXPORTS_PRICE_CENTS: price('video exports', 1900),
+  ADDON_VIDEO_EXPORTS_PER_PACK: pack('video exports', 50, { later: 'AI' }),
+  ADDON_VIDEO_EXPORTS_PRICE_CENTS: price('video exports', 1900, { later: 'AI' }),
   ADDON_CHANNELS_PER_PACK: pack('channels', 5),
   ADDON_CHANNELS_PRICE_CENTS: price('channels', 1900),
   ADDON_TEAM_SEATS_PER_PACK: pack('team seats', 5),
   ADDON_TEAM_SEATS_PRICE_CENTS: price('team seats', 1500),
   ADDON_POSTS_PER_PACK: pack('posts per month', 500),
   ADDON_POSTS_PRICE_CENTS: price('posts per month', 900),
-  ADDON_BRAND_KITS_PER_PACK: pack('brand kits', 5),
-  ADDON_BRAND_KITS_PRICE_CENTS: price('brand kits', 900),
+  ADDON_BRAND_KITS_PER_PACK: pack('brand kits', 5, { later: 'brand kits' }),
+  ADDON_BRAND_KITS_PRICE_CENTS: price('brand kits', 900, { later: 'brand kits' }),
   ADDON_WEBHOOKS_PER_PACK: pack('webhooks', 10),
   ADDON_WEBHOOKS_PRICE_CENTS: price('webhooks', 900),
-  ADDON_COMPETITORS_PER_PACK: pack('competitors', 10),
-  ADDON_COMPETITORS_PRICE_CENTS: price('competitors', 900),
+  ADDON_COMPETITORS_PER_PACK: pack('competitors', 10, { later: 'analytics' }),
+  ADDON_COMPETITORS_PRICE_CENTS: price('competitors', 900, { later: 'analytics' }),
 };
 
 const notifications = {
