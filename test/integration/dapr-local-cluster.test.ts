@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPorts } from '../../dapr/ports.ts';
@@ -9,7 +9,7 @@ import { ask } from '../../dapr/processes.ts';
 import { holdDatabase } from '../../src/actor-runtime/index.ts';
 import { systemClock } from '../../src/kernel/index.ts';
 import { freePorts } from '../support/ports.ts';
-import { isRunning, type ProcessMark } from '../../src/db/processes.ts';
+import { commandLine, isRunning, type ProcessMark } from '../../src/db/processes.ts';
 import { describeDapr } from '../support/describe-dapr.ts';
 import { testDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -129,6 +129,24 @@ describeDapr('npm run cluster', () => {
     expect(await exited).toBe(1);
     expect(said()).toMatch(/placement ended by SIGKILL; its log is .*placement\.log: ending/);
     expect(children).toThrow();
+  }, 180_000);
+
+  test('a Redis of its own asks for a password, and the cluster serves with it', async () => {
+    const { address, serves, children } = await cluster({ REDIS_URL: '' });
+    await serves();
+    expect((await ask(`${address}/health/ready`)).status).toBe(200);
+    const port = Number(/127\.0\.0\.1:(\d+)/.exec(commandLine(children()[0]!.pid))![1]); // Redis shows it in place of its arguments
+    const answer = await new Promise<string>((done, fail) => {
+      const socket = connect({ port, host: '127.0.0.1' }, () => socket.write('KEYS *\r\n'));
+      socket.once('data', (data) => {
+        socket.destroy();
+        done(data.toString());
+      });
+      socket.once('error', fail);
+    });
+    expect(answer).toMatch(/^-NOAUTH/);
+    const file = join(folder, 'cluster', 'redis', 'redis.conf');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
   }, 180_000);
 
   test('says what a host printed last that ends before the cluster serves', async () => {
