@@ -1,16 +1,31 @@
 import { z } from 'zod';
+import type { Context } from '../../src/context.ts';
 import { isTimezone } from '../../src/kernel/index.ts';
 import { AppError } from '../../src/kernel/index.ts';
 import { device, dropCookies, logIn, logOut, ReturnedTokens } from '../http/credentials.ts';
 import { doer } from '../http/doer.ts';
 import { emailText, nameText, newPassword } from '../http/fields.ts';
-import { loginCookie, registrationCookie, setLoginCookie, setRegistrationCookie } from '../http/login-cookie.ts';
+import { networkOf } from '../http/client-ip.ts';
+import { knownBrowserCookie, loginCookie, registrationCookie, setKnownBrowserCookie, setLoginCookie, setRegistrationCookie } from '../http/login-cookie.ts';
 import { isOwner } from '../http/own-machine.ts';
-import { route } from '../http/route.ts';
+import { type Request, route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';
 
 const ACCOUNT_WINDOW_MS = 15 * 60_000;
 const HOUR_MS = 60 * 60_000;
+const PER_PLACE = 10;
+const PER_ACCOUNT = 100;
+/**
+ * Guesses at an account are counted by network, and all together. A browser in which it was logged in counts for itself, so that nobody who
+ * uses the guesses up closes the account to its owner.
+ */
+async function throttleGuesses(ctx: Context, email: string, request: Request): Promise<void> {
+  const account = ctx.auth.accountBucket(email);
+  const browser = ctx.auth.knownBrowsers.idOf(email, knownBrowserCookie(request));
+  const place = browser === undefined ? `network:${networkOf(request.ip)}` : `browser:${browser}`;
+  await throttleBy(ctx, `login|${place}|${account}`, PER_PLACE, ACCOUNT_WINDOW_MS); // first: what is refused here is no guess
+  await throttleBy(ctx, `login|${browser === undefined ? 'unknown' : 'known'}|${account}`, PER_ACCOUNT, ACCOUNT_WINDOW_MS);
+}
 const timezone = z.string().refine(isTimezone, 'not an IANA time zone');
 
 const byProvider = { provider: z.string().max(64), providerToken: z.string().max(16_384).optional() };
@@ -89,7 +104,7 @@ export default [
     answer: z.object({ login: z.literal(true) }).extend(ReturnedTokens.shape),
     async handle({ ctx, body: { provider, email = '', password = '', providerToken, returnToken = false }, request, reply }) {
       const isToken = !isLocal(provider) && providerToken !== undefined;
-      if (!isToken) await throttleBy(ctx, `login|${ctx.auth.accountBucket(email)}`, 10, ACCOUNT_WINDOW_MS);
+      if (!isToken) await throttleGuesses(ctx, email, request);
       const attempt = isToken
         ? ctx.login.login(provider, providerToken, loginCookie(request) ?? '', device(request))
         : ctx.auth.login({ provider, email, password, browser: registrationCookie(request) }, device(request));
@@ -98,6 +113,7 @@ export default [
         throw error;
       });
       if (isToken) setLoginCookie(reply, null);
+      else setKnownBrowserCookie(reply, ctx.auth.knownBrowsers.remember(email));
       return logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured });
     },
     present: (tokens) => ({ login: true as const, ...tokens }),

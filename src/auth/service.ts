@@ -7,6 +7,7 @@ import { type Accounts, type Approvals, openAccounts } from './account.ts';
 import { type ApiKeys, openApiKeys } from './api-keys.ts';
 import { dropExpiredCodes } from './code-store.ts';
 import { openTokens, type Tokens } from './jwt.ts';
+import { type KnownBrowsers, openKnownBrowsers } from './known-browsers.ts';
 import { type Attempt, openLogin } from './login.ts';
 import { forgetTraces } from './trace-store.ts';
 import { openRegistrations, type Registrations } from './registration.ts';
@@ -17,6 +18,7 @@ export interface Auth extends Registrations, AsyncDisposable {
   readonly accounts: Accounts;
   readonly sessions: Sessions;
   readonly apiKeys: ApiKeys;
+  readonly knownBrowsers: KnownBrowsers;
   readonly tokens: Pick<Tokens, 'verifyExtension' | 'signImpersonation' | 'verifyImpersonation'>;
   /** One answer, in one time, for an unknown address, a wrong password and another provider. */
   login(attempt: Attempt, browser: Browser): Promise<Credentials>;
@@ -55,6 +57,7 @@ export function openAuth({ sql, clock, identity, billing, approvals, email, jwtS
     accounts: openAccounts({ sql, clock, identity, email, apiKeys, approvals, frontendUrl, disallowPlus }),
     sessions,
     apiKeys,
+    knownBrowsers: openKnownBrowsers(jwtSecret),
     tokens,
     login: openLogin({ sql, sessions }),
     accountBucket: (address) => `account:${sha256Hex(address.toLowerCase())}`,

@@ -467,7 +467,7 @@ describe('rate limits', () => {
       for (const replica of replicas) await replica[Symbol.asyncDispose]();
     }
   });
-  test('registration 5 a minute and login 10 a minute for an address, 10 in 15 minutes for an account [S17]', async () => {
+  test('registration 5 a minute and login 10 a minute for an address [S17]', async () => {
     const strict = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1', TRUST_PROXY_HOPS: '1' } });
     try {
       const from = (n: number) => ({ 'x-forwarded-for': `198.51.100.${n}` });
@@ -478,9 +478,6 @@ describe('rate limits', () => {
       const byAddress = [];
       for (let n = 0; n < 11; n += 1) byAddress.push((await login(2)).status);
       expect(byAddress).toEqual([...Array.from({ length: 10 }, () => 400), 429]);
-      const byAccount = [];
-      for (let n = 0; n < 11; n += 1) byAccount.push((await login(10 + n, ann.email.toUpperCase())).status);
-      expect(byAccount).toEqual([...Array.from({ length: 10 }, () => 400), 429]);
     } finally {
       await strict[Symbol.asyncDispose]();
     }

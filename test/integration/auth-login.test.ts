@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { argon2Sync, randomBytes, randomUUID } from 'node:crypto';
 import { verifyPassword } from '../../src/auth/password.ts';
-import { newId } from '../../src/kernel/index.ts';
+import { newId, systemClock } from '../../src/kernel/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp, WITH_MAIL } from '../support/app.ts';
 import { testDatabase } from '../support/database.ts';
 import { workOf } from '../support/work.ts';
@@ -101,21 +101,78 @@ describe('limits', () => {
       await tight[Symbol.asyncDispose]();
     }
   });
-  test('ten attempts at an account in a quarter of an hour from anywhere, known or not, and the right password is no exception [S17, X15]', async () => {
-    const tight = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1', TRUST_PROXY_HOPS: '1' } });
-    try {
-      for (const email of [ann.email, address()]) {
+  describe('of attempts at an account in a quarter of an hour', () => {
+    const RIGHT = 'correct horse battery';
+    const attempt = async (place: TestApp, email: string, password: string, ip: string, cookie?: string) => {
+      const client = place.client();
+      client.headers['x-forwarded-for'] = ip;
+      if (cookie !== undefined) client.cookies.set('known_browser', cookie);
+      return (await login(email, password, 'local', client)).status;
+    };
+    /** The cookie of a browser in which this account was logged in. */
+    const knownTo = async (email: string) => {
+      const client = app.client();
+      expect((await login(email, RIGHT, 'local', client)).status).toBe(200);
+      return client.cookies.get('known_browser')!;
+    };
+
+    test('ten attempts at an account from a network, known or not; its owner comes in from elsewhere, or in a browser that is known [S17, X15]', async () => {
+      let ahead = 0; // beyond the minute that limits the network alone
+      const clock = { ...systemClock, monotonic: () => performance.now() + ahead };
+      await using tight = await testApp({ sql: db.sql, clock, env: { RATE_LIMIT_SCALE: '1', TRUST_PROXY_HOPS: '1' } });
+      const [bob, eve] = [await app.signUp(), await app.signUp()];
+      const [ofBob, ofEve] = [await knownTo(bob.email), await knownTo(eve.email)];
+      for (const [email, right] of [
+        [bob.email, 200],
+        [address(), 400],
+      ] as const) {
         const statuses = [];
         for (let n = 0; n < 11; n += 1) {
-          const client = tight.client();
-          client.headers['x-forwarded-for'] = `203.0.113.${n}`;
-          statuses.push((await login(n % 2 ? email : email.toUpperCase(), n === 10 ? 'correct horse battery' : 'wrong', 'local', client)).status);
+          if (n === 5 || n === 10) ahead += 61_000;
+          const password = n === 10 ? RIGHT : 'wrong';
+          statuses.push(await attempt(tight, n % 2 ? email : email.toUpperCase(), password, `2001:db8::${n}`)); // one /64 is one network
         }
         expect(statuses).toEqual([...Array.from({ length: 10 }, () => 400), 429]);
+        expect(await attempt(tight, email, RIGHT, '198.51.100.1')).toBe(right);
+        ahead += 61_000;
       }
-    } finally {
-      await tight[Symbol.asyncDispose]();
-    }
+      expect(await attempt(tight, bob.email, RIGHT, '2001:db8::1', ofBob)).toBe(200);
+      const swapped = `${ofBob.slice(0, 22)}${ofEve.slice(22)}`;
+      for (const cookie of [ofEve, swapped, 'x'.repeat(65), ofBob.slice(0, -1)])
+        expect(await attempt(tight, bob.email, RIGHT, '2001:db8::1', cookie)).toBe(429);
+    });
+    test('ten from a browser that is known', async () => {
+      await using tight = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1', TRUST_PROXY_HOPS: '1' } });
+      const bob = await app.signUp();
+      const cookies = [await knownTo(bob.email), await knownTo(bob.email)] as const;
+      const statuses = [];
+      for (let n = 0; n < 11; n += 1) statuses.push(await attempt(tight, bob.email, n === 10 ? RIGHT : 'wrong', `198.51.100.${n}`, cookies[0]));
+      expect(statuses).toEqual([...Array.from({ length: 10 }, () => 400), 429]);
+      expect(await attempt(tight, bob.email, RIGHT, '198.51.100.99', cookies[1])).toBe(200);
+    });
+    test('a hundred from all networks together, known or not; a browser that is known has its own [S17, X15]', async () => {
+      await using tight = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '0.1', TRUST_PROXY_HOPS: '1' } }); // ten, and one of each network
+      const bob = await app.signUp();
+      const cookie = await knownTo(bob.email);
+      for (const email of [bob.email, address()]) {
+        const statuses = [];
+        const net = email === bob.email ? 0 : 100;
+        for (let n = 0; n < 11; n += 1) statuses.push(await attempt(tight, email, n === 10 ? RIGHT : 'wrong', `203.0.113.${net + n}`));
+        expect(statuses).toEqual([...Array.from({ length: 10 }, () => 400), 429]);
+      }
+      expect(await attempt(tight, bob.email, RIGHT, '203.0.113.99', cookie)).toBe(200);
+    });
+    test('what one network tries beyond its ten takes nothing from the others', async () => {
+      let ahead = 0;
+      const clock = { ...systemClock, monotonic: () => performance.now() + ahead };
+      await using tight = await testApp({ sql: db.sql, clock, env: { RATE_LIMIT_SCALE: '0.1', TRUST_PROXY_HOPS: '1' } });
+      const bob = await app.signUp();
+      for (let n = 0; n < 12; n += 1) {
+        await attempt(tight, bob.email, 'wrong', '203.0.113.1');
+        ahead += 61_000;
+      }
+      expect(await attempt(tight, bob.email, RIGHT, '203.0.113.2')).toBe(200);
+    });
   });
 });
 
@@ -171,7 +228,7 @@ describe('a login', () => {
     expect(sid(client.cookies.get('auth')!)).not.toBe(sid(planted.auth));
     expect((await client.get('/user/self')).body).toMatchObject({ id: ann.userId, orgId: ann.orgId });
     const twice = [await login(ann.email), await login(ann.email)].map(({ headers }) => headers.getSetCookie());
-    expect(new Set(twice.flat().map((cookie) => cookie.split(';')[0])).size).toBe(6);
+    expect(new Set(twice.flat().map((cookie) => cookie.split(';')[0])).size).toBe(8);
   });
   test('ends the session whose cookie came with it, whosever it was, and no other', async () => {
     const [bob, eve] = [await app.signUp(), await app.signUp()];
