@@ -176,12 +176,14 @@ describe('GET /admin/audit', () => {
   });
 });
 
-test('no statement changes or deletes a note, but by age, and with its organization', async () => {
+test('no statement changes, deletes or empties notes, but by age, and with its organization', async () => {
   await note(by(ann.userId), ann.orgId, 'kept');
   for (const change of [
     db.sql`delete from audit_log`,
     db.sql`delete from audit_log where org_id = ${ann.orgId}`,
     db.sql`update audit_log set detail = '{}'`,
+    db.sql`truncate audit_log`,
+    db.sql`truncate organizations cascade`,
     db.sql`with gone as (delete from audit_log returning 1) select count(*) from gone`,
   ])
     await expect(change).rejects.toThrow('The audit log is only added to');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Clock, systemClock, tenantKey } from '../../src/kernel/index.ts';
 import { SILENCE_MS } from '../../src/posts/rules.ts';
 import { takeOver } from '../../src/posts/store/scan.ts';
-import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { emptyTables, testDatabase, type TestDatabase } from '../support/database.ts';
 import { gate } from '../support/eventually.ts';
 import { admit, channelOf, newPost, openNetwork, type Network, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../support/publishing.ts';
 import { settles } from '../support/settles.ts';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(async () => db[Symbol.asyncDispose]());
 
 async function start(options: Parameters<typeof startPublisher>[0]['options'] = {}, postsClock: Clock = systemClock) {
-  await db.sql`truncate organizations, actor_reminders, leases cascade`;
+  await emptyTables(db.sql, 'organizations', 'actor_reminders', 'leases');
   network = openNetwork();
   world = await startPublisher({ url: db.url, network, options, postsClock });
   return { [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };

@@ -7,7 +7,7 @@ import { claimRenewal, saveRenewal, sealedOf } from '../../src/channels/store.ts
 import { SEALED } from '../../src/db/index.ts';
 import { deriveSecrets } from '../../src/config/secrets.ts';
 import { newId, openVault, systemClock } from '../../src/kernel/index.ts';
-import { testDatabase } from '../support/database.ts';
+import { emptyTables, testDatabase } from '../support/database.ts';
 import { seedOrg } from '../support/publishing.ts';
 
 const db = await testDatabase();
@@ -23,7 +23,7 @@ const after = openVault(keys.now);
 let orgId: string;
 const expected = new Map<string, string>();
 beforeEach(async () => {
-  await sql`truncate organizations, provider_apps, login_states cascade`;
+  await emptyTables(sql, 'organizations', 'provider_apps', 'login_states');
   ({ orgId } = await seedOrg(sql, 0));
   expected.clear();
 });
