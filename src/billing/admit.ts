@@ -42,9 +42,7 @@ export function openAdmission({ enabled, sizes }: { enabled: boolean; sizes: Pac
     const found = await find(sql, orgId);
     return { ...standingOf(found.facts, sizes, enabled), ...found };
   };
-  const hold: Admission['hold'] = async (sql, orgId) => {
-    if (enabled) await store.lockCounters(sql, orgId);
-  };
+  const hold: Admission['hold'] = store.lockCounters;
   return {
     enabled,
     hold,
@@ -56,10 +54,11 @@ export function openAdmission({ enabled, sizes }: { enabled: boolean; sizes: Pac
     },
     async admit(sql, orgId, dimension, more = 1) {
       const ceiling = CEILINGS[dimension];
+      if (!enabled && ceiling === undefined) return;
+      await hold(sql, orgId); // what is read after this stays true until the transaction ends
       if (dimension !== 'storage_gb' && ceiling !== undefined && (await store.countRows(sql, orgId, dimension)) + more > ceiling)
         throw limitExceeded(dimension, ceiling);
       if (!enabled) return;
-      await hold(sql, orgId); // what is read after this stays true until the transaction ends
       const { limits, counters } = await standing(sql, orgId);
       const max = limits[dimension].effective;
       const fits = dimension === 'storage_gb' ? counters.storageBytes + more <= max * GB : (await store.countRows(sql, orgId, dimension)) + more <= max;
