@@ -163,12 +163,12 @@ test('overrides are set and cleared by name; an unknown name changes nothing', a
   await expect(db.sql.begin((tx) => billing.override(tx, newId(), { channel: 1 }))).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('without billing nothing goes, and nothing is asked [S216]', async () => {
+test('without billing nothing goes, and nothing is asked of what has no ceiling [S216]', async () => {
   const { orgId } = await seedOrg(db.sql, 2);
   await override(db.sql, orgId, { channel: 0 });
   const off = testBilling(db.sql);
   db.statements.length = 0;
-  expect(await db.sql.begin((tx) => off.admit(tx, orgId, 'channel', 1_000))).toBeUndefined();
+  expect(await db.sql.begin((tx) => off.admit(tx, orgId, 'storage_gb', 1_000))).toBeUndefined();
   expect(db.statements.filter((text) => !/^(begin|commit)/i.test(text))).toEqual([]);
   expect(await db.sql.begin((tx) => off.prune(tx, orgId))).toEqual({ channels: [], members: [] });
 });
