@@ -17,7 +17,14 @@ export function call(
   return new Promise((done, fail) => {
     const request = (url.startsWith('https:') ? secure : plain)(
       url,
-      { method, headers: { accept: 'application/json', ...(payload !== undefined && { 'content-type': 'application/json' }), ...headers } },
+      {
+        method,
+        headers: {
+          accept: 'application/json',
+          ...(payload !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+          ...headers,
+        },
+      }, // node tells no length of a DELETE
       (answer) => {
         const parts: Buffer[] = [];
         answer.on('data', (part: Buffer) => parts.push(part));

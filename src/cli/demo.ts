@@ -18,6 +18,7 @@ const Account = z.object({ email: z.string(), password: z.string() });
 const Tokens = z.object({ accessToken: z.string() });
 const Keys = z.array(z.object({ id: z.string(), prefix: z.string(), revokedAt: z.string().nullable() }));
 const MadeKey = z.object({ plaintext: z.string(), prefix: z.string() });
+const Catalog = z.array(z.object({ providerId: z.string() }));
 const Channels = z.array(z.object({ id: z.string(), name: z.string(), identifier: z.string(), disabled: z.boolean(), refreshNeeded: z.boolean() }));
 const Channel = z.object({ id: z.string(), name: z.string() });
 const Webhook = z.object({ id: z.string(), secret: z.string() });
@@ -83,9 +84,18 @@ async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecr
       `Nothing that can serve answers at ${root} (${live instanceof Error ? live.message || (live as NodeJS.ErrnoException).code : `status ${live.status}`}). Start the service first: npm start. Or name its address: npm run demo -- http://127.0.0.1:3000`,
     );
 
-  const { email, token, made } = await signIn(root, join(dataFolder, 'demo.json'));
-  step(made ? 'signed up' : 'logged in', `${email} (password in ${join(dataFolder, 'demo.json')})`);
+  const file = join(dataFolder, 'demo.json');
+  const { email, token, made } = await signIn(root, file);
+  step(made ? 'signed up' : 'logged in', `${email} (password in ${file})`);
   const session = { auth: token };
+
+  const networks = await ask('The catalog', Catalog, 'GET', '/providers/catalog?domain=social', { headers: session });
+  if (!networks.some(({ providerId }) => providerId === 'sandbox')) {
+    const left = made ? await signOff(root, file, session) : '';
+    throw new StartError(
+      `The network sandbox, on which the demo publishes, is off here, as it is in production: start the service with SANDBOX_ENABLED=true.${left}`,
+    );
+  }
 
   const key = await ask('The API key', MadeKey, 'POST', '/user/api-keys', { headers: session, body: { name: 'demo' } });
   const api = { authorization: key.plaintext };
@@ -142,9 +152,9 @@ const reason = ({ body, text }: Answer): string => {
   return (problem.success && (problem.data.message ?? problem.data.msg)) || text.slice(0, 200) || 'no body';
 };
 
-/** The account of an earlier run on this service when it still works, else a new one, with a password that is kept here and nowhere else. */
-async function signIn(root: string, file: string): Promise<{ email: string; token: string; made: boolean }> {
-  const accounts = z
+/** What earlier runs have kept, by the address of the service. */
+const accountsIn = async (file: string): Promise<Record<string, z.output<typeof Account>>> =>
+  z
     .record(z.string(), Account)
     .catch({})
     .parse(
@@ -152,6 +162,19 @@ async function signIn(root: string, file: string): Promise<{ email: string; toke
         .then((text): unknown => JSON.parse(text))
         .catch(() => ({})),
     );
+
+/** Deletes the account of this run; answers a sentence about it for whoever reads why the demo failed. */
+async function signOff(root: string, file: string, headers: Record<string, string>): Promise<string> {
+  const { [root]: account, ...others } = await accountsIn(file);
+  const answer = await call('DELETE', `${root}/user`, { headers, body: { password: account?.password } });
+  if (answer.status >= 300) return ` The account ${account?.email} is left there: ${reason(answer)}`;
+  await writeFile(file, JSON.stringify(others, null, 2), { mode: 0o600 });
+  return ' The account of the demo is deleted again.';
+}
+
+/** The account of an earlier run on this service when it still works, else a new one, with a password that is kept here and nowhere else. */
+async function signIn(root: string, file: string): Promise<{ email: string; token: string; made: boolean }> {
+  const accounts = await accountsIn(file);
   const known = accounts[root];
   if (known) {
     const answer = await call('POST', `${root}/auth/login`, { body: { provider: 'LOCAL', ...known, returnToken: true } });
@@ -162,6 +185,10 @@ async function signIn(root: string, file: string): Promise<{ email: string; toke
   const account = { email: `demo-${randomBytes(4).toString('hex')}@example.com`, password: randomBytes(16).toString('base64url') };
   const answer = await call('POST', `${root}/auth/register`, { body: { provider: 'LOCAL', ...account, company: 'Rookery demo', returnToken: true } });
   const tokens = Tokens.safeParse(answer.body);
+  if (z.object({ activate: z.literal(true) }).safeParse(answer.body).success)
+    throw new StartError(
+      'Addresses are confirmed by mail here, and the demo has no mailbox: run it against an instance without EMAIL_PROVIDER. Its registration opens nothing and is forgotten after seven days.',
+    );
   if (answer.status >= 300 || !tokens.success) throw new StartError(`The sign-up answered ${answer.status}: ${reason(answer)}`);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, JSON.stringify({ ...accounts, [root]: account }, null, 2), { mode: 0o600 });
