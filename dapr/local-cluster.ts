@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DATA_FOLDER_MODE } from '../src/config/index.ts';
 import { startEmbeddedPostgres } from '../src/db/embedded.ts';
 import { migrate, openDatabase } from '../src/db/index.ts';
 import { HeldError, holdFile, isRunning, markOf, type ProcessMark, readHolder } from '../src/db/processes.ts';
@@ -67,6 +68,7 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
   await using begun = new AsyncDisposableStack();
   const data = environment['DATA_FOLDER'] || '.data';
   const folder = join(data, 'cluster');
+  await mkdir(data, { recursive: true, mode: DATA_FOLDER_MODE });
   await mkdir(folder, { recursive: true });
   const mark = join(folder, 'running.json');
   await endLeftOvers(mark, say);

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DATA_FOLDER_MODE } from '../config/index.ts';
 import { HeldError, holdFile, isRunning, readHolder } from '../db/processes.ts';
 import { StartError, systemClock } from '../kernel/index.ts';
 export { StartError } from '../kernel/index.ts';
@@ -14,7 +15,7 @@ export interface Running extends AsyncDisposable {
 /** Takes the data folder for this process; a second start is told who has it. What a killed one left is taken over. */
 export async function takeFolder(dataFolder: string): Promise<Running> {
   try {
-    await mkdir(dataFolder, { recursive: true });
+    await mkdir(dataFolder, { recursive: true, mode: DATA_FOLDER_MODE });
     const hold = await holdFile(join(dataFolder, FILE), { since: systemClock.now().toISOString() });
     return {
       tell: (address) => hold.update({ since: systemClock.now().toISOString(), address }),

@@ -67,6 +67,11 @@ describe('a start without any setting', () => {
     expect(second).toEqual(first);
     expect(readdirSync(folder)).toEqual(['jwt-secret']);
     expect(statSync(join(folder, 'jwt-secret')).mode & 0o777).toBe(0o600);
+
+    const made = join(folder, 'new');
+    readConfig({ DATA_FOLDER: made });
+    expect(statSync(made).mode & 0o066).toBe(0);
+    rmSync(made, { recursive: true });
   });
 
   test.each(['a file', 'below a file'])('a data folder that is %s is told in one sentence that names the setting', (where) => {
@@ -224,6 +229,25 @@ describe('production', () => {
     readConfig({ NODE_ENV: 'production', DATA_FOLDER: empty });
     expect(readdirSync(empty)).toEqual([]);
     rmSync(empty, { recursive: true });
+  });
+});
+
+describe('a misspelt name', () => {
+  test.each([
+    ['DATABSE_URL', 'DATABASE_URL'],
+    ['DATABASE_ULR', 'DATABASE_URL'],
+    ['JWT_SECRETS', 'JWT_SECRET'],
+    ['REDIS-URL', 'REDIS_URL'],
+  ])('%s is a warning that names %s', (given, meant) => {
+    const { issues, exits } = readConfig({ ...without(development, meant), [given]: 'hunter2hunter2' });
+    expect(exits).toBe(false);
+    expect(issues).toEqual([{ setting: given, level: 'warning', message: `is not a setting, ${meant} is`, remedy: `Rename it to ${meant}, or remove it.` }]);
+    expect(describeIssues(issues, exits)).not.toContain('hunter2');
+  });
+
+  test('what is set, far away, short or empty is none', () => {
+    const others = { POST: '1', SORT: '1', PATH: '/bin', JWT_SECRETS: 'x', DATABSE_URL: '', npm_config_cache: 'x', PGDATABASE: 'x' };
+    expect(found({ ...development, ...others })).toEqual([]);
   });
 });
 

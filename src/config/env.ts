@@ -25,9 +25,34 @@ export function environment(): Environment {
 
 export const given = (source: Environment, name: SettingName): string | undefined => source[name]?.trim() || undefined;
 
+/** Shorter names are one edit away from too many variables of other programs. */
+const SHORTEST = 6;
+
+/** Whether one character too many, too few, another, or two that changed places turn one name into the other. */
+function isOneEditAway(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  const rest = (text: string, from: number) => text.slice(at + from);
+  if (a.length > b.length) return rest(a, 1) === rest(b, 0);
+  if (a.length < b.length) return rest(a, 0) === rest(b, 1);
+  return rest(a, 1) === rest(b, 1) || (a[at] === b[at + 1] && a[at + 1] === b[at] && rest(a, 2) === rest(b, 2));
+}
+
+/** Variables whose names are nearly those of settings that are not set. Their values are not read. */
+function misspelt(source: Environment): ConfigIssue[] {
+  const unset = (Object.keys(SETTINGS) as SettingName[]).filter((name) => name.length >= SHORTEST && given(source, name) === undefined);
+  return Object.keys(source).flatMap((name): ConfigIssue[] => {
+    if (name in SETTINGS || !source[name]?.trim()) return [];
+    const meant = unset.find((setting) => isOneEditAway(name, setting));
+    if (meant === undefined) return [];
+    return [{ setting: name, level: 'warning', message: `is not a setting, ${meant} is`, remedy: `Rename it to ${meant}, or remove it.` }];
+  });
+}
+
 /** Reads every setting. A value that does not fit becomes an issue, and its setting has the fallback. */
 export function readEnv(source: Environment): { env: Env; issues: ConfigIssue[] } {
-  const issues: ConfigIssue[] = [];
+  const issues = misspelt(source);
   const env = Object.entries(SETTINGS).map(([name, setting]) => {
     const value = given(source, name as SettingName);
     if (value === undefined) return [name, setting.fallback];

@@ -13,6 +13,9 @@ export interface Secrets {
 
 const FILE = 'jwt-secret';
 
+/** The mode of a data folder that is made: its owner's. Root lets others through, not list: its Postgres runs as another user. */
+export const DATA_FOLDER_MODE = process.getuid?.() === 0 ? 0o711 : 0o700;
+
 /** The secret that an earlier start made in this folder, if it can be read. */
 export function keptSecret(folder: string): string | undefined {
   try {
@@ -28,7 +31,7 @@ export function keepSecret(folder: string): string {
   if (known) return known;
   const draft = join(folder, `${FILE}.${process.pid}`);
   try {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: DATA_FOLDER_MODE });
     writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600 });
     linkSync(draft, join(folder, FILE)); // whole or not at all, and never over another's
   } catch (error) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -176,6 +176,13 @@ describe('what comes before the rooms', () => {
     expect(config.database.url).toBeUndefined();
   });
 
+  test("the data folder that a start makes is its owner's, and lets the user of Postgres through when that is another", async () => {
+    const config = configOf({ JWT_SECRET: 'x'.repeat(32), DATA_FOLDER: join(newFolder(), 'data') });
+    await using _prepared = await start(config);
+    expect(statSync(config.database.dataFolder).mode & 0o777).toBe(process.getuid?.() === 0 ? 0o711 : 0o700);
+    expect(existsSync(join(config.database.dataFolder, 'postgres', 'data'))).toBe(true);
+  });
+
   test('a second start is told who runs here, and where', async () => {
     const config = configOf();
     await using prepared = await start(config);
@@ -246,7 +253,7 @@ describe('as root, and as a normal user', () => {
     const script = `import { startEmbeddedPostgres } from '${module('src/db/embedded.ts')}';
       await using server = await startEmbeddedPostgres({ folder: ${JSON.stringify(folder)} });
       console.log(server.pid);`;
-    const { chownSync, statSync } = await import('node:fs');
+    const { chownSync } = await import('node:fs');
     chownSync(folder, 65_534, 65_534);
     const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
       uid: 65_534,
