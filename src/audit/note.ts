@@ -23,7 +23,7 @@ export interface AuditNote {
   detail?: Readonly<Record<string, Json>>;
 }
 
-/** Writes into the caller's transaction: the note stands exactly when the act does. */
+/** Writes into the caller's transaction: the note stands exactly when the act does. An org that is not there is not named: somebody may ask for its log. */
 export const noteAudit = (sql: Sql, by: Doer, { orgId, action, resource, resourceId = null, detail = {} }: AuditNote) => sql`
   insert into audit_log (org_id, user_id, impersonator_id, ip, action, resource, resource_id, detail)
-  values (${orgId}, ${by.userId}, ${by.impersonatorId}, ${by.ip}, ${action}, ${resource}, ${resourceId}, ${sql.json(detail)})`;
+  values ((select id from organizations where id = ${orgId}::uuid), ${by.userId}, ${by.impersonatorId}, ${by.ip}, ${action}, ${resource}, ${resourceId}, ${sql.json(detail)})`;

@@ -59,7 +59,7 @@ let product: Product;
 let ann: SignedUp;
 let key: Client;
 beforeAll(async () => {
-  product = await wholeProduct({ level: 'error' });
+  product = await wholeProduct({ level: 'error', env: { ORGANIZATIONS_PER_OWNER: '1000' } });
   ann = await product.signUp();
   key = await ann.withKey();
 }, 60_000);
