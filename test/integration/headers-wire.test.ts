@@ -58,9 +58,9 @@ const probes = [
     auth: ['none'],
     input: 'stream',
     answer: z.unknown(),
-    async handle({ request }) {
+    async handle(call) {
       let bytes = 0;
-      for await (const chunk of request.stream) bytes += (chunk as Buffer).length;
+      for await (const chunk of call.request.stream) bytes += (chunk as Buffer).length;
       return bytes;
     },
     present: (bytes) => bytes,
@@ -145,12 +145,12 @@ function wire(pieces: readonly string[], { at = address, pauseMs = 0 } = {}): Pr
   });
 }
 /** A connection that was answered once and stays open. */
-const hold = (at: string, request: string) =>
+const hold = (at: string, asked: string) =>
   new Promise<Socket>((resolve, reject) => {
     const { hostname, port } = new URL(at);
     const socket = connect(Number(port), hostname);
     socket.once('error', reject).once('data', () => resolve(socket));
-    socket.write(request);
+    socket.write(asked);
   });
 function answersIn(text: string): Heard['answers'] {
   return text
@@ -304,11 +304,11 @@ describe('peers that take their time', () => {
   });
   test('a connection beyond the most is ended at once, and there is room again when one has gone', async () => {
     const at = quick.few.address;
-    const request = 'GET /probe/text HTTP/1.1\r\nHost: localhost\r\n';
-    const held = await Promise.all(Array.from({ length: 3 }, () => hold(at, `${request}\r\n`)));
-    expect(await wire([`${request}\r\n`], { at })).toMatchObject({ answers: [], ended: true });
+    const asked = 'GET /probe/text HTTP/1.1\r\nHost: localhost\r\n';
+    const held = await Promise.all(Array.from({ length: 3 }, () => hold(at, `${asked}\r\n`)));
+    expect(await wire([`${asked}\r\n`], { at })).toMatchObject({ answers: [], ended: true });
     held[0]!.destroy();
-    await eventually('there is room', async () => (await wire([`${request}Connection: close\r\n\r\n`], { at })).answers[0]?.status === 200);
+    await eventually('there is room', async () => (await wire([`${asked}Connection: close\r\n\r\n`], { at })).answers[0]?.status === 200);
     for (const socket of held) socket.destroy();
   });
   test('a body that nobody asked for does not hold the connection', async () => {
