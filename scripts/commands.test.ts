@@ -45,7 +45,7 @@ function help(...args: string[]): string {
 
 /** Why nobody can type this; undefined when it can be typed. */
 function fault([program, first = '', ...rest]: readonly string[]): string | undefined {
-  if (program === 'npm' && ['ci', 'install', 'start'].includes(first)) return undefined;
+  if (program === 'npm' && ['audit', 'ci', 'install', 'start'].includes(first)) return undefined;
   if (program === 'npm' && first === 'test') {
     if (rest.length === 0) return undefined;
     if (rest[0] !== '--') return 'arguments follow a --';
