@@ -45,11 +45,11 @@ test('what went wrong on our side is a line each time', () => {
   expect(lines.map(({ level }) => level)).toEqual(['error', 'error', 'error', 'warn', 'warn', 'warn']);
 });
 
-test('a line has milliseconds with one decimal, and the path where no route was found', () => {
+test('a line has milliseconds with one decimal, and the beginning of the path where no route was found', () => {
   const { lines, report } = reporting();
   report();
-  report({ route: undefined, path: `/wp-login.php${'x'.repeat(1_000)}`, ...refused('not_found') });
+  report({ route: undefined, path: `/wp-login.php${'x'.repeat(1_000)}/secret`, ...refused('not_found') });
   expect(lines[0]).toMatchObject({ ms: 4.3 });
   expect(lines[0]).not.toHaveProperty('path');
-  expect(lines[1]).toMatchObject({ status: 404, path: expect.stringMatching(/^\/wp-login\.phpx{187}$/) });
+  expect(lines[1]).toMatchObject({ status: 404, path: expect.stringMatching(/^\/wp-login\.phpx{27}$/) });
 });

@@ -69,7 +69,8 @@ describe('money that goes back, and the plan that ends for it', () => {
       const { ann, remote } = await paying();
       const [{ id }] = (await ann.client.get('/billing/charges')).body;
       for (let n = 0; n < 3; n++) world.processor.fail(call);
-      expect((await ann.client.post('/billing/refund-charges', { chargeIds: [id] })).status).toBe(503);
+      const { status } = await ann.client.post('/billing/refund-charges', { chargeIds: [id] });
+      expect(call === 'POST /v1/refunds' ? [503] : [200, 503]).toContain(status); // the tasks of one commit have no order: the money may be back before the plan's end fails
       expect(await world.subscription(ann)).toBeNull();
       await world.sql`update payment_tasks set due_at = now() where org_id = ${ann.orgId}`;
       await world.settled();

@@ -551,9 +551,9 @@ test('whoever completes, aborts, sends again, deletes and sweeps at once: each f
     expect(statuses.filter((status) => ![200, 400, 404, 409].includes(status))).toEqual([]);
     await abort();
     const [file, ...others] =
-      await db.sql`select storage_key as key, thumbnail_key as small from files where org_id = ${cat.orgId} and upload_id = ${uploadId}`;
+      await db.sql`select storage_key as key, deleted_at is not null as deleted from files where org_id = ${cat.orgId} and upload_id = ${uploadId}`;
     expect([others.length, (await db.sql`select 1 from media_uploads where id = ${uploadId}`).length]).toEqual([0, 0]);
-    if (file) expect((await fetch(`${app.address}/uploads/${file['key']}`)).status).toBe(200);
+    if (file) expect((await fetch(`${app.address}/uploads/${file['key']}`)).status).toBe(file['deleted'] ? 404 : 200);
   }
   await media.sweep(1_000);
   const rows = await db.sql`select storage_key as key, thumbnail_key as small from files where org_id = ${cat.orgId}`;

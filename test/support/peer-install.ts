@@ -53,7 +53,12 @@ function isAlive(pid: number): boolean {
 }
 
 const npm = (folder: string, ...words: string[]) =>
-  run('npm', [...words, '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, env: peerEnv(), timeout: INSTALL_MS, maxBuffer: 2 ** 24 });
+  run('npm', [...words, '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts=false'], {
+    cwd: folder,
+    env: peerEnv(),
+    timeout: INSTALL_MS,
+    maxBuffer: 2 ** 24,
+  });
 
 /** Installs `test/peers/<name>` by its lockfile when that has not been done; answers its folder. */
 export async function installPeer(name: string): Promise<string> {
