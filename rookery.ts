@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { actorTypes, startActors } from './actors/main.ts';
+import { actorTypes, startActors } from './actors/host/start.ts';
 import { channelActor } from './actors/channel/contract.ts';
 import { startApi } from './api/main.ts';
 import { startSandbox } from './sandbox/index.ts';
-import { endOnSignal } from './src/cli/signals.ts';
-import { migrateDatabase, NEWER, prepare, StartError } from './src/cli/start.ts';
-import { readUsage, type Usage } from './src/cli/usage.ts';
-import { describeIssues, environment, readConfig } from './src/config/index.ts';
+import { endOnSignal } from './src/operations/cli/signals.ts';
+import { migrateDatabase, NEWER, prepare, StartError } from './src/operations/cli/start.ts';
+import { readUsage, type Usage } from './src/operations/cli/usage.ts';
+import { describeIssues, environment, readConfig } from './src/platform/config/index.ts';
 import { openContext, siteOf } from './src/context.ts';
-import { embeddedAddress } from './src/db/embedded.ts';
-import { openDatabase } from './src/db/index.ts';
-import { openVault, systemClock } from './src/kernel/index.ts';
-import { openLogs, startMetricsListener } from './src/telemetry/index.ts';
+import { embeddedAddress } from './src/platform/db/embedded/index.ts';
+import { openDatabase } from './src/platform/db/index.ts';
+import { openVault, systemClock } from './src/platform/kernel/index.ts';
+import { openLogs, startMetricsListener } from './src/platform/telemetry/index.ts';
 
 /** Whoever reads what is printed may be gone: those lines are lost then, and the work goes on. */
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
@@ -86,7 +86,7 @@ const commands: Record<string, Usage & { run(args: readonly string[]): Promise<v
     about: 'does the main job against a running service',
     takes: '[address]',
     async run(args) {
-      const { demo } = await import('./src/cli/demo.ts');
+      const { demo } = await import('./src/operations/cli/demo.ts');
       process.exitCode = await demo(args, say);
     },
   },
@@ -98,7 +98,7 @@ const commands: Record<string, Usage & { run(args: readonly string[]): Promise<v
       const { database } = configure();
       const address = database.url ?? (await embeddedAddress(join(database.dataFolder, 'postgres')));
       if (address === undefined) throw new StartError('DATABASE_URL is missing, and no service runs from DATA_FOLDER: start it first.');
-      const { appointSuperAdmin } = await import('./src/identity/index.ts');
+      const { appointSuperAdmin } = await import('./src/people/identity/index.ts');
       const sql = openDatabase({ url: address, connections: 1, applicationName: 'rookery-admin' });
       try {
         const reason = await appointSuperAdmin(sql, email, provider);
@@ -123,7 +123,7 @@ const commands: Record<string, Usage & { run(args: readonly string[]): Promise<v
     async run() {
       const { database, secrets } = configure();
       if (database.url === undefined) throw new StartError('DATABASE_URL is missing: set it to the database whose secrets are to be sealed anew.');
-      const { reencrypt } = await import('./src/cli/reencrypt.ts');
+      const { reencrypt } = await import('./src/operations/cli/reencrypt.ts');
       const sql = openDatabase({ url: database.url, connections: 2, applicationName: 'rookery-reencrypt' });
       process.exitCode = await reencrypt({ sql, vault: openVault(secrets.encryptionKey, secrets.formerKeys), clock: systemClock, say });
       await sql.end();
@@ -133,7 +133,7 @@ const commands: Record<string, Usage & { run(args: readonly string[]): Promise<v
     about: 'writes every mail with sample data, to look at',
     takes: '[folder]',
     async run([folder = 'mails']) {
-      const { previewEmails } = await import('./src/cli/emails.ts');
+      const { previewEmails } = await import('./src/operations/cli/emails.ts');
       await previewEmails(folder, siteOf(configure()), say);
     },
   },

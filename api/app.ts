@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { isIP } from 'node:net';
-import type { Config } from '../src/config/config.ts';
+import type { Config } from '../src/platform/config/index.ts';
 import type { Context } from '../src/context.ts';
-import { AppError } from '../src/kernel/index.ts';
+import { AppError } from '../src/platform/kernel/index.ts';
 import { sendJson } from './http/answer.ts';
 import { BODY_MS } from './http/body.ts';
 import { cookieWriter } from './http/cookies.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Context } from '../src/context.ts';
-import { StartError } from '../src/kernel/index.ts';
+import { StartError } from '../src/platform/kernel/index.ts';
 import { type AppOptions, createApp } from './app.ts';
 import { answerMalformed } from './http/malformed.ts';
 import { reportTo } from './http/report.ts';

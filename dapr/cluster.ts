@@ -1,4 +1,4 @@
-import { environment } from '../src/config/index.ts';
+import { environment } from '../src/platform/config/index.ts';
 import { startLocalCluster } from './local-cluster.ts';
 
 const started = performance.now();

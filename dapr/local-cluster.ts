@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DATA_FOLDER_MODE } from '../src/config/index.ts';
-import { startEmbeddedPostgres } from '../src/db/embedded.ts';
-import { migrate, openDatabase } from '../src/db/index.ts';
-import { HeldError, holdFile, isRunning, markOf, type ProcessMark, readHolder } from '../src/db/processes.ts';
+import { DATA_FOLDER_MODE } from '../src/platform/config/index.ts';
+import { startEmbeddedPostgres } from '../src/platform/db/embedded/index.ts';
+import { migrate, openDatabase } from '../src/platform/db/index.ts';
+import { HeldError, holdFile, isRunning, markOf, type ProcessMark, readHolder } from '../src/platform/db/embedded/processes.ts';
 import { installDapr, type Environment, type Say } from './install/index.ts';
 import { type ClusterPorts, findPorts } from './ports.ts';
 import {
@@ -223,6 +223,7 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
   await waitUntil('the cluster serves', serves, { needs, ms: READY_MS });
   signal.throwIfAborted();
   serving = true;
+  await hold.update({ children, address }); // for whoever looks for it, whatever its port
 
   const running = begun.move();
   return {

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { settles } from '../test/support/settles.ts';
+import { settles } from '../test/support/wire/settles.ts';
 import { startProcess, waitUntil } from './processes.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rookery-processes-'));

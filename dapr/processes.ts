@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { PROBE } from '../src/actor-runtime/dapr/probe.ts'; // alone: the programs start without the engine
+import { PROBE } from '../src/platform/actor-runtime/dapr/probe.ts'; // alone: the programs start without the engine
 import type { DaprPrograms, Environment } from './install/index.ts';
 
 export const APP_ID = 'rookery';

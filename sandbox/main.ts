@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { openDatabase } from '../src/db/index.ts';
+import { openDatabase } from '../src/platform/db/index.ts';
 import { startSandbox } from './index.ts';
 
 /** The sandbox network as its own process: `node sandbox/main.ts --database postgres://… [--port 4510]`. Prints its address when it listens; SIGTERM ends it. */

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
-import type { Database } from '../src/db/index.ts';
-import { type Clock, newId, sha256Hex, systemClock } from '../src/kernel/index.ts';
+import type { Database } from '../src/platform/db/index.ts';
+import { type Clock, newId, sha256Hex, systemClock } from '../src/platform/kernel/index.ts';
 import { accepts, accountOf, outcomeOf, readToken, Submitted, tokenOf, type Treatment } from './rules.ts';
 import { hasPost, listPosts, note } from './store.ts';
 

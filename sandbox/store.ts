@@ -1,4 +1,4 @@
-import { groupCommit, type Json, type Sql } from '../src/db/index.ts';
+import { groupCommit, type Json, type Sql } from '../src/platform/db/index.ts';
 
 /** One request as the network noted it before it answered. */
 export interface Entry {

@@ -94,11 +94,11 @@ describe('npm test', () => {
   test('a path without tests is a failure, also beside one that has some', () => {
     const none = npmTest('src/confgi');
     expect([none.status, none.stdout]).toEqual([1, expect.stringMatching(/no test file: src\/confgi\n[^]*0 passed, 1 failed\n$/)]);
-    const one = npmTest('src/cli/usage.test.ts', 'src/confgi');
+    const one = npmTest('src/operations/cli/usage.test.ts', 'src/confgi');
     expect([one.status, one.stdout]).toEqual([1, expect.stringMatching(/no test file: src\/confgi\n[^]*6 passed, 1 failed\n$/)]);
   });
   test('options may stand in front of a -- and paths behind it', () => {
-    const { status, stdout } = npmTest('--selectProjects', 'unit', '--', 'src/cli/usage.test.ts');
+    const { status, stdout } = npmTest('--selectProjects', 'unit', '--', 'src/operations/cli/usage.test.ts');
     expect([status, stdout]).toEqual([0, expect.stringMatching(/6 passed, 0 failed\n$/)]);
   });
 });

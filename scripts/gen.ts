@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { openApi } from '../api/http/openapi.ts';
 import { permissionMatrix } from '../api/http/permission-matrix.ts';
 import { routes } from '../api/routes/index.ts';
-import { settingsReference } from '../src/config/index.ts';
-import { type AnyAdapter, Documents, generateRegistry, Proofs, providersReference, REGISTRY_FILE } from '../src/providers/index.ts';
+import { settingsReference } from '../src/platform/config/index.ts';
+import { type AnyAdapter, Documents, generateRegistry, Proofs, providersReference, REGISTRY_FILE } from '../src/providers/registry/index.ts';
 
 const doc = (name: string) => new URL(`../docs/${name}`, import.meta.url);
 /** The tests know what they tried. */

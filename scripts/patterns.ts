@@ -2,7 +2,7 @@
 import { parseSync } from '@swc/core';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { adapters } from '../src/providers/registry.gen.ts';
+import { adapters } from '../src/providers/registry/registry.gen.ts';
 
 /** A pattern, and where it stands. */
 export interface Pattern {

@@ -37,7 +37,7 @@ const evidence = rows.flatMap(([id, , , how = '']) => [...how.matchAll(/`([^`]+)
 
 /** What begins so in a file: the title of a test, or the heading of a page. */
 function stands(file: string, title: string): boolean {
-  const path = file.includes('/') ? file : `test/integration/${file}.test.ts`;
+  const path = /\.(ts|md)$/.test(file) ? file : `test/integration/${file}.test.ts`;
   if (!existsSync(path)) return false;
   const text = readFileSync(path, 'utf8');
   if (path.endsWith('.md')) return text.split('\n').some((line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === title);

@@ -1,32 +1,41 @@
 import { randomUUID } from 'node:crypto';
-import { permissionsOf, SYSTEM_ROLES } from './access/index.ts';
-import { actorsOf, type Actors, type Bus, type Engine } from './actor-runtime/index.ts';
-import { type Admin, type ErrorLog, openAdmin, openErrorLog } from './admin/index.ts';
-import { type Auth, openAuth, openTokens } from './auth/index.ts';
-import { addonsOf, type Billing, openBilling, openPayments, openStripe, type Payments, paymentsOff } from './billing/index.ts';
-import { type Cache, openCache } from './cache/index.ts';
-import { type Channels, disableForPlan as disableChannels, openChannels, pauseQueue, resumeQueue, stopAll as stopChannels } from './channels/index.ts';
-import type { Config } from './config/config.ts';
-import { type Database, openDatabase } from './db/index.ts';
-import { type Egress, openEgress } from './egress/index.ts';
-import { type EmailRoom, openEmail, openOverride, type Outlet } from './email/index.ts';
-import { type Identity, openIdentity, setupTokenOf } from './identity/index.ts';
-import { type Clock, hmacHex, openVault, systemClock, tenantKey, type Vault } from './kernel/index.ts';
-import { environmentLogins, type Login, openLogins, ssoOf } from './login/index.ts';
-import { type Media, openMedia, urlOfKey } from './media/index.ts';
-import { disableForPlan as disableMembers, type Members, openMembers } from './members/index.ts';
-import { approvalNamesOf, deleteApprovalsOf, type OAuth, openOAuth } from './oauth/index.ts';
-import { type Health, measureRooms, openHealth } from './operate/index.ts';
-import { openOrganizations, type Organizations } from './organizations/index.ts';
-import { openOutbound, type Outbound, type OutboundOptions } from './outbound/index.ts';
-import { type Nudges, openPosts, type Posts } from './posts/index.ts';
-import { openCallCounts, openProviderCatalog, type ProviderCatalog } from './provider-catalog/index.ts';
-import { openChanges, openProviderSettings, type ProviderSettings } from './provider-settings/index.ts';
-import { type EmailAdapter, openProviders, type Providers } from './providers/index.ts';
-import { openShortlinks, type Shortlinks } from './shortlinks/index.ts';
-import { type Events, type Logs, type Metrics, openEvents, openMetrics } from './telemetry/index.ts';
-import { openStock, type Stock } from './stock/index.ts';
-import { openWebhooks, type Webhooks } from './webhooks/index.ts';
+import { permissionsOf, SYSTEM_ROLES } from './people/access/index.ts';
+import { actorsOf, type Actors, type Bus, type Engine } from './platform/actor-runtime/index.ts';
+import { type Admin, type ErrorLog, openAdmin, openErrorLog } from './operations/admin/index.ts';
+import { type Auth, openAuth, openTokens } from './people/auth/index.ts';
+import { addonsOf, type Billing, openBilling } from './entitlements/index.ts';
+import { openPayments, type Payments, paymentsOff } from './billing/payments/index.ts';
+import { openStripe } from './billing/processor/index.ts';
+import { type Cache, openCache } from './platform/cache/index.ts';
+import {
+  type Channels,
+  disableForPlan as disableChannels,
+  openChannels,
+  pauseQueue,
+  resumeQueue,
+  stopAll as stopChannels,
+} from './publishing/channels/index.ts';
+import type { Config } from './platform/config/index.ts';
+import { type Database, openDatabase } from './platform/db/index.ts';
+import { type Egress, openEgress } from './publishing/egress/index.ts';
+import { type EmailRoom, openEmail, openOverride, type Outlet } from './delivery/email/index.ts';
+import { type Identity, openIdentity, setupTokenOf } from './people/identity/index.ts';
+import { type Clock, hmacHex, openVault, systemClock, tenantKey, type Vault } from './platform/kernel/index.ts';
+import { environmentLogins, type Login, openLogins, ssoOf } from './people/federated-login/index.ts';
+import { type Media, openMedia, urlOfKey } from './library/media/index.ts';
+import { disableForPlan as disableMembers, type Members, openMembers } from './people/members/index.ts';
+import { approvalNamesOf, deleteApprovalsOf, type OAuth, openOAuth } from './oauth-server/index.ts';
+import { type Health, measureRooms, openHealth } from './operations/health/index.ts';
+import { openOrganizations, type Organizations } from './people/organizations/index.ts';
+import { openOutbound, type Outbound, type OutboundOptions } from './platform/outbound/index.ts';
+import { type Nudges, openPosts, type Posts } from './publishing/posts/index.ts';
+import { openCallCounts, openProviderCatalog, type ProviderCatalog } from './providers/catalog/index.ts';
+import { openChanges, openProviderSettings, type ProviderSettings } from './providers/settings/index.ts';
+import { type EmailAdapter, openProviders, type Providers, type ProvidersOptions } from './providers/registry/index.ts';
+import { openShortlinks, type Shortlinks } from './publishing/shortlinks/index.ts';
+import { type Events, type Logs, type Metrics, openEvents, openMetrics } from './platform/telemetry/index.ts';
+import { openStock, type Stock } from './library/stock/index.ts';
+import { openWebhooks, type Webhooks } from './delivery/webhooks/index.ts';
 
 /** Every room of one process, built once. */
 export interface Context {
@@ -84,8 +93,10 @@ export interface ContextOptions {
   engine?: EngineAndBus;
   /** Address of a payment processor. */
   paymentsServer?: string;
-  /** Base addresses of providers in the place of their own, by `domain/id`. */
+  /** Base addresses of providers in the place of their own, by `domain/id` or, of a further host, `domain/id/name`. */
   servers?: Readonly<Record<string, string>>;
+  /** Providers beside the product's own. */
+  adapters?: ProvidersOptions['adapters'];
   /** Names, sockets and trusted certificates of outgoing calls. */
   network?: Pick<OutboundOptions, 'resolver' | 'connector' | 'authorities'>;
 }
@@ -101,7 +112,18 @@ const HOUR_MS = 3_600_000;
 /** Builds every room, each with its part of the configuration; disposing of it closes them in reverse. Only here is it known which engine, cache and bus were chosen. */
 export async function openContext(
   config: Config,
-  { logs: given, actorTypes, channelType, sandboxUrl, clock = systemClock, paymentsServer, servers = {}, network = {}, ...parts }: ContextOptions,
+  {
+    logs: given,
+    actorTypes,
+    channelType,
+    sandboxUrl,
+    clock = systemClock,
+    paymentsServer,
+    servers = {},
+    adapters = [],
+    network = {},
+    ...parts
+  }: ContextOptions,
 ): Promise<Context & AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
   const incarnation = randomUUID();
@@ -137,7 +159,8 @@ export async function openContext(
     echoUrl: config.outbound.echoUrl,
     timeoutMs: config.outbound.timeoutMs,
     folder: config.uploads.folder,
-    servers: { ...servers, ...(sandboxUrl !== undefined && { 'social/sandbox': sandboxUrl }) },
+    adapters,
+    servers: { 'social/bluesky/plc': config.social.plcUrl, ...servers, ...(sandboxUrl !== undefined && { 'social/sandbox': sandboxUrl }) },
     ...(network.authorities && { authorities: network.authorities }),
   });
   const providerCatalog = openProviderCatalog({ sql, providers, calls });
@@ -188,6 +211,7 @@ export async function openContext(
       frontendUrl: config.http.frontendUrl,
       disallowPlus: config.registration.disallowPlus,
       tracesDays: config.retention.ip,
+      log: logs.of('auth'),
       failed: (error) => logs.of('auth').warn({ err: error }, 'what is written behind an answer was not written'),
     }),
   );
@@ -353,7 +377,7 @@ function openOutlet({ email: { provider } }: Config, providers: Providers): Outl
   const adapter = providers.resolve('email', provider?.id ?? 'empty');
   return outletOf(providers, adapter, provider ? providers.fields(adapter, provider.values) : {});
 }
-export function outletOf(providers: Providers, adapter: EmailAdapter, values: Readonly<Record<string, string>>): Outlet | undefined {
+function outletOf(providers: Providers, adapter: EmailAdapter, values: Readonly<Record<string, string>>): Outlet | undefined {
   const mailer = providers.mailer(adapter, values);
   return mailer && { providerId: adapter.id, providerVersion: adapter.version, mailer, reports: providers.mailReports(adapter, values) };
 }
@@ -377,7 +401,7 @@ export async function openPaymentsOf(config: Config, { server, ...needs }: Payme
   const { publishableKey, secretKey, signingKey, ...settings } = config.payments;
   const addons = addonsOf(config.addons);
   if (publishableKey === undefined) return paymentsOff({ addons });
-  const tokens = openTokens({ secret: config.secrets.jwt, clock: needs.clock });
+  const tokens = openTokens({ secret: config.secrets.jwt, clock: needs.clock, log: needs.log });
   return openPayments({
     ...needs,
     addons,
@@ -401,11 +425,11 @@ interface EngineNeeds {
 /** The engine of the configuration with its bus. The other one's code is not even loaded. */
 async function openEngine({ actors, http }: Config, { sql, clock, log, incarnation, actorTypes }: EngineNeeds): Promise<EngineAndBus & AsyncDisposable> {
   if (actors.engine === 'dapr') {
-    const { openDaprEngine } = await import('./actor-runtime/dapr/index.ts');
+    const { openDaprEngine } = await import('./platform/actor-runtime/dapr/index.ts');
     const engine = await openDaprEngine({ ...actors.dapr, types: actorTypes, sql, clock, log, incarnation });
     return { engine, bus: engine.bus, [Symbol.asyncDispose]: () => engine.close() };
   }
-  const { openEmbeddedBus, openEmbeddedEngine } = await import('./actor-runtime/embedded/index.ts');
+  const { openEmbeddedBus, openEmbeddedEngine } = await import('./platform/actor-runtime/embedded/index.ts');
   const bus = openEmbeddedBus({ clock, log });
   const engine = await openEmbeddedEngine({ sql, clock, log, address: http.internalUrl, incarnation });
   return {

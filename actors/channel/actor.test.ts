@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import type { Next, Outcome, Question, Taken } from '../../src/posts/index.ts';
-import { turnOf } from '../../test/support/turn.ts';
+import type { Next, Outcome, Question, Taken } from '../../src/publishing/posts/index.ts';
+import { turnOf } from '../../test/support/worlds/turn.ts';
 import channel, { type ChannelNeeds } from './actor.ts';
 import { channelActor } from './contract.ts';
 
@@ -9,7 +9,7 @@ const taken = { orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation
 const idle: Next = { kind: 'idle' };
 
 /** A channel whose rows answer these, one after the other. */
-function channelOf(nexts: Next[], outcome: Outcome = { kind: 'published', release: { id: 'r', url: 'u' } }, question?: Question) {
+function channelOf(nexts: Next[], outcome: Outcome = { kind: 'published', release: { id: 'r', url: 'u' } }, question?: Question, behind: Taken[] = []) {
   const did: string[] = [];
   const held = { enable: true, disable: true, remove: true, needsLogin: true };
   const move = (name: keyof typeof held) => async (orgId: string, id: string) => {
@@ -21,7 +21,7 @@ function channelOf(nexts: Next[], outcome: Outcome = { kind: 'published', releas
     posts: {
       takeNext: async () => (did.push('take'), nexts.shift() ?? idle),
       send: async () => (did.push('send'), outcome),
-      settle: async (_taken, { kind }) => (did.push(`settle ${kind}`), question),
+      settleAndTake: async (_taken, { kind }) => (did.push(`settle ${kind}`), { question, next: behind.shift() }),
     },
     channels: { enable: move('enable'), disable: move('disable'), remove: move('remove'), needsLogin: move('needsLogin') },
   };
@@ -38,6 +38,13 @@ test('a due post is taken in the turn, sent and settled beside it, and the next 
   await besides();
   expect(did).toEqual(['take', 'send', 'settle published', 'take', 'send', 'settle published', 'take']);
   expect(log).toEqual([]);
+});
+
+test('what the commit of a result has taken is sent without another taking', async () => {
+  const { turn, did, besides } = channelOf([{ kind: 'taken', taken }], undefined, undefined, [taken, taken]);
+  await channel.spec.methods.wake({}, turn);
+  await besides();
+  expect(did).toEqual(['take', 'send', 'settle published', 'send', 'settle published', 'send', 'settle published', 'take']);
 });
 
 test('a nudge that finds nothing to take does nothing', async () => {

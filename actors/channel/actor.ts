@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { implementFor, nudge, type Turn } from '../../src/actor-runtime/index.ts';
-import type { Channels } from '../../src/channels/index.ts';
-import { type Clock, splitTenantKey, tenantKey } from '../../src/kernel/index.ts';
-import type { Next, Posts, Taken } from '../../src/posts/index.ts';
+import { implementFor, nudge, type Turn } from '../../src/platform/actor-runtime/index.ts';
+import type { Channels } from '../../src/publishing/channels/index.ts';
+import { type Clock, splitTenantKey, tenantKey } from '../../src/platform/kernel/index.ts';
+import type { Next, Posts, Taken } from '../../src/publishing/posts/index.ts';
 import { postActor } from '../post/contract.ts';
 import { channelActor } from './contract.ts';
 
 export interface ChannelNeeds {
   clock: Clock;
-  posts: Pick<Posts, 'takeNext' | 'send' | 'settle'>;
+  posts: Pick<Posts, 'takeNext' | 'send' | 'settleAndTake'>;
   channels: Pick<Channels, 'needsLogin' | 'enable' | 'disable' | 'remove'>;
 }
 type Methods = typeof channelActor.methods;
@@ -51,11 +51,15 @@ const take = ({ id, ctx }: Here): Promise<Next> => {
   return ctx.posts.takeNext(orgId, channelId);
 };
 
-/** One post after the other, each settled before the next is taken: the row decides who goes on, not this loop. */
+/** One post after the other, each settled before the next is taken, or in the commit that takes it: the row decides who goes on, not this loop. */
 async function goOn(turn: Here, first: Next): Promise<void> {
   for (let next = first; next.kind !== 'idle'; next = await take(turn)) {
     if (next.kind === 'taken') {
-      if (!(await publish(turn, next.taken))) return;
+      for (let taken: Taken | undefined = next.taken; taken;) {
+        const after = await publish(turn, taken);
+        if (!after) return;
+        taken = after.next;
+      }
     } else if (next.missingMs >= NEAR_MS) return later(turn, next);
     else await turn.ctx.clock.sleep(next.missingMs);
   }
@@ -66,13 +70,13 @@ async function later({ id, remindOther }: Here, { dueAt, remind }: Extract<Next,
 }
 
 /**
- * Sends and writes the result: conditional on attempt and incarnation, and all but a lost answer free the slot. False where
- * this host cannot send now: then it takes nothing more, and the reconciler wakes whoever can.
+ * Sends and writes the result: conditional on attempt and incarnation, and all but a lost answer free the slot or go on to the next
+ * post with it. Undefined where this host cannot send now: then it takes nothing more, and the reconciler wakes whoever can.
  */
-async function publish({ ctx: { posts, channels }, remindOther }: Here, taken: Taken): Promise<boolean> {
+async function publish({ ctx: { posts, channels }, remindOther }: Here, taken: Taken): Promise<{ next: Taken | undefined } | undefined> {
   const outcome = await posts.send(taken);
   if (outcome.kind === 'reauthorize') await channels.needsLogin(taken.orgId, taken.channelId, outcome.message, taken.channel.credentials); // before the slot is free, and never over a newer login
-  const question = await posts.settle(taken, outcome);
+  const { question, next } = await posts.settleAndTake(taken, outcome);
   if (question) await remindOther(postActor, tenantKey(taken.orgId, taken.postId), question.reminder, question.due, { owner: taken.orgId });
-  return outcome.kind !== 'handed-back';
+  return outcome.kind === 'handed-back' ? undefined : { next };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { actorContract, method } from '../../src/actor-runtime/index.ts';
-import { Doer } from '../../src/audit/index.ts';
+import { actorContract, method } from '../../src/platform/actor-runtime/index.ts';
+import { Doer } from '../../src/platform/audit/index.ts';
 
 const none = z.strictObject({});
 /** By a person, for the audit log. */

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { AppError } from '../../src/kernel/index.ts';
-import type { Create } from '../../src/posts/index.ts';
-import { turnOf } from '../../test/support/turn.ts';
+import { AppError } from '../../src/platform/kernel/index.ts';
+import type { Create } from '../../src/publishing/posts/index.ts';
+import { turnOf } from '../../test/support/worlds/turn.ts';
 import organization, { type OrganizationNeeds } from './actor.ts';
 import { organizationActor } from './contract.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { implementFor, type Turn } from '../../src/actor-runtime/index.ts';
-import type { Payments } from '../../src/billing/index.ts';
-import type { Posts } from '../../src/posts/index.ts';
-import type { Webhooks } from '../../src/webhooks/index.ts';
+import { implementFor, type Turn } from '../../src/platform/actor-runtime/index.ts';
+import type { Payments } from '../../src/billing/payments/index.ts';
+import type { Posts } from '../../src/publishing/posts/index.ts';
+import type { Webhooks } from '../../src/delivery/webhooks/index.ts';
 import { type AdmissionNeeds, admitPosts, type Room } from './admission.ts';
 import { organizationActor } from './contract.ts';
 

@@ -1,7 +1,7 @@
-import type { Billing, PostQuota } from '../../src/billing/index.ts';
-import { asCallerError } from '../../src/db/index.ts';
-import { type AppError, busy, limitExceeded } from '../../src/kernel/index.ts';
-import { type Create, type Posts, rootsOf } from '../../src/posts/index.ts';
+import type { Billing, PostQuota } from '../../src/entitlements/index.ts';
+import { asCallerError } from '../../src/platform/db/index.ts';
+import { type AppError, busy, limitExceeded } from '../../src/platform/kernel/index.ts';
+import { type Create, type Posts, rootsOf } from '../../src/publishing/posts/index.ts';
 
 export interface AdmissionNeeds {
   posts: Pick<Posts, 'admit' | 'known'>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { actorContract, method } from '../../src/actor-runtime/index.ts';
-import { Create } from '../../src/posts/index.ts';
-import { NewWebhook, WebhookChange } from '../../src/webhooks/index.ts';
+import { actorContract, method } from '../../src/platform/actor-runtime/index.ts';
+import { Create } from '../../src/publishing/posts/index.ts';
+import { NewWebhook, WebhookChange } from '../../src/delivery/webhooks/index.ts';
 
 /** One actor per organization: what is counted against its limits is admitted here. The id is the org's. */
 export const organizationActor = actorContract('Organization', {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import type { Outcome, Question, Taken } from '../../src/posts/index.ts';
-import { turnOf } from '../../test/support/turn.ts';
+import type { Outcome, Question, Taken } from '../../src/publishing/posts/index.ts';
+import { turnOf } from '../../test/support/worlds/turn.ts';
 import post, { type PostNeeds } from './actor.ts';
 import { postActor } from './contract.ts';
 

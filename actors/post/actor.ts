@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { implementFor, type Turn } from '../../src/actor-runtime/index.ts';
-import { splitTenantKey, tenantKey } from '../../src/kernel/index.ts';
-import type { Posts } from '../../src/posts/index.ts';
+import { implementFor, type Turn } from '../../src/platform/actor-runtime/index.ts';
+import { splitTenantKey, tenantKey } from '../../src/platform/kernel/index.ts';
+import type { Posts } from '../../src/publishing/posts/index.ts';
 import { channelActor } from '../channel/contract.ts';
 import { postActor } from './contract.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { actorContract, method } from '../../src/actor-runtime/index.ts';
-import { PostChange } from '../../src/posts/index.ts';
+import { actorContract, method } from '../../src/platform/actor-runtime/index.ts';
+import { PostChange } from '../../src/publishing/posts/index.ts';
 
 const none = z.strictObject({});
 const Changed = z.strictObject({ state: z.string(), publishDate: z.coerce.date() });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { turnOf } from '../../test/support/turn.ts';
+import { turnOf } from '../../test/support/worlds/turn.ts';
 import webhook from './actor.ts';
 import { webhookActor } from './contract.ts';
 

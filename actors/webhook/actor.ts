@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { implementFor, nudge, type Turn } from '../../src/actor-runtime/index.ts';
-import type { Webhooks } from '../../src/webhooks/index.ts';
+import { implementFor, nudge, type Turn } from '../../src/platform/actor-runtime/index.ts';
+import type { Webhooks } from '../../src/delivery/webhooks/index.ts';
 import { webhookActor } from './contract.ts';
 
 interface Needs {

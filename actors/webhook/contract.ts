@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actorContract, method } from '../../src/actor-runtime/index.ts';
+import { actorContract, method } from '../../src/platform/actor-runtime/index.ts';
 
 /** One actor per webhook: its deliveries, one at a time, in the order of its events. The id is `<orgId>:<webhookId>`. */
 export const webhookActor = actorContract('Webhook', {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Actors, Bus, RuntimeLog } from '../../src/actor-runtime/index.ts';
-import { WEBHOOKS_TOPIC } from '../../src/webhooks/index.ts';
+import type { Actors, Bus, RuntimeLog } from '../../src/platform/actor-runtime/index.ts';
+import { WEBHOOKS_TOPIC } from '../../src/delivery/webhooks/index.ts';
 import { webhookActor } from './contract.ts';
 
 const Wake = z.object({ keys: z.array(z.string()) });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/platform/config/index.ts';
 import type { Reply, Request } from '../http/route.ts';
 
 interface Page {

@@ -1,14 +1,27 @@
-import { permissionsOf, scopesOfToken } from '../../src/access/index.ts';
-import { type Holder, unauthenticated } from '../../src/auth/index.ts';
+import { permissionsOf, scopesOfToken } from '../../src/people/access/index.ts';
+import { type Holder, unauthenticated } from '../../src/people/auth/index.ts';
 import type { Context } from '../../src/context.ts';
-import { AppError, randomHex } from '../../src/kernel/index.ts';
+import { AppError, randomHex } from '../../src/platform/kernel/index.ts';
 import type { CookieWriter } from './cookies.ts';
 import { isCsrfToken } from './csrf.ts';
 import type { Exchange } from './exchange.ts';
 import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
 import { failedAuthentication } from './throttle.ts';
 
-const noKey = () => new AppError('unauthenticated', 'No API Key found');
+/** The exact sentences that clients match (S12), with what to send where for whoever writes a client. */
+const wants = (field: string, sentence: string, rule = 'required') => ({ errors: [{ field, message: `${field}: ${sentence}`, rule }] });
+const noKey = () =>
+  new AppError('unauthenticated', 'No API Key found', wants('Authorization', 'send an API key or an access token in this header, raw or as `Bearer <key>`'));
+const noSession = () =>
+  new AppError('unauthenticated', 'Log in first', wants('auth', 'send the session of POST /auth/login in this cookie, or in the header `auth`'));
+const notForKeys = () => {
+  const what = 'API keys and access tokens open /public/v1 only';
+  return new AppError(
+    'unauthenticated',
+    `Log in first: ${what}`,
+    wants('Authorization', `${what}; send a session in the cookie or the header \`auth\``, 'session'),
+  );
+};
 const bare = (header: string): string => header.replace(/^bearer +/i, '').trim();
 const principal = (kind: Principal['kind'], { userId, orgId, roleKey, granted, isSuperAdmin }: Holder, more: Partial<Principal>): Principal => ({
   kind,
@@ -44,7 +57,7 @@ async function identify(
 
   if (headers['authorization'] !== undefined) {
     const credential = bare(headers['authorization']);
-    if (!programs) throw unauthenticated();
+    if (!programs) throw notForKeys();
     if (credential === '') throw noKey();
     if (credential.startsWith('pos_')) {
       if (!auth.includes('oauth')) throw new AppError('invalid_token', 'Invalid OAuth token');
@@ -66,7 +79,7 @@ async function identify(
     return;
   }
   const token = cookies['auth'];
-  if (!token) throw programs ? noKey() : unauthenticated();
+  if (!token) throw programs ? noKey() : noSession();
   const holder = await credentials.sessions.authenticate(token, wantedOrg);
   exchange.principal = principal('session', holder, { sessionId: holder.sessionId });
   exchange.byCookie = true;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError, type FieldError, MOST_FAULTS, validationFailed } from '../../src/kernel/index.ts';
+import { AppError, type FieldError, MOST_FAULTS, validationFailed } from '../../src/platform/kernel/index.ts';
+import { jsonFault } from './json-fault.ts';
 
 /** A parsed body; `bytes` are what was sent, for the hash of an idempotent request. */
 export interface JsonBody {
@@ -111,6 +112,20 @@ function hasTooMany(json: Buffer): boolean {
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
+function decode(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw new AppError('invalid_json', 'The body is not valid JSON: it is not UTF-8', {}, { cause });
+  }
+}
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AppError('invalid_json', jsonFault(text)); // without its cause, which quotes the body
+  }
+}
 
 /** The parameters of a query or a form, in their order. */
 export function readParameters(text: string): [name: string, value: string][] {
@@ -151,13 +166,8 @@ export async function readJson(stream: IncomingMessage, limit = LIMIT, withinMs 
   if (media !== 'application/json' && !isForm) throw unsupported('Send JSON with `Content-Type: application/json`');
   if (parameters.some((parameter) => parameter.startsWith('charset=') && !/^charset="?utf-?8"?$/.test(parameter))) throw unsupported('Send JSON as UTF-8');
   if (!isForm && hasTooMany(bytes)) throw validationFailed([{ field: '', message: `body: has more than ${MOST_VALUES} values`, rule: 'too_big' }]);
-  let value: unknown;
-  try {
-    value = isForm ? readForm(utf8.decode(bytes)) : JSON.parse(utf8.decode(bytes));
-  } catch (cause) {
-    if (cause instanceof AppError) throw cause;
-    throw new AppError('invalid_json', 'The body is not valid JSON', {}, { cause });
-  }
+  const text = decode(bytes);
+  const value: unknown = isForm ? readForm(text) : parseJson(text);
   const errors = oddities(value);
   if (errors.length > 0) throw validationFailed(errors);
   return { value, bytes };

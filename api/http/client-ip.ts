@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { parseAddress } from '../../src/outbound/index.ts';
+import { parseAddress } from '../../src/platform/outbound/index.ts';
 
 const plain = (address: string): string => (address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address);
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/platform/config/index.ts';
 
 const MONTH_SECONDS = 30 * 24 * 60 * 60;
 

@@ -1,4 +1,4 @@
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/platform/config/index.ts';
 import type { Exchange } from './exchange.ts';
 
 const ALLOWED =

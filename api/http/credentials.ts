@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Credentials, SESSION_SECONDS } from '../../src/auth/index.ts';
-import { randomHex } from '../../src/kernel/index.ts';
+import { type Credentials, SESSION_SECONDS } from '../../src/people/auth/index.ts';
+import { randomHex } from '../../src/platform/kernel/index.ts';
 import type { Reply, Request } from './route.ts';
 
 /** Where a request comes from, and the session that its cookie names. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Context } from '../../src/context.ts';
-import { AppError, equalSecrets } from '../../src/kernel/index.ts';
+import { AppError, equalSecrets } from '../../src/platform/kernel/index.ts';
 import { consoleOrigins } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import type { AnyRoute } from './route.ts';

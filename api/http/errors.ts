@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-import { AppError, type FieldError } from '../../src/kernel/index.ts';
-import { OAuthError } from '../../src/oauth/index.ts';
+import { AppError, type FieldError } from '../../src/platform/kernel/index.ts';
+import { OAuthError } from '../../src/oauth-server/index.ts';
 import type { AnyRoute } from './route.ts';
 
 /** The public body of every error: flat, one shape for all statuses (S3). */

@@ -1,4 +1,4 @@
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/platform/config/index.ts';
 
 const SECURITY: Readonly<Record<string, string>> = {
   'strict-transport-security': 'max-age=31536000; includeSubDomains; preload',

@@ -1,6 +1,6 @@
-import { claimKey, releaseKey, settleKey } from '../../src/db/index.ts';
+import { claimKey, releaseKey, settleKey } from '../../src/platform/db/index.ts';
 import type { Context } from '../../src/context.ts';
-import { AppError, invalidField, newId, sha256 } from '../../src/kernel/index.ts';
+import { AppError, invalidField, newId, sha256 } from '../../src/platform/kernel/index.ts';
 import type { Exchange } from './exchange.ts';
 import type { AnyRoute, IdempotencyClaim } from './route.ts';
 

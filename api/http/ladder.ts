@@ -1,15 +1,15 @@
 import { validateHeaderValue } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Context } from '../../src/context.ts';
-import { asCallerError } from '../../src/db/index.ts';
-import type { AppError } from '../../src/kernel/index.ts';
+import { asCallerError } from '../../src/platform/db/index.ts';
+import type { AppError } from '../../src/platform/kernel/index.ts';
 import { prefersHtml } from './accept.ts';
 import { sendJson, sendRaw } from './answer.ts';
 import { authenticate } from './authenticate.ts';
 import { isBodyless, readJson } from './body.ts';
 import type { CookieWriter } from './cookies.ts';
 import { checkCsrf } from './csrf.ts';
-import { doer } from './doer.ts';
+import { doer } from './audit-actor.ts';
 import { refusalText } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { claim, type Claimed, settle } from './idempotency.ts';

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Config } from '../../src/config/config.ts';
-import { AppError, newId } from '../../src/kernel/index.ts';
+import type { Config } from '../../src/platform/config/index.ts';
+import { AppError, newId } from '../../src/platform/kernel/index.ts';
 import { refusalText } from './errors.ts';
 import { securityHeaders } from './headers.ts';
 

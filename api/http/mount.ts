@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 import express from 'express';
-import { AppError, asAppError, notFound } from '../../src/kernel/index.ts';
+import { AppError, asAppError } from '../../src/platform/kernel/index.ts';
 import { type Exchange, routePath } from './exchange.ts';
 import type { AnyRoute } from './route.ts';
+import { askedFor, unknownRoute } from './unknown-route.ts';
 
 /** Takes a request up the ladder of its route; `route` undefined is a refusal that Express decided on. */
 export type Serve = (exchange: Exchange, route: AnyRoute | undefined, refusal?: AppError) => Promise<void>;
@@ -31,6 +32,9 @@ function refuseDoubles(routes: readonly AnyRoute[]): void {
   }
 }
 
+/** A request as it was sent: Express takes `/api` off `url` while its router runs. */
+const sent = ({ method, originalUrl }: express.Request) => ({ method, url: originalUrl });
+
 /** Every route on Express; a known path with another method answers 405, anything else 404. */
 export function mountOnExpress(routes: readonly AnyRoute[], open: Open, serve: Serve): Express {
   refuseDoubles(routes);
@@ -46,15 +50,16 @@ export function mountOnExpress(routes: readonly AnyRoute[], open: Open, serve: S
       const shape = path.replace(/:\w+/g, ':');
       const methods = ordered.filter((route) => route.path.replace(/:\w+/g, ':') === shape).map((route) => route.method.toUpperCase());
       const exchange = open(request, response);
-      exchange.headers['allow'] = [...new Set(methods)].join(', ');
-      void serve(exchange, undefined, new AppError('method_not_allowed', `${request.method} is not possible here`));
+      const allowed = [...new Set(methods)].join(', ');
+      exchange.headers['allow'] = allowed;
+      void serve(exchange, undefined, new AppError('method_not_allowed', `${askedFor(sent(request))} is not possible: this path takes ${allowed}`));
     });
   app.use('/api', router);
   app.use(router);
-  app.use((request, response) => void serve(open(request, response), undefined, notFound()));
+  app.use((request, response) => void serve(open(request, response), undefined, unknownRoute(sent(request))));
   app.use((error: unknown, request: express.Request, response: express.Response, _next: express.NextFunction) => {
     const undecodable = error instanceof URIError || (error instanceof Error && 'status' in error && error.status === 400); // a path that names nothing
-    void serve(open(request, response), undefined, undecodable ? notFound() : asAppError(error));
+    void serve(open(request, response), undefined, undecodable ? unknownRoute(sent(request)) : asAppError(error));
   });
   return app;
 }

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
-import { scopeFor } from '../../src/access/index.ts';
-import { STATUS } from '../../src/kernel/index.ts';
+import { scopeFor } from '../../src/people/access/index.ts';
+import { STATUS } from '../../src/platform/kernel/index.ts';
 import { successStatus } from './ladder.ts';
 import type { AnyRoute, AuthKind } from './route.ts';
 

@@ -1,5 +1,5 @@
-import { updatesOnlyOwn } from '../../src/access/index.ts';
-import { AppError } from '../../src/kernel/index.ts';
+import { updatesOnlyOwn } from '../../src/people/access/index.ts';
+import { AppError } from '../../src/platform/kernel/index.ts';
 import type { Principal } from './route.ts';
 
 /** Refuses with 403 who may update only what they made themselves, and did not make this; `author` is asked for nobody else, and undefined for a row that is not there. */

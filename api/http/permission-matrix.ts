@@ -1,4 +1,4 @@
-import { permissionsOf, SYSTEM_ROLES } from '../../src/access/index.ts';
+import { permissionsOf, SYSTEM_ROLES } from '../../src/people/access/index.ts';
 import { type AnyRoute, impersonationOf } from './route.ts';
 
 /** Who may call what: one line for each route, as a Markdown table. */

@@ -1,6 +1,6 @@
-import { scopeFor } from '../../src/access/index.ts';
-import { requireFeature } from '../../src/billing/index.ts';
-import { AppError } from '../../src/kernel/index.ts';
+import { scopeFor } from '../../src/people/access/index.ts';
+import { requireFeature } from '../../src/entitlements/index.ts';
+import { AppError } from '../../src/platform/kernel/index.ts';
 import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
 
 /** Refuses with 403 what the role, or the scope of a token, does not allow; the super-admin flag passes every permission. Then with 402 a program whose plan has no API (S58). */

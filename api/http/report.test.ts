@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { AppError, systemClock } from '../../src/kernel/index.ts';
-import { openLogs, openMetrics } from '../../src/telemetry/index.ts';
+import { AppError, systemClock } from '../../src/platform/kernel/index.ts';
+import { openLogs, openMetrics } from '../../src/platform/telemetry/index.ts';
 import type { Answered } from '../app.ts';
 import { reportTo } from './report.ts';
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/kernel/index.ts';
-import type { Logs, Metrics } from '../../src/telemetry/index.ts';
+import type { Clock } from '../../src/platform/kernel/index.ts';
+import type { Logs, Metrics } from '../../src/platform/telemetry/index.ts';
 import type { Answered } from '../app.ts';
 
 const EVERY_MS = 60_000;

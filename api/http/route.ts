@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { Permission, Scope } from '../../src/access/index.ts';
-import type { Actors } from '../../src/actor-runtime/index.ts';
-import type { Tier } from '../../src/billing/index.ts';
+import type { Permission, Scope } from '../../src/people/access/index.ts';
+import type { Actors } from '../../src/platform/actor-runtime/index.ts';
+import type { Tier } from '../../src/entitlements/index.ts';
 import type { Context } from '../../src/context.ts';
 
 /** `session`: cookie or `auth` header. `super-admin`: a session of a super-admin. */

@@ -1,5 +1,5 @@
 import type { Context } from '../../src/context.ts';
-import { AppError } from '../../src/kernel/index.ts';
+import { AppError } from '../../src/platform/kernel/index.ts';
 import { networkOf, siteOf } from './client-ip.ts';
 import type { Exchange } from './exchange.ts';
 import type { AnyRoute } from './route.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fieldErrors, isId, notFound, validationFailed } from '../../src/kernel/index.ts';
+import { isId, judge, notFound, validationFailed } from '../../src/platform/kernel/index.ts';
 import { readParameters } from './body.ts';
 import type { AnyRoute } from './route.ts';
 
@@ -18,15 +18,15 @@ function queryOf(schema: z.ZodType, search: string): Record<string, string> {
 
 /** Body and query against their schemas, every fault reported at once; ids in the path reach the handler as possible ids (S6, S7, S9). */
 export function validate(route: AnyRoute, input: { body: unknown; search: string; params: Readonly<Record<string, string>> }) {
-  const body = route.input === 'stream' ? undefined : (route.body ?? NoBody).safeParse(input.body, { reportInput: true });
+  const body = route.input === 'stream' ? undefined : judge(route.body ?? NoBody, input.body);
   const values = route.query ? queryOf(route.query, input.search) : undefined;
-  const query = route.query?.safeParse(values, { reportInput: true });
+  const query = route.query && judge(route.query, values);
   const odd = Object.entries(values ?? {}).flatMap(([field, value]) =>
     typeof value === 'string' && value.includes('\0')
       ? [{ field, message: `${field}: contains characters that cannot be stored`, rule: 'invalid_characters' }]
       : [],
   );
-  const errors = [...(body?.error ? fieldErrors(body.error.issues) : []), ...(query?.error ? fieldErrors(query.error.issues) : []), ...odd];
+  const errors = [...(body?.errors ?? []), ...(query?.errors ?? []), ...odd];
   if (errors.length > 0) throw validationFailed(errors);
 
   if (Object.values(input.params).some((value) => value.includes('\0'))) throw notFound();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { listAudit, noteAudit, type AuditRow, auditCsv } from '../../src/audit/index.ts';
-import { type Page, pageOf } from '../../src/kernel/index.ts';
-import { doer } from '../http/doer.ts';
+import { listAudit, noteAudit, type AuditRow, auditCsv } from '../../src/platform/audit/index.ts';
+import { type Page, pageOf } from '../../src/platform/kernel/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import type { CallOf } from '../http/route.ts';
 

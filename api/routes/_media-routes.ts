@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FileShape, type Kept, plainLine } from '../../src/media/index.ts';
+import { FileShape, type Kept, plainLine } from '../../src/library/media/index.ts';
 import { type AuthKind, type CallOf, route } from '../http/route.ts';
 
 const KINDS = ['image', 'video', 'audio', 'document'] as const;

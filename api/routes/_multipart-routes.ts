@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FileShape } from '../../src/media/index.ts';
+import { FileShape } from '../../src/library/media/index.ts';
 import { route } from '../http/route.ts';
 import { line, warned } from './_media-routes.ts';
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { organizationActor } from '../../actors/organization/contract.ts';
 import { postActor } from '../../actors/post/contract.ts';
-import type { Actors } from '../../src/actor-runtime/index.ts';
+import type { Actors } from '../../src/platform/actor-runtime/index.ts';
 import type { Context } from '../../src/context.ts';
-import { AppError, invalidField, isId, tenantKey } from '../../src/kernel/index.ts';
-import { CreateBody, EditBody, type PostRow, PostSettings, presentTimeline, readDate, type SentBody } from '../../src/posts/index.ts';
+import { AppError, invalidField, isId, tenantKey } from '../../src/platform/kernel/index.ts';
+import { asDate, CreateBody, EditBody, type PostRow, PostSettings, presentTimeline, readDate, type SentBody } from '../../src/publishing/posts/index.ts';
 import { ownOnly } from '../http/own.ts';
 import { type AuthKind, type CallOf, route } from '../http/route.ts';
 
@@ -66,21 +66,16 @@ export const PublicPost = z.strictObject({
   integration: z.strictObject({ id: z.string(), providerIdentifier: z.string(), name: z.string(), picture: Text }),
 });
 
-const date = (name: string) =>
-  z
-    .string()
-    .max(100)
-    .optional()
-    .transform((text, check) => {
-      const read = text === undefined || text === '' ? undefined : readDate(text);
-      if (text && !read) check.issues.push({ code: 'custom', message: `${name} is not a date of ISO 8601`, input: text });
-      return read;
-    });
+const date = z
+  .string()
+  .max(100)
+  .optional()
+  .transform((text, check) => (text ? asDate(text, check) : undefined));
 const DAY = 86_400_000;
 /** The range of a calendar; without dates 30 days back and ahead (S111). */
 export const Range = z.object({
-  startDate: date('startDate'),
-  endDate: date('endDate'),
+  startDate: date,
+  endDate: date,
   customer: z.string().max(255).optional(),
   state: z.string().max(50).optional(),
   limit: z.coerce.number().int().min(1).max(1_000).optional().meta({ description: 'Answers so many at most, and `nextCursor`, which is null at the end.' }),
@@ -114,9 +109,9 @@ export async function listPosts({ ctx, principal, query }: CallOf<undefined, z.o
 function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>, now: Date) {
   const from = startDate ?? new Date((endDate ?? now).getTime() - 30 * DAY);
   const to = endDate ?? new Date((startDate ?? now).getTime() + 30 * DAY);
-  if (to.getTime() - from.getTime() > 400 * DAY) throw invalidField('endDate', 'endDate: at most 400 days after startDate', 'too_long');
+  if (to.getTime() - from.getTime() > 400 * DAY) throw invalidField('endDate', 'endDate: must be at most 400 days after startDate', 'too_long');
   if (state !== undefined && state !== '' && !State.safeParse(state).success)
-    throw invalidField('state', 'state: one of QUEUE, PUBLISHED, ERROR, DRAFT', 'invalid_value');
+    throw invalidField('state', 'state: must be one of QUEUE, PUBLISHED, ERROR, DRAFT', 'invalid_value');
   return { from, to, ...(customer && { customerId: customer }), ...(state && { state }) };
 }
 

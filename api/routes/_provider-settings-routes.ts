@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Permission } from '../../src/access/index.ts';
-import { type Owner, presentSetting } from '../../src/provider-settings/index.ts';
-import { doer } from '../http/doer.ts';
+import type { Permission } from '../../src/people/access/index.ts';
+import { type Owner, presentSetting } from '../../src/providers/settings/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { nameText } from '../http/fields.ts';
 import { type AuthKind, type Principal, route } from '../http/route.ts';
 

@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { organizationActor } from '../../actors/organization/contract.ts';
-import { presentAttempt, presentEvent, presentWebhook, WebhookBody, WebhookUpdate, type WebhookView, withoutAddress } from '../../src/webhooks/index.ts';
-import { doer } from '../http/doer.ts';
+import {
+  presentAttempt,
+  presentEvent,
+  presentWebhook,
+  WebhookBody,
+  WebhookUpdate,
+  type WebhookView,
+  withoutAddress,
+} from '../../src/delivery/webhooks/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import { type AuthKind, type CallOf, type Principal, route } from '../http/route.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { presentApproval } from '../../src/oauth/index.ts';
-import { doer } from '../http/doer.ts';
+import { presentApproval } from '../../src/oauth-server/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 

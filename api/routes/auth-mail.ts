@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { device, logIn, ReturnedTokens } from '../http/credentials.ts';
-import { doer } from '../http/doer.ts';
+import { doer } from '../http/audit-actor.ts';
 import { emailText, newPassword, repeated } from '../http/fields.ts';
 import { registrationCookie, setRegistrationCookie } from '../http/login-cookie.ts';
 import { route } from '../http/route.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { AppError, randomBase64url } from '../../src/kernel/index.ts';
-import { mobileLink, presentOffered } from '../../src/login/index.ts';
+import { AppError, randomBase64url } from '../../src/platform/kernel/index.ts';
+import { mobileLink, presentOffered } from '../../src/people/federated-login/index.ts';
 import { device, logIn, ReturnedTokens } from '../http/credentials.ts';
 import { loginCookie, setLoginCookie } from '../http/login-cookie.ts';
 import { route } from '../http/route.ts';

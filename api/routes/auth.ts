@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Context } from '../../src/context.ts';
-import { isTimezone } from '../../src/kernel/index.ts';
-import { AppError } from '../../src/kernel/index.ts';
+import { isTimezone } from '../../src/platform/kernel/index.ts';
+import { AppError } from '../../src/platform/kernel/index.ts';
 import { device, dropCookies, logIn, logOut, ReturnedTokens } from '../http/credentials.ts';
-import { doer } from '../http/doer.ts';
+import { doer } from '../http/audit-actor.ts';
 import { emailText, nameText, newPassword } from '../http/fields.ts';
 import { networkOf } from '../http/client-ip.ts';
 import { knownBrowserCookie, loginCookie, registrationCookie, setKnownBrowserCookie, setLoginCookie, setRegistrationCookie } from '../http/login-cookie.ts';

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { DIMENSIONS, PERIODS, presentBilling, presentCharge, presentPackages, presentSubscription, TIERS } from '../../src/billing/index.ts';
-import { doer } from '../http/doer.ts';
+import { DIMENSIONS, TIERS } from '../../src/entitlements/index.ts';
+import { PERIODS } from '../../src/billing/subscriptions/index.ts';
+import { presentBilling, presentCharge, presentPackages, presentSubscription } from '../../src/billing/payments/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import { type CallOf, route } from '../http/route.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { presentDevice, presentWaitingDevice } from '../../src/oauth/index.ts';
+import { presentDevice, presentWaitingDevice } from '../../src/oauth-server/index.ts';
 import { devicePage } from '../console/pages.ts';
 import { device } from '../http/credentials.ts';
-import { doer } from '../http/doer.ts';
+import { doer } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';

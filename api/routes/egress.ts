@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { choiceOf, EgressShape, presentEgress, presentHealth, RouteHealth } from '../../src/egress/index.ts';
-import { doer } from '../http/doer.ts';
+import { choiceOf, EgressShape, presentEgress, presentHealth, RouteHealth } from '../../src/publishing/egress/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { route } from '../http/route.ts';
 
 const Choice = z.strictObject({ route: z.string().min(1).max(64) });

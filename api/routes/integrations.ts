@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { channelActor } from '../../actors/channel/contract.ts';
-import type { Actors } from '../../src/actor-runtime/index.ts';
-import { ChannelShape, NetworkShape } from '../../src/channels/index.ts';
-import { AppError, tenantKey } from '../../src/kernel/index.ts';
-import { doer } from '../http/doer.ts';
+import type { Actors } from '../../src/platform/actor-runtime/index.ts';
+import { ChannelShape, NetworkShape } from '../../src/publishing/channels/index.ts';
+import { AppError, tenantKey } from '../../src/platform/kernel/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { route } from '../http/route.ts';
 
 const line = (max: number) =>

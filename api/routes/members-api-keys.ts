@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { presentMemberKey } from '../../src/auth/index.ts';
-import { doer } from '../http/doer.ts';
+import { presentMemberKey } from '../../src/people/auth/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { route } from '../http/route.ts';
 import { ApiKey } from './user-api-keys.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { presentInvitation, presentMember } from '../../src/members/index.ts';
-import { doer } from '../http/doer.ts';
+import { presentInvitation, presentMember } from '../../src/people/members/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import { type CallOf, route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { notFound } from '../../src/kernel/index.ts';
-import { bearsToken } from '../../src/telemetry/index.ts';
+import { bearsToken } from '../../src/platform/telemetry/index.ts';
 import { isOwnMachine } from '../http/own-machine.ts';
 import { route } from '../http/route.ts';
+import { unknownRoute } from '../http/unknown-route.ts';
 
 export default [
   route({
@@ -18,7 +18,7 @@ export default [
     async handle({ ctx: { config, metrics }, request, reply }) {
       const { metricsToken } = config.telemetry;
       const isOpen = !config.production && isOwnMachine(request);
-      if (!isOpen && (metricsToken === undefined || !bearsToken(request.headers['authorization'], metricsToken))) throw notFound();
+      if (!isOpen && (metricsToken === undefined || !bearsToken(request.headers['authorization'], metricsToken))) throw unknownRoute(request);
       reply.header('Content-Type', metrics.contentType);
       reply.header('Cache-Control', 'no-store');
       return metrics.text();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DIGESTS } from '../../src/identity/index.ts';
+import { DIGESTS } from '../../src/people/identity/index.ts';
 import { route } from '../http/route.ts';
 
 const Toggles = z.object({ email: z.boolean(), push: z.boolean(), inApp: z.boolean() });

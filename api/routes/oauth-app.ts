@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { presentApp, presentNewApp } from '../../src/oauth/index.ts';
-import { doer } from '../http/doer.ts';
+import { presentApp, presentNewApp } from '../../src/oauth-server/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { instant, nameText } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { findCustomer } from '../../src/billing/index.ts';
-import { ClientMetadata, OAuthError, presentGrant, presentRequest, RegisteredClient } from '../../src/oauth/index.ts';
+import { findCustomer } from '../../src/billing/subscriptions/index.ts';
+import { ClientMetadata, OAuthError, presentGrant, presentRequest, RegisteredClient } from '../../src/oauth-server/index.ts';
 import { consentPage } from '../console/pages.ts';
 import { findRepeated, readParameters } from '../http/body.ts';
-import { doer } from '../http/doer.ts';
+import { doer } from '../http/audit-actor.ts';
 import { type Reply, type Request, route } from '../http/route.ts';
 
 const AuthorizationParameters = z

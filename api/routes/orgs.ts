@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isTimezone } from '../../src/kernel/index.ts';
-import { presentOrganization } from '../../src/organizations/index.ts';
-import { doer } from '../http/doer.ts';
+import { isTimezone } from '../../src/platform/kernel/index.ts';
+import { presentOrganization } from '../../src/people/organizations/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { instant, nameText } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';

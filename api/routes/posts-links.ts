@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { presentClicks } from '../../src/shortlinks/index.ts';
+import { presentClicks } from '../../src/publishing/shortlinks/index.ts';
 import { route } from '../http/route.ts';
 
 // Links of posts: whether to shorten them, and how often they were followed (S119).

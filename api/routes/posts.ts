@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DateText, presentPost, presentPostWithThread, STATES } from '../../src/posts/index.ts';
+import { DateText, presentPost, presentPostWithThread, STATES } from '../../src/publishing/posts/index.ts';
 import { route } from '../http/route.ts';
 import { listOf, listPosts, Post, postRoutes, presentSlot, Range, Slot, updatable } from './_post-routes.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ACTIONS, PERMISSIONS, RESOURCES } from '../../src/access/index.ts';
-import { presentRole, systemRoles } from '../../src/members/index.ts';
-import { doer } from '../http/doer.ts';
+import { ACTIONS, PERMISSIONS, RESOURCES } from '../../src/people/access/index.ts';
+import { presentRole, systemRoles } from '../../src/people/members/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { nameText } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isId, notFound } from '../../src/kernel/index.ts';
-import { presentLedger, sandboxLedger } from '../../src/providers/index.ts';
+import { isId, notFound } from '../../src/platform/kernel/index.ts';
+import { sandboxLedger, presentLedger } from '../../src/operations/sandbox/index.ts';
 import { route } from '../http/route.ts';
 
 const Item = z.object({
@@ -24,7 +24,7 @@ export default [
       integrationId: z.string(),
       after: z
         .string()
-        .regex(/^\d{1,18}$/)
+        .regex(/^\d{1,18}$/, 'must be the nextCursor of the page before')
         .default('0'),
       limit: z.coerce.number().int().min(1).max(1_000).default(100),
     }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { presentAudit } from '../../src/audit/index.ts';
+import { presentAudit } from '../../src/platform/audit/index.ts';
 import { route } from '../http/route.ts';
 import { AuditEntry, auditFile, auditPage, AuditQuery } from './_audit-routes.ts';
 

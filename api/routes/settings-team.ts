@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Members } from '../../src/members/index.ts';
-import { doer } from '../http/doer.ts';
+import type { Members } from '../../src/people/members/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { route } from '../http/route.ts';
 import { invite, InvitationBody } from './members.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isTimezone, unbuilt } from '../../src/kernel/index.ts';
-import { HOLDS, presentSettings, Settings, settingsOf } from '../../src/organizations/index.ts';
-import { doer } from '../http/doer.ts';
+import { isTimezone, unbuilt } from '../../src/platform/kernel/index.ts';
+import { HOLDS, presentSettings, Settings, settingsOf } from '../../src/people/organizations/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { route } from '../http/route.ts';
 
 // What the org's row keeps, field by field; a body leaves out what it does not change.

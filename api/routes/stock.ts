@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { FileShape } from '../../src/media/index.ts';
-import { KINDS } from '../../src/providers/index.ts';
-import { FoundItem } from '../../src/stock/index.ts';
+import { FileShape } from '../../src/library/media/index.ts';
+import { KINDS } from '../../src/providers/registry/index.ts';
+import { FoundItem } from '../../src/library/stock/index.ts';
 import { route } from '../http/route.ts';
 import { warned } from './_media-routes.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
-import { notFound } from '../../src/kernel/index.ts';
+import { notFound } from '../../src/platform/kernel/index.ts';
 import { route } from '../http/route.ts';
 
 /** The one range of a `Range` header; `whole` where there is none, or one that may be ignored (RFC 9110 14.2). */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { presentApiKey } from '../../src/auth/index.ts';
-import { doer } from '../http/doer.ts';
+import { presentApiKey } from '../../src/people/auth/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { futureInstant, instant, nameText } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Context } from '../../src/context.ts';
-import { presentProfile } from '../../src/identity/index.ts';
-import { isTimezone } from '../../src/kernel/index.ts';
+import { presentProfile } from '../../src/people/identity/index.ts';
+import { isTimezone } from '../../src/platform/kernel/index.ts';
 import { logOut } from '../http/credentials.ts';
-import { doer } from '../http/doer.ts';
+import { doer } from '../http/audit-actor.ts';
 import { emailText, nameText, newPassword, repeated } from '../http/fields.ts';
 import { type Principal, type Request, route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { presentSession } from '../../src/auth/index.ts';
-import { doer } from '../http/doer.ts';
+import { presentSession } from '../../src/people/auth/index.ts';
+import { doer } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 

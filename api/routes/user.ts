@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { presentMembership, presentSelf } from '../../src/identity/index.ts';
+import { presentMembership, presentSelf } from '../../src/people/identity/index.ts';
 import { instant } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 

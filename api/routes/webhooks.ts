@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { invalidField } from '../../src/kernel/index.ts';
-import { EVENT_TYPES } from '../../src/webhooks/index.ts';
+import { invalidField } from '../../src/platform/kernel/index.ts';
+import { EVENT_TYPES } from '../../src/delivery/webhooks/index.ts';
 import { route } from '../http/route.ts';
 import { attemptsPage, Sent, webhookRoutes } from './_webhook-routes.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { notFound } from '../../src/kernel/index.ts';
-import { authorizationServer } from '../../src/oauth/index.ts';
+import { notFound } from '../../src/platform/kernel/index.ts';
+import { authorizationServer } from '../../src/oauth-server/index.ts';
 import { route } from '../http/route.ts';
 
 const strings = z.array(z.string());

@@ -2,7 +2,7 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './run.ts';
-import { DAPR_VERSION, type Environment, PROGRAMS, type Say } from './version.ts';
+import { DAPR_SOURCE_SUM, DAPR_VERSION, type Environment, PROGRAMS, type Say } from './version.ts';
 
 const MODULE = 'github.com/dapr/dapr';
 /** Not served by every module proxy; Rookery uses no workflows, so the build leaves out whatever needs it. */
@@ -37,13 +37,14 @@ async function requireGo(options: BuildOptions): Promise<string> {
   return version;
 }
 
-/** The module's source as Go's proxy serves it, checked by Go against its checksum database. Answers the folder, read-only. */
+/** The module's source as Go's proxy serves it, whatever checksum database the machine's Go asks or leaves out. Answers the folder, read-only. */
 async function fetchSource(cwd: string, options: BuildOptions): Promise<string> {
   const told = await run('go', ['mod', 'download', '-json', `${MODULE}@v${DAPR_VERSION}`], { ...options, cwd }).catch((error: Error & { out?: string }) => {
     throw new Error(`Go could not fetch ${MODULE}: ${/"Error": "(.*)"/.exec(error.out ?? '')?.[1] ?? error.message}`);
   });
   const folder = /"Dir": "(.*)"/.exec(told)?.[1];
   if (!folder) throw new Error(`Go named no folder for ${MODULE}`);
+  if (/"Sum": "(.*)"/.exec(told)?.[1] !== DAPR_SOURCE_SUM) throw new Error(`the source of ${MODULE} v${DAPR_VERSION} is not the one that is pinned here`);
   return JSON.parse(`"${folder}"`) as string;
 }
 

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { environment as ours } from '../../src/config/index.ts';
+import { environment as ours } from '../../src/platform/config/index.ts';
 import { DAPR_VERSION, type DaprPrograms, type Environment, type Program, PROGRAMS, type Say } from './version.ts';
 
 const SUFFIX = process.platform === 'win32' ? '.exe' : '';

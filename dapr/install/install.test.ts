@@ -147,6 +147,19 @@ describe('making the programs', () => {
     expect(lines[1]).toMatch(/^release: .*ECONNREFUSED/);
   });
 
+  test('builds from the source that is pinned and from no other', async () => {
+    const { home, environment, lines, say } = machine();
+    const bin = join(home, 'go');
+    mkdirSync(bin);
+    const told = JSON.stringify({ Dir: home, Sum: 'h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=' }, null, 1);
+    writeFileSync(join(bin, 'go'), `#!/bin/sh\n[ "$1" = env ] && echo go1.26.6 && exit 0\n[ "$1" = mod ] && echo '${told}' && exit 0\nexit 1\n`, {
+      mode: 0o755,
+    });
+    const made = installDapr({ environment: environment({ PATH: `${bin}:/usr/bin:/bin` }), say, ways: ['build'] });
+    await expect(made).rejects.toThrow(/is not on this machine/);
+    expect(lines.at(-1)).toBe('build: the source of github.com/dapr/dapr v1.18.3 is not the one that is pinned here');
+  });
+
   test('an interrupted run leaves nothing behind', async () => {
     const { home, environment, say, cache } = machine();
     const page = await releasePage(home);

@@ -1,4 +1,4 @@
-import { environment } from '../../src/config/index.ts';
+import { environment } from '../../src/platform/config/index.ts';
 import { DAPR_VERSION, installDapr } from './index.ts';
 
 const stop = new AbortController();

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { Client, signUp } from '../support/app.ts';
-import { eventually } from '../support/eventually.ts';
-import { startRedis } from '../support/services.ts';
+import { Client, signUp } from '../support/worlds/app.ts';
+import { eventually } from '../support/wire/eventually.ts';
+import { startRedis } from '../support/wire/services.ts';
 import type { Child } from './kit/child.ts';
 import { type Figures, rounded } from './kit/figures.ts';
 import { CannotRun, type Options } from './kit/options.ts';

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { startDapr } from '../support/dapr-harness.ts';
-import { placed } from '../support/dapr-engine.ts';
+import { startDapr } from '../support/processes/dapr-harness.ts';
+import { placed } from '../support/processes/dapr-engine.ts';
 import type { Child } from './kit/child.ts';
 import type { Figures } from './kit/figures.ts';
 import { CannotRun, type Options } from './kit/options.ts';

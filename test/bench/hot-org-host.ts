@@ -1,12 +1,12 @@
 // A process of the product for the benchmark `hot-org`: the embedded engine with the Organization, asked at its door.
-import { AppError } from '../../src/kernel/index.ts';
-import { billingOn } from '../support/billing.ts';
-import { admit, newPost, openNetwork, startPublisher } from '../support/publishing.ts';
+import { AppError } from '../../src/platform/kernel/index.ts';
+import { WITH_BILLING } from '../support/worlds/billing.ts';
+import { admit, newPost, openNetwork, startPublisher } from '../support/worlds/publishing.ts';
 import { answering } from './kit/answering.ts';
 import { raceFor } from './kit/grants.ts';
 
 const { databaseUrl } = JSON.parse(process.argv[2]!) as { databaseUrl: string };
-const world = await startPublisher({ url: databaseUrl, network: openNetwork(), billing: billingOn });
+const world = await startPublisher({ url: databaseUrl, network: openNetwork(), env: WITH_BILLING });
 
 const taken = (error: unknown) => {
   if (error instanceof AppError && error.code === 'limit_exceeded') return false;

@@ -1,8 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
-import type { Database } from '../../src/db/index.ts';
-import type { TestDatabase } from '../support/database.ts';
-import { billingOn, override, subscribe, WITH_BILLING } from '../support/billing.ts';
+import type { Database } from '../../src/platform/db/index.ts';
+import type { TestDatabase } from '../support/wire/database.ts';
+import { noEngine } from '../support/worlds/app.ts';
+import { override, subscribe, WITH_BILLING } from '../support/worlds/billing.ts';
+import { openPublishing } from '../support/worlds/publishing.ts';
 import type { Figures } from './kit/figures.ts';
 import { raceFor } from './kit/grants.ts';
 import type { Options } from './kit/options.ts';
@@ -133,8 +135,9 @@ export async function hotOrg(options: Options): Promise<Report> {
 }
 
 /** Each org has posted in this month before, so that its counter is there, as the row of a peer's limit is. */
-async function limited({ database: { sql }, tenants }: { database: TestDatabase; tenants: readonly Tenant[] }, most: number): Promise<void> {
-  const billing = billingOn(sql);
+async function limited({ database: { sql, url }, tenants }: { database: TestDatabase; tenants: readonly Tenant[] }, most: number): Promise<void> {
+  await using product = await openPublishing({ url, engine: noEngine, env: WITH_BILLING });
+  const { billing } = product;
   await Promise.all(
     tenants.map(async ({ orgId }) => {
       await subscribe(sql, orgId, { tier: 'PRO' });

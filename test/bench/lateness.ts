@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../src/db/index.ts';
-import type { TestDatabase } from '../support/database.ts';
+import type { Database } from '../../src/platform/db/index.ts';
+import type { TestDatabase } from '../support/wire/database.ts';
 import type { Child } from './kit/child.ts';
 import { type Figures, spread } from './kit/figures.ts';
 import { createPost, openLoad } from './kit/load.ts';

@@ -1,5 +1,5 @@
-import type { Database } from '../../src/db/index.ts';
-import type { TestDatabase } from '../support/database.ts';
+import type { Database } from '../../src/platform/db/index.ts';
+import type { TestDatabase } from '../support/wire/database.ts';
 import { counted, type Counts, idleRate } from './kit/counters.ts';
 import { type Figures, rounded } from './kit/figures.ts';
 import { startCpu, type Used } from './kit/cpu.ts';

@@ -1,7 +1,7 @@
 // A process of the product for the benchmark `upload`: a bucket as an organization has set it, opened by its adapter.
-import { systemClock } from '../../src/kernel/index.ts';
-import { openOutbound } from '../../src/outbound/index.ts';
-import { openProviders } from '../../src/providers/index.ts';
+import { systemClock } from '../../src/platform/kernel/index.ts';
+import { openOutbound } from '../../src/platform/outbound/index.ts';
+import { openProviders } from '../../src/providers/registry/index.ts';
 import { answering } from './kit/answering.ts';
 import { measured } from './kit/memory.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/kernel/index.ts';
-import { chance, isFull, note, rounds } from '../support/chaos.ts';
-import { testDatabase } from '../support/database.ts';
-import { violationsOf } from '../support/history.ts';
-import { engines } from '../support/service.ts';
-import { abandoned, acceptedCount, comes, openCrowd, publishingOf, settled, waveOf } from '../support/wave.ts';
+import { systemClock } from '../../src/platform/kernel/index.ts';
+import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
+import { testDatabase } from '../support/wire/database.ts';
+import { violationsOf } from '../support/processes/history.ts';
+import { engines } from '../support/processes/service.ts';
+import { abandoned, acceptedCount, comes, openCrowd, publishingOf, settled, waveOf } from '../support/processes/wave.ts';
 
 // R17: SIGTERM in the middle of a wave. What is under way ends or is written as unconfirmed; nothing is lost, doubled or left claimed.
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/kernel/index.ts';
-import { chance, isFull, note, rounds } from '../support/chaos.ts';
-import { testDatabase } from '../support/database.ts';
-import { violationsOf } from '../support/history.ts';
-import { engines, type Service } from '../support/service.ts';
-import { acceptedCount, comes, openCrowd, publishingOf, settled, waveOf } from '../support/wave.ts';
+import { systemClock } from '../../src/platform/kernel/index.ts';
+import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
+import { testDatabase } from '../support/wire/database.ts';
+import { violationsOf } from '../support/processes/history.ts';
+import { engines, type Service } from '../support/processes/service.ts';
+import { acceptedCount, comes, openCrowd, publishingOf, settled, waveOf } from '../support/processes/wave.ts';
 
 // F1: `kill -9` of an actor host in the middle of a wave, judged by the network's own ledger.
 

@@ -3,15 +3,15 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
-import { openDatabase } from '../../src/db/index.ts';
-import { systemClock } from '../../src/kernel/index.ts';
-import { chance, isFull, note, rounds } from '../support/chaos.ts';
-import { testDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
-import { violationsOf } from '../support/history.ts';
-import { startEmbedded } from '../support/service.ts';
-import { acceptedCount, comes, openCrowd, settled, waveOf } from '../support/wave.ts';
+import { startEmbeddedPostgres } from '../../src/platform/db/embedded/index.ts';
+import { openDatabase } from '../../src/platform/db/index.ts';
+import { systemClock } from '../../src/platform/kernel/index.ts';
+import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
+import { testDatabase } from '../support/wire/database.ts';
+import { eventually } from '../support/wire/eventually.ts';
+import { violationsOf } from '../support/processes/history.ts';
+import { startEmbedded } from '../support/processes/service.ts';
+import { acceptedCount, comes, openCrowd, settled, waveOf } from '../support/processes/wave.ts';
 
 // F5: the product's Postgres stops at once in the middle of a wave and comes back. The network's ledger is in another server, which stays.
 

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { systemClock } from '../../src/kernel/index.ts';
-import { isFull, note, rounds } from '../support/chaos.ts';
-import { testDatabase } from '../support/database.ts';
-import { type LedgerRow, violationsOf } from '../support/history.ts';
-import { engines } from '../support/service.ts';
-import { comes, openCrowd, settled, type Wanted } from '../support/wave.ts';
+import { systemClock } from '../../src/platform/kernel/index.ts';
+import { isFull, note, rounds } from '../support/processes/chaos.ts';
+import { testDatabase } from '../support/wire/database.ts';
+import { type LedgerRow, violationsOf } from '../support/processes/history.ts';
+import { engines } from '../support/processes/service.ts';
+import { comes, openCrowd, settled, type Wanted } from '../support/processes/wave.ts';
 
 // F10 and F11: a network that fails in every way it can, each on channels of its own, beside channels where all is well.
 

@@ -13,26 +13,30 @@ const named = (prefix: string) => rules.filter((name) => name.startsWith(prefix)
 
 /** What each kind of rule forbids: file → the modules it imports. Every planted file is named `planted-…`. */
 const PLANTS: Record<string, Record<string, string[]>> = {
-  'no-cycles': { 'src/kernel/planted-a.ts': ['./planted-b.ts'], 'src/kernel/planted-b.ts': ['./planted-a.ts'] },
-  'tests-are-leaves': { 'src/kernel/planted-test.ts': ['../../test/support/turn.ts'] },
-  'src-imports-down': { 'src/kernel/planted-up.ts': ['../../api/app.ts'] },
+  'no-cycles': { 'src/platform/kernel/planted-a.ts': ['./planted-b.ts'], 'src/platform/kernel/planted-b.ts': ['./planted-a.ts'] },
+  'tests-are-leaves': { 'src/platform/kernel/planted-test.ts': ['../../../test/support/worlds/turn.ts'] },
+  'src-imports-down': { 'src/platform/kernel/planted-up.ts': ['../../../api/app.ts'] },
   'actors-not-api': { 'actors/post/planted-api.ts': ['../../api/app.ts'] },
   'api-sees-contracts': { 'api/planted-actor.ts': ['../actors/post/actor.ts'] },
   'actors-see-contracts': { 'actors/post/planted-actor.ts': ['../channel/actor.ts'] },
-  'engine-behind-interface': { 'api/planted-engine.ts': ['../src/actor-runtime/dapr/engine.ts'] },
-  'engines-apart': { 'src/actor-runtime/dapr/planted-other.ts': ['../embedded/engine.ts'] },
-  'all-of-src': { 'src/posts/planted-context.ts': ['../context.ts'] },
+  'engine-behind-interface': { 'api/planted-engine.ts': ['../src/platform/actor-runtime/dapr/engine.ts'] },
+  'engines-apart': { 'src/platform/actor-runtime/dapr/planted-other.ts': ['../embedded/engine.ts'] },
+  'all-of-src': { 'src/publishing/posts/planted-context.ts': ['../../context.ts'] },
   'adapter-sees-its-kit': { 'src/providers/social/planted.v1.ts': ['node:fs'] },
   'adapters-by-registry': { 'src/providers/planted-adapter.ts': ['./social/known.v1.ts'] },
-  ...Object.fromEntries(named('layer:').map((layer) => [`layer:${layer}`, { [`src/${layer}/planted-layer.ts`]: ['../posts/index.ts'] }])),
+  'rooms-call-no-actors': { 'src/publishing/posts/planted-actors.ts': ['../../platform/actor-runtime/contract.ts'] },
+  ...Object.fromEntries(named('wing:').map((wing) => [`wing:${wing}`, { [`src/${wing}/planted-wing.ts`]: ['../zoo/index.ts'] }])),
+  ...Object.fromEntries(named('room:').map((room) => [`room:${room}`, { [`src/${folderOf(room)}/planted-room.ts`]: ['../planted-other/index.ts'] }])),
+  ...Object.fromEntries(named('door:').map((room) => [`door:${room}`, { [`api/planted-door-${room.replace('/', '-')}.ts`]: [`../src/${room}/store.ts`] }])),
   ...Object.fromEntries(
-    named('room:').map((room) => [`room:${room}`, { [`src/${room}/planted-room.ts`]: ['../cli/main.ts', '../actor-runtime/contract.ts'] }]),
-  ),
-  ...Object.fromEntries(named('door:').map((room) => [`door:${room}`, { [`api/planted-door-${room}.ts`]: [`../src/${room}/store.ts`] }])),
-  ...Object.fromEntries(
-    named('owner:').map((owner) => [`owner:${owner}`, { [`src/kernel/planted-owner-${named('owner:').indexOf(owner)}.ts`]: [packageOf(owner)] }]),
+    named('owner:').map((owner) => [`owner:${owner}`, { [`src/platform/kernel/planted-owner-${named('owner:').indexOf(owner)}.ts`]: [packageOf(owner)] }]),
   ),
 };
+
+/** The folder of a room; `domains` stands for each domain of providers. */
+function folderOf(room: string): string {
+  return room === 'providers/domains' ? 'providers/social' : room;
+}
 
 /** The first package that an owner's pattern names. */
 function packageOf(pattern: string): string {
@@ -61,20 +65,21 @@ beforeAll(() => {
     put(`node_modules/${name}/package.json`, JSON.stringify({ name, version: '1.0.0', main: 'index.js' }));
     put(`node_modules/${name}/index.js`, 'export const y = 1;');
   }
-  for (const folder of [...named('layer:'), ...named('room:')]) {
+  const wings = named('wing:');
+  for (const folder of ['zoo', ...wings, ...wings.map((wing) => `${wing}/planted-other`), ...named('room:').map(folderOf)]) {
     put(`src/${folder}/index.ts`, 'export const x = 1;\n');
     put(`src/${folder}/store.ts`, 'export const x = 1;\n');
   }
   for (const file of [
-    'src/actor-runtime/contract.ts',
-    'src/actor-runtime/dapr/engine.ts',
-    'src/actor-runtime/embedded/engine.ts',
+    'src/platform/actor-runtime/contract.ts',
+    'src/platform/actor-runtime/dapr/engine.ts',
+    'src/platform/actor-runtime/embedded/engine.ts',
     'src/context.ts',
-    'src/cli/main.ts',
+    'src/operations/cli/main.ts',
     'api/app.ts',
     'actors/post/actor.ts',
     'actors/channel/actor.ts',
-    'test/support/turn.ts',
+    'test/support/worlds/turn.ts',
     'src/providers/social/known.v1.ts',
   ])
     put(file, 'export const x = 1;\n');
@@ -105,10 +110,10 @@ test('a clean tree has no violation, and each rule catches its planted one', () 
 });
 
 test('a type-only import counts', () => {
-  put('src/kernel/planted-type.ts', "import type * as t from '../posts/index.ts';\nexport type X = typeof t;\n");
+  put('src/platform/kernel/planted-type.ts', "import type * as t from '../../publishing/posts/index.ts';\nexport type X = typeof t;\n");
   expect(
     violations()
-      .filter(({ from }) => from === 'src/kernel/planted-type.ts')
+      .filter(({ from }) => from === 'src/platform/kernel/planted-type.ts')
       .map(({ rule }) => rule.name),
-  ).toContain('layer:kernel');
+  ).toContain('wing:platform');
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createHmac } from 'node:crypto';
-import { type History, type LedgerRow, violationsOf } from '../support/history.ts';
+import { type History, type LedgerRow, violationsOf } from '../support/processes/history.ts';
 
 // The judge of the chaos tests, judged: a good history passes, and each forged one is refused under the right name.
 

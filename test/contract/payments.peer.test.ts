@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { openStripe, type Processor } from '../../src/billing/index.ts';
-import { describePeer, type Peer } from '../support/peers.ts';
-import { stripeMockPeer } from '../support/stripe-mock.ts';
+import { openStripe, type Processor } from '../../src/billing/processor/index.ts';
+import { describePeer, type Peer } from '../support/peers/peers.ts';
+import { stripeMockPeer } from '../support/peers/stripe-mock.ts';
 
 // Every call that we make, judged by the processor's own document: an address or a parameter that it does not know is refused there. Its
 // answers are its official examples, which our schemas must read.

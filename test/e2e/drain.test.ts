@@ -2,9 +2,9 @@ import { afterAll, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
-import { eventually } from '../support/eventually.ts';
-import { startEmbedded } from '../support/service.ts';
-import { testDatabase } from '../support/database.ts';
+import { eventually } from '../support/wire/eventually.ts';
+import { startEmbedded } from '../support/processes/service.ts';
+import { testDatabase } from '../support/wire/database.ts';
 
 // The order of an end, seen from a request that was under way when it was asked for.
 

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, test } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeNpub } from '../../src/providers/kit/nostr.ts';
-import { makeCertificate } from '../support/certificate.ts';
-import { testDatabase, type TestDatabase } from '../support/database.ts';
-import { blueskyJob, mainJob, mastodonJob, nostrJob } from '../support/main-job.ts';
-import { describePeer, npmPeer, type Peer } from '../support/peers.ts';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { type EngineCase, engines, type Service } from '../support/service.ts';
-import { snacPeer } from '../support/snac.ts';
+import { encodeNpub } from '../../src/providers/kit/protocols/nostr.ts';
+import { makeCertificate } from '../support/wire/certificate.ts';
+import { testDatabase, type TestDatabase } from '../support/wire/database.ts';
+import { blueskyJob, mainJob, mastodonJob, nostrJob } from '../support/processes/main-job.ts';
+import { describePeer, npmPeer, type Peer } from '../support/peers/peers.ts';
+import { type Receiver, startReceiver } from '../support/wire/receiver.ts';
+import { type EngineCase, engines, type Service } from '../support/processes/service.ts';
+import { snacPeer } from '../support/peers/snac.ts';
 
 // The main job on both engines with the same words, seen from outside, and on real networks.
 
@@ -18,6 +18,13 @@ const tls = makeCertificate();
 const folder = mkdtempSync(join(tmpdir(), 'rookery-main-job-'));
 const authority = join(folder, 'authority.pem');
 writeFileSync(authority, tls.cert);
+
+/** The directory of a server that is started later. */
+let directoryOf = '';
+const directory = await startReceiver({
+  answer: (response, { path }) =>
+    void fetch(`${directoryOf}${path}`).then(async (found) => response.writeHead(found.status, { 'content-type': 'application/json' }).end(await found.text())),
+});
 
 interface World {
   service: Service;
@@ -30,7 +37,7 @@ const worldOf = (engine: EngineCase): Promise<World> => {
   if (known) return known;
   const begun = (async () => {
     const database = await testDatabase();
-    return { database, service: await engine.start({ database, env: { NODE_EXTRA_CA_CERTS: authority } }) };
+    return { database, service: await engine.start({ database, env: { NODE_EXTRA_CA_CERTS: authority, BLUESKY_PLC_URL: directory.url } }) };
   })();
   worlds.set(engine.name, begun);
   return begun;
@@ -41,6 +48,7 @@ afterAll(async () => {
     await world?.service[Symbol.asyncDispose]();
     await world?.database[Symbol.asyncDispose]();
   }
+  await directory[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true, force: true });
 }, START_MS);
 
@@ -71,7 +79,10 @@ await describePeer(
   () => npmPeer('bluesky'),
   ({ start }) => {
     let pds: Peer;
-    beforeAll(async () => void (pds = await start()), START_MS);
+    beforeAll(async () => {
+      pds = await start();
+      directoryOf = pds.env['plc'] as string;
+    }, START_MS);
     afterAll(() => pds.stop());
     onEachEngine('text with link, mention, tag and a picture with alt text is in the repository as it was written', '[PO3]', ({ service }) =>
       blueskyJob(service.url, pds),

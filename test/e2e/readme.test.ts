@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { testDatabase } from '../support/database.ts';
-import { startEmbedded } from '../support/service.ts';
+import { testDatabase } from '../support/wire/database.ts';
+import { startEmbedded } from '../support/processes/service.ts';
 
 // What the README tells a newcomer to type, typed as it stands.
 

@@ -5,10 +5,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { call } from '../../src/cli/call.ts';
-import { processStart } from '../../src/db/processes.ts';
-import { eventually } from '../support/eventually.ts';
-import { freePort } from '../support/ports.ts';
+import { call } from '../../src/operations/cli/call.ts';
+import { processStart } from '../../src/platform/db/embedded/processes.ts';
+import { eventually } from '../support/wire/eventually.ts';
+import { freePort } from '../support/wire/ports.ts';
 
 // `node rookery.ts start` as a person runs it: processes, signals, and what they print.
 

@@ -1,4 +1,4 @@
-import { PLANS, type Tier } from '../../src/billing/plans.ts';
+import { PLANS, type Tier } from '../../src/entitlements/plans.ts';
 
 // What an org pays for and may have, in plain words: no database, no events, no order of deliveries. The service must say the same
 // after every command, whatever came late, twice or out of order.

@@ -1,4 +1,4 @@
-import { startServices } from './services.ts';
+import { startServices } from './wire/services.ts';
 
 /** Once per project and run: a real Postgres and Redis, and the migrated template that every test file clones. */
 export default async function setup(): Promise<void> {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { placement } from '../../../src/actor-runtime/index.ts';
+import { placement } from '../../../src/platform/actor-runtime/index.ts';
 import type { Context } from '../../../src/context.ts';
-import { listRuns } from '../../../src/db/index.ts';
+import { listRuns } from '../../../src/platform/db/index.ts';
 import { instant } from '../../http/fields.ts';
 import { route } from '../../http/route.ts';
 

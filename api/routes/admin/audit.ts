@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { presentAuditOfInstance } from '../../../src/audit/index.ts';
+import { presentAuditOfInstance } from '../../../src/platform/audit/index.ts';
 import { route } from '../../http/route.ts';
 import { AuditEntry, auditFile, auditPage, AuditQuery } from '../_audit-routes.ts';
 

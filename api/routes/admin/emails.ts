@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EMAIL_STATUSES, presentEmail } from '../../../src/email/index.ts';
+import { EMAIL_STATUSES, presentEmail } from '../../../src/delivery/email/index.ts';
 import { instant } from '../../http/fields.ts';
 import { route } from '../../http/route.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { presentError } from '../../../src/admin/index.ts';
+import { presentError } from '../../../src/operations/admin/index.ts';
 import { instant } from '../../http/fields.ts';
 import { route } from '../../http/route.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { doer } from '../../http/doer.ts';
+import { doer } from '../../http/audit-actor.ts';
 import { route } from '../../http/route.ts';
 
 export default [

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { DIMENSIONS, overrideLimits } from '../../../src/billing/index.ts';
-import { doer } from '../../http/doer.ts';
+import { DIMENSIONS, overrideLimits } from '../../../src/entitlements/index.ts';
+import { doer } from '../../http/audit-actor.ts';
 import { route } from '../../http/route.ts';
 
 const numbers = z.record(z.string(), z.int());

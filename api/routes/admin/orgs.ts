@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { presentOrg } from '../../../src/admin/index.ts';
-import { TIERS } from '../../../src/billing/index.ts';
+import { presentOrg } from '../../../src/operations/admin/index.ts';
+import { TIERS } from '../../../src/entitlements/index.ts';
 import type { Context } from '../../../src/context.ts';
-import { AppError } from '../../../src/kernel/index.ts';
-import { doer } from '../../http/doer.ts';
+import { AppError } from '../../../src/platform/kernel/index.ts';
+import { doer } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
 import { route } from '../../http/route.ts';
 import { SearchPage } from './_page.ts';

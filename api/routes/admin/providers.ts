@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { presentFeatured, presentHealth } from '../../../src/provider-catalog/index.ts';
-import { doer } from '../../http/doer.ts';
+import { presentFeatured, presentHealth } from '../../../src/providers/catalog/index.ts';
+import { doer } from '../../http/audit-actor.ts';
 import { route } from '../../http/route.ts';
 
 const id = z.string().min(1).max(64);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { presentUser } from '../../../src/admin/index.ts';
-import { doer } from '../../http/doer.ts';
+import { presentUser } from '../../../src/operations/admin/index.ts';
+import { doer } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
 import { route } from '../../http/route.ts';
 import { SearchPage } from './_page.ts';
@@ -17,6 +17,9 @@ const User = z.strictObject({
   createdAt: instant,
   orgs: z.int(),
 });
+
+const Ended = z.strictObject({ success: z.literal(true), revoked: z.int() });
+const presentEnded = (revoked: number) => ({ success: true as const, revoked });
 
 export default [
   route({
@@ -41,5 +44,25 @@ export default [
     answer: User,
     handle: ({ ctx, principal, params, body, request }) => ctx.admin.users.change(doer({ principal, request }), params['id']!, body),
     present: presentUser,
+  }),
+
+  route({
+    method: 'post',
+    path: '/admin/users/:id/sessions/revoke-all',
+    summary: 'End every session of a user',
+    auth: ['super-admin'],
+    answer: Ended,
+    handle: ({ ctx, principal, params, request }) => ctx.admin.users.endSessions(doer({ principal, request }), params['id']!),
+    present: presentEnded,
+  }),
+
+  route({
+    method: 'post',
+    path: '/admin/sessions/revoke-all',
+    summary: 'End every session of the instance but this one',
+    auth: ['super-admin'],
+    answer: Ended,
+    handle: ({ ctx, principal, request }) => ctx.admin.users.endAllSessions(doer({ principal, request }), principal.sessionId!),
+    present: presentEnded,
   }),
 ];

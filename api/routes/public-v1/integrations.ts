@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { channelActor } from '../../../actors/channel/contract.ts';
-import { ChannelRules, presentPublicChannel, PublicChannel } from '../../../src/channels/index.ts';
-import { AppError, tenantKey } from '../../../src/kernel/index.ts';
-import { doer } from '../../http/doer.ts';
+import { ChannelRules, presentPublicChannel, PublicChannel } from '../../../src/publishing/channels/index.ts';
+import { AppError, tenantKey } from '../../../src/platform/kernel/index.ts';
+import { doer } from '../../http/audit-actor.ts';
 import { route } from '../../http/route.ts';
 
 export default [

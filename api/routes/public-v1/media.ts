@@ -1,4 +1,4 @@
-import { PublicFile, presentPublicFile } from '../../../src/media/index.ts';
+import { PublicFile, presentPublicFile } from '../../../src/library/media/index.ts';
 import { mediaRoutes } from '../_media-routes.ts';
 
 export default mediaRoutes({

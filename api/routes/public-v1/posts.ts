@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { presentPublicPost, presentPublicPostWithThread } from '../../../src/posts/index.ts';
+import { presentPublicPost, presentPublicPostWithThread } from '../../../src/publishing/posts/index.ts';
 import { route } from '../../http/route.ts';
 import { listOf, listPosts, Post, postRoutes, PublicPost, Range } from '../_post-routes.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../../../src/kernel/index.ts';
+import { AppError } from '../../../src/platform/kernel/index.ts';
 import { route } from '../../http/route.ts';
 
 const MOST = 100;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { invalidField } from '../../../src/kernel/index.ts';
-import { WebhookUpdate } from '../../../src/webhooks/index.ts';
+import { invalidField } from '../../../src/platform/kernel/index.ts';
+import { WebhookUpdate } from '../../../src/delivery/webhooks/index.ts';
 import { route } from '../../http/route.ts';
 import { changeWebhook, viewFor, Webhook, webhookRoutes } from '../_webhook-routes.ts';
 

@@ -1,6 +1,6 @@
-import type { Manifest, Setup } from '../kit/adapter.ts';
-import type { Fields } from '../kit/fields.ts';
-import type { Line } from '../kit/line.ts';
+import type { Manifest, Setup } from '../kit/declare/adapter.ts';
+import type { Fields } from '../kit/declare/fields.ts';
+import type { Line } from '../kit/declare/line.ts';
 
 /** Who somebody is at a provider. They are found again by `providerId` alone, never by the address. */
 export interface Account {

@@ -1,6 +1,6 @@
-import { checkClient, type CodeLogin, CodeRefusal, consentUrl, takeToken } from '../kit/code-login.ts';
-import { secret, text } from '../kit/fields.ts';
-import type { Http } from '../kit/http.ts';
+import { checkClient, type CodeLogin, CodeRefusal, consentUrl, takeToken } from '../kit/protocols/code-login.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import type { Http } from '../kit/wire/http.ts';
 import { type Account, auth, type AuthAdapter, type AuthConnection } from './_contract.ts';
 
 interface Network extends Pick<CodeLogin, 'scope' | 'secretIn' | 'noPkce'> {
@@ -25,6 +25,7 @@ export function network({ id, title, website, api, authorize, token, server, per
   return auth({
     id,
     version: 'v1',
+    status: 'active',
     title,
     description: `Login with an account at ${title}.`,
     website,

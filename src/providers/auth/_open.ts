@@ -1,5 +1,5 @@
-import type { Values } from '../kit/fields.ts';
-import type { Lines } from '../kit/open-line.ts';
+import type { Values } from '../kit/declare/fields.ts';
+import type { Lines } from '../kit/wire/open-line.ts';
 import type { AuthAdapter, Login } from './_contract.ts';
 
 /** Codes, verifiers and signatures are good for one person: none is to be seen in a failure. */

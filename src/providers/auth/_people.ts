@@ -1,5 +1,5 @@
-import { refused } from '../kit/fallback.ts';
-import type { Claims } from '../kit/openid.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import type { Claims } from '../kit/protocols/openid.ts';
 import type { Account } from './_contract.ts';
 
 /** The account that claims tell of. `vouched`: an address counts although nothing is said of its verification. */

@@ -1,6 +1,6 @@
-import { chainOf, fits, idOf, isSigned, readSignIn } from '../kit/ethereum.ts';
-import { refused } from '../kit/fallback.ts';
-import { text } from '../kit/fields.ts';
+import { chainOf, fits, idOf, isSigned, readSignIn } from '../kit/protocols/ethereum.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { text } from '../kit/declare/fields.ts';
 import { auth } from './_contract.ts';
 import { notBelieved } from './_people.ts';
 
@@ -13,6 +13,7 @@ const RESOURCE = /^farcaster:\/\/fid\/([1-9]\d{0,18})$/;
 export default auth({
   id: 'farcaster',
   version: 'v1',
+  status: 'active',
   title: 'Farcaster',
   description: 'Login with a Farcaster account, proven by a signature of its custody address.',
   website: 'https://farcaster.xyz',

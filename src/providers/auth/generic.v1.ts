@@ -1,8 +1,8 @@
-import { checkClient, CodeRefusal, consentUrl, takeToken } from '../kit/code-login.ts';
-import { refused } from '../kit/fallback.ts';
-import { secret, text } from '../kit/fields.ts';
-import { idTokenClaims } from '../kit/jwt.ts';
-import { Claims, openId } from '../kit/openid.ts';
+import { checkClient, CodeRefusal, consentUrl, takeToken } from '../kit/protocols/code-login.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import { idTokenClaims } from '../kit/protocols/jwt.ts';
+import { Claims, openId } from '../kit/protocols/openid.ts';
 import { auth, type AuthConnection, type Consent } from './_contract.ts';
 import { accountOf } from './_people.ts';
 
@@ -53,6 +53,7 @@ const connect = (connection: AuthConnection) => (connection.base ? byIssuer(conn
 export default auth({
   id: 'generic',
   version: 'v1',
+  status: 'active',
   title: 'OpenID Connect',
   description: 'Login with any OpenID Connect or OAuth 2 server of the operator, such as Authentik, Keycloak or Dex.',
   website: 'https://openid.net',

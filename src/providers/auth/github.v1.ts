@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { checkClient, CodeRefusal, consentUrl, takeToken } from '../kit/code-login.ts';
-import { secret, text } from '../kit/fields.ts';
+import { checkClient, CodeRefusal, consentUrl, takeToken } from '../kit/protocols/code-login.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 import { auth, type AuthConnection } from './_contract.ts';
 
 const User = z.object({ id: z.int().positive(), login: z.string(), name: z.string().nullish(), avatar_url: z.url().nullish() });
@@ -19,6 +19,7 @@ const clientOf = ({ values }: Needed) => ({
 export default auth({
   id: 'github',
   version: 'v1',
+  status: 'active',
   title: 'GitHub',
   description: 'Login with an account at GitHub, or at a GitHub Enterprise Server.',
   website: 'https://github.com',

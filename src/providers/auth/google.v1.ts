@@ -1,5 +1,5 @@
-import { secret, text } from '../kit/fields.ts';
-import { openId } from '../kit/openid.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import { openId } from '../kit/protocols/openid.ts';
 import { auth, type AuthConnection } from './_contract.ts';
 import { accountOf } from './_people.ts';
 
@@ -18,6 +18,7 @@ const client = ({ fetch, timeoutMs, base, values }: Pick<AuthConnection, 'fetch'
 export default auth({
   id: 'google',
   version: 'v1',
+  status: 'active',
   title: 'Google',
   description: 'Login with a Google account (OpenID Connect).',
   website: 'https://accounts.google.com',

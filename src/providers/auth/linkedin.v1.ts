@@ -1,4 +1,4 @@
-import { Claims } from '../kit/openid.ts';
+import { Claims } from '../kit/protocols/openid.ts';
 import { network } from './_network.ts';
 import { accountOf } from './_people.ts';
 

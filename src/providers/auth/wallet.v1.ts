@@ -1,6 +1,6 @@
-import { chainOf, fits, isSigned, readSignIn, writeSignIn } from '../kit/ethereum.ts';
-import { refused } from '../kit/fallback.ts';
-import { text } from '../kit/fields.ts';
+import { chainOf, fits, isSigned, readSignIn, writeSignIn } from '../kit/protocols/ethereum.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { text } from '../kit/declare/fields.ts';
 import { auth } from './_contract.ts';
 import { notBelieved } from './_people.ts';
 
@@ -10,6 +10,7 @@ const SIGNED_MS = 10 * 60_000;
 export default auth({
   id: 'wallet',
   version: 'v1',
+  status: 'active',
   title: 'Crypto wallet',
   description: 'Login with a wallet that signs a readable message (Sign-In with Ethereum).',
   website: 'https://login.xyz',

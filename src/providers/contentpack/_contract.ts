@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ProviderError, type ProviderFailure } from '../../kernel/index.ts';
-import type { Manifest } from '../kit/adapter.ts';
-import type { Fields } from '../kit/fields.ts';
-import type { Line } from '../kit/line.ts';
-export type { ProviderFailure } from '../../kernel/index.ts';
+import { ProviderError, type ProviderFailure } from '../../platform/kernel/index.ts';
+import type { Manifest } from '../kit/declare/adapter.ts';
+import type { Fields } from '../kit/declare/fields.ts';
+import type { Line } from '../kit/declare/line.ts';
+export type { ProviderFailure } from '../../platform/kernel/index.ts';
 
 export const KINDS = ['image', 'video'] as const;
 export type Kind = (typeof KINDS)[number];

@@ -1,5 +1,5 @@
-import type { Use } from '../kit/line.ts';
-import type { Lines } from '../kit/open-line.ts';
+import type { Use } from '../kit/declare/line.ts';
+import type { Lines } from '../kit/wire/open-line.ts';
 import type { ContentPack, ContentPackAdapter } from './_contract.ts';
 
 /** A source with the key of its owner. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { contentPack, Download, Id, type Item, PAGE, type ProviderFailure, refused, Web, Words } from './_contract.ts';
-import { clientToken } from '../kit/client-token.ts';
-import { secret, text } from '../kit/fields.ts';
-import type { Call } from '../kit/http.ts';
-import type { Line } from '../kit/line.ts';
-import { TokenRefusal } from '../kit/oauth.ts';
+import { clientToken } from '../kit/protocols/client-token.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import type { Call } from '../kit/wire/http.ts';
+import type { Line } from '../kit/declare/line.ts';
+import { TokenRefusal } from '../kit/protocols/oauth.ts';
 
 const credentials = {
   clientId: text('Client id', { help: 'The API key of the Adobe Developer Console' }),
@@ -56,6 +56,7 @@ function calls(line: Line<typeof credentials>) {
 export default contentPack({
   id: 'adobe-stock',
   version: 'v1',
+  status: 'active',
   title: 'Adobe Stock',
   description: 'Stock photos and films with enterprise licences.',
   website: 'https://stock.adobe.com',

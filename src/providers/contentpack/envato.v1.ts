@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contentPack, Download, Id, type Item, PAGE, refused, Web, Words } from './_contract.ts';
-import { secret } from '../kit/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 
 const Preview = z.object({ landscape_url: Web, thumbnail_url: Web, large_url: Web, icon_url: Web });
 const Entry = z.object({
@@ -34,6 +34,7 @@ const itemOf = ({ id, name, url, author_username, author_url, previews }: z.outp
 export default contentPack({
   id: 'envato',
   version: 'v1',
+  status: 'active',
   title: 'Envato Market',
   description: 'Photos of PhotoDune; only what the owner of the token has bought can be taken.',
   website: 'https://market.envato.com',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contentPack, Download, Id, type Item, PAGE, Web, Words } from './_contract.ts';
-import { secret, text } from '../kit/fields.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 
 /** The API answers under its old name, too; each host has its own header. */
 const HEADERS: Readonly<Record<string, string>> = { 'api.magnific.com': 'x-magnific-api-key', 'api.freepik.com': 'x-freepik-api-key' };
@@ -41,6 +41,7 @@ const termsOf = ({ premium, author, licenceUrl }: Terms): Pick<Item, 'author' | 
 export default contentPack({
   id: 'magnific',
   version: 'v1',
+  status: 'active',
   title: 'Magnific',
   description: 'Stock photos of the former Freepik.',
   website: 'https://www.magnific.com',

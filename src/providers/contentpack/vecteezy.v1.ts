@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contentPack, Download, Id, type Item, MINUTE_MS, PAGE, refused, Web, Words } from './_contract.ts';
-import { secret, text } from '../kit/fields.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 
 const Resource = z.object({
   id: Id,
@@ -32,6 +32,7 @@ const TYPES = ['mp4', 'mov', 'jpg', 'jpeg', 'png'];
 export default contentPack({
   id: 'vecteezy',
   version: 'v1',
+  status: 'active',
   title: 'Vecteezy',
   description: 'Stock photos and films.',
   website: 'https://www.vecteezy.com',

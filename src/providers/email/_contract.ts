@@ -1,6 +1,6 @@
-import type { Manifest } from '../kit/adapter.ts';
-import type { Fields } from '../kit/fields.ts';
-import type { Line } from '../kit/line.ts';
+import type { Manifest } from '../kit/declare/adapter.ts';
+import type { Fields } from '../kit/declare/fields.ts';
+import type { Line } from '../kit/declare/line.ts';
 
 /** One mail to one person. `id` is ours, the same on every attempt: a Message-ID, an idempotency key or a tag, as the provider has it. */
 export interface Message {

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { Manifest } from '../kit/adapter.ts';
-import { type Fields, text } from '../kit/fields.ts';
-import type { Call } from '../kit/http.ts';
-import type { Line } from '../kit/line.ts';
-import { oneLine } from '../kit/mailbox.ts';
+import type { Manifest } from '../kit/declare/adapter.ts';
+import { type Fields, text } from '../kit/declare/fields.ts';
+import type { Call } from '../kit/wire/http.ts';
+import type { Line } from '../kit/declare/line.ts';
+import { oneLine } from '../kit/protocols/mailbox.ts';
 import { type Delivery, email, type EmailAdapter, type Message, type ReadReport } from './_contract.ts';
 
 /** Who mail comes from, the same fields everywhere. */

@@ -1,7 +1,7 @@
-import { ProviderError } from '../../kernel/index.ts';
-import type { Values } from '../kit/fields.ts';
-import { isAddress } from '../kit/mailbox.ts';
-import { type Lines, secretsOf } from '../kit/open-line.ts';
+import { ProviderError } from '../../platform/kernel/index.ts';
+import type { Values } from '../kit/declare/fields.ts';
+import { isAddress } from '../kit/protocols/mailbox.ts';
+import { type Lines, secretsOf } from '../kit/wire/open-line.ts';
 import type { EmailAdapter, Mailer, ReadReport } from './_contract.ts';
 
 /** A provider of mail that is ready to send; undefined for the one that sends none. Its connections are the caller's to close. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { openCertificates } from '../kit/certificates.ts';
-import { refused } from '../kit/fallback.ts';
-import type { Fetch } from '../kit/fetch.ts';
-import type { Clock } from '../kit/adapter.ts';
-import { equalSecrets, isFresh, isRsa } from '../kit/signatures.ts';
+import { openCertificates } from '../kit/protocols/certificates.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import type { Fetch } from '../kit/wire/fetch.ts';
+import type { Clock } from '../kit/declare/adapter.ts';
+import { equalSecrets, isFresh, isRsa } from '../kit/protocols/signatures.ts';
 import { jsonOf } from './_mail-api.ts';
 
 /** A delivery that fails is tried again for an hour at most, with the time of the first; again or late, an event changes nothing twice. */

@@ -4,6 +4,7 @@ import { email } from './_contract.ts';
 export default email({
   id: 'empty',
   version: 'v1',
+  status: 'active',
   title: 'No mail',
   description: 'No mail leaves; users are activated at once.',
   authType: 'none',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { secret, text } from '../kit/fields.ts';
-import { mailbox } from '../kit/mailbox.ts';
-import { isFresh, isHmac } from '../kit/signatures.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import { mailbox } from '../kit/protocols/mailbox.ts';
+import { isFresh, isHmac } from '../kit/protocols/signatures.ts';
 import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
 
 const STATUS = {
@@ -43,6 +43,7 @@ const Hook = z.object({ signature: Signature, 'event-data': z.unknown() });
 export default mailApi({
   id: 'mailgun',
   version: 'v1',
+  status: 'active',
   title: 'Mailgun',
   description: 'Email API that sends from a domain of yours, with delivery events.',
   website: 'https://www.mailgun.com',

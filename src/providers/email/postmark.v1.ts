@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { secret, text } from '../kit/fields.ts';
-import { mailbox } from '../kit/mailbox.ts';
-import { equalSecrets } from '../kit/signatures.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import { mailbox } from '../kit/protocols/mailbox.ts';
+import { equalSecrets } from '../kit/protocols/signatures.ts';
 import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
 
 const STATUS = { Delivery: 'delivered', Open: 'opened', Click: 'clicked', Bounce: 'bounced', SpamComplaint: 'complained' } as const;
@@ -48,6 +48,7 @@ const password = (authorization: string): string => {
 export default mailApi({
   id: 'postmark',
   version: 'v1',
+  status: 'active',
   title: 'Postmark',
   description: 'Transactional email API with message streams and delivery events.',
   website: 'https://postmarkapp.com',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { secret } from '../kit/fields.ts';
-import { mailbox } from '../kit/mailbox.ts';
-import { fromBase64, isFresh, isHmac } from '../kit/signatures.ts';
+import { secret } from '../kit/declare/fields.ts';
+import { mailbox } from '../kit/protocols/mailbox.ts';
+import { fromBase64, isFresh, isHmac } from '../kit/protocols/signatures.ts';
 import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
 
 const STATUS = {
@@ -31,6 +31,7 @@ const Event = z
 export default mailApi({
   id: 'resend',
   version: 'v1',
+  status: 'active',
   title: 'Resend',
   description: 'Transactional email API for developers, with signed delivery events.',
   website: 'https://resend.com',

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { refused } from '../kit/fallback.ts';
-import { secret, text } from '../kit/fields.ts';
-import { oneLine } from '../kit/mailbox.ts';
-import { isEcdsa, isFresh } from '../kit/signatures.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import { oneLine } from '../kit/protocols/mailbox.ts';
+import { isEcdsa, isFresh } from '../kit/protocols/signatures.ts';
 import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
 
 const STATUS = {
@@ -29,6 +29,7 @@ const Event = z
 export default mailApi({
   id: 'sendgrid',
   version: 'v1',
+  status: 'active',
   title: 'Twilio SendGrid',
   description: 'High-volume email API, with signed batches of delivery events.',
   website: 'https://sendgrid.com',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { signAws } from '../kit/aws.ts';
-import { secret, text } from '../kit/fields.ts';
-import { asciiMailbox } from '../kit/mailbox.ts';
+import { signAws } from '../kit/protocols/aws.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import { asciiMailbox } from '../kit/protocols/mailbox.ts';
 import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
 import { openSns } from './_sns.ts';
 
@@ -46,6 +46,7 @@ const Event = z
 export default mailApi({
   id: 'ses',
   version: 'v1',
+  status: 'active',
   title: 'Amazon SES',
   description: 'Email API of AWS (version 2); delivery events come through a topic of SNS.',
   website: 'https://aws.amazon.com/ses/',

@@ -1,5 +1,5 @@
-import { secret, text } from '../kit/fields.ts';
-import type { SmtpServer } from '../kit/smtp.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import type { SmtpServer } from '../kit/protocols/smtp.ts';
 import { email } from './_contract.ts';
 import { FROM } from './_mail-api.ts';
 
@@ -7,6 +7,7 @@ import { FROM } from './_mail-api.ts';
 export default email({
   id: 'smtp',
   version: 'v1',
+  status: 'active',
   title: 'SMTP server',
   description: 'Any mail server reachable by SMTP submission.',
   authType: 'basic',

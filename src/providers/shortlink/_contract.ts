@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Manifest } from '../kit/adapter.ts';
-import { type Fields, text } from '../kit/fields.ts';
-import type { Line } from '../kit/line.ts';
+import type { Manifest } from '../kit/declare/adapter.ts';
+import { type Fields, text } from '../kit/declare/fields.ts';
+import type { Line } from '../kit/declare/line.ts';
 
 /** A link as its provider made it. `id` is what the provider is asked with later. */
 export interface ShortLink {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ProviderFailure } from '../../kernel/index.ts';
+import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import { shortlink, type ShortlinkAdapter, ShortUrl } from './_contract.ts';
 
 const FAILURES: Readonly<Record<number, ProviderFailure>> = { 1: 'rejected', 2: 'rejected', 3: 'rate_limited', 4: 'unavailable' };
@@ -12,6 +12,7 @@ export const isgd = (brand: { id: string; title: string; host: string; descripti
   shortlink({
     id: brand.id,
     version: 'v1',
+    status: 'active',
     title: brand.title,
     description: brand.description,
     website: `https://${brand.host}`,

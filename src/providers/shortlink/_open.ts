@@ -1,6 +1,6 @@
-import { ProviderError } from '../../kernel/index.ts';
-import type { Use } from '../kit/line.ts';
-import type { Lines } from '../kit/open-line.ts';
+import { ProviderError } from '../../platform/kernel/index.ts';
+import type { Use } from '../kit/declare/line.ts';
+import type { Lines } from '../kit/wire/open-line.ts';
 import type { ShortlinkAdapter, Shortener } from './_contract.ts';
 
 /** A provider of short links with its owner's settings. One without a public API refuses with `unsupported`. */

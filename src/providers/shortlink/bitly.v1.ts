@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret, text } from '../kit/fields.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 import { Clicks, ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
 const Bitlink = z.object({ id: z.string(), link: ShortUrl }).transform(({ id, link }) => ({ id, shortUrl: link }));
@@ -8,6 +8,7 @@ const Quota = z.object({ message: z.enum(['MONTHLY_RATE_LIMIT_EXCEEDED', 'MONTHL
 export default shortlink({
   id: 'bitly',
   version: 'v1',
+  status: 'active',
   title: 'Bitly',
   description: 'Short links with domains of your own and click counts.',
   website: 'https://bitly.com',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { refused } from '../kit/fallback.ts';
-import { secret, text } from '../kit/fields.ts';
-import type { Line } from '../kit/line.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import type { Line } from '../kit/declare/line.ts';
 import { BareUrl, Id, ownDomain, shortlink } from './_contract.ts';
 
 const Domains = z.object({ objects: z.array(z.object({ id: Id, domain: z.string() })) });
@@ -32,6 +32,7 @@ async function findDomain({ http, values }: Line<typeof credentials>, headers: R
 export default shortlink({
   id: 'blink',
   version: 'v1',
+  status: 'active',
   title: 'BL.INK',
   description: 'Link management for companies.',
   website: 'https://www.bl.ink',

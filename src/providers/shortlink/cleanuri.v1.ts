@@ -4,6 +4,7 @@ import { shortlink, ShortUrl } from './_contract.ts';
 export default shortlink({
   id: 'cleanuri',
   version: 'v1',
+  status: 'active',
   title: 'CleanURI',
   description: 'Free short links without an account.',
   website: 'https://cleanuri.com',

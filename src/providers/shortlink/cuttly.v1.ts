@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Manifest } from '../kit/adapter.ts';
-import { secret, text } from '../kit/fields.ts';
+import type { Manifest } from '../kit/declare/adapter.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 import { Clicks, shortlink, ShortUrl } from './_contract.ts';
 
 type Words = NonNullable<Manifest['errors']>;
@@ -18,6 +18,7 @@ const pathOf = (team: string) => (team === 'yes' ? '/team/API/index.php' : '/api
 export default shortlink({
   id: 'cuttly',
   version: 'v1',
+  status: 'active',
   title: 'Cuttly',
   description: 'Short links with click counts.',
   website: 'https://cutt.ly',

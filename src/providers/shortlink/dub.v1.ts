@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../kit/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { Clicks, ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
 const Link = z.object({ id: z.string().min(1), shortLink: ShortUrl }).transform(({ id, shortLink }) => ({ id, shortUrl: shortLink }));
@@ -7,6 +7,7 @@ const Link = z.object({ id: z.string().min(1), shortLink: ShortUrl }).transform(
 export default shortlink({
   id: 'dub',
   version: 'v1',
+  status: 'active',
   title: 'Dub',
   description: 'Short links and what they lead to, from an open-source maker.',
   website: 'https://dub.co',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { refused } from '../kit/fallback.ts';
-import { secret, text } from '../kit/fields.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 import { Id, ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
 const Link = z.object({ id: Id, full_url: ShortUrl }).transform(({ id, full_url }) => ({ id, shortUrl: full_url }));
@@ -13,6 +13,7 @@ const Row = z
 export default shortlink({
   id: 'linkly',
   version: 'v1',
+  status: 'active',
   title: 'Linkly',
   description: 'Tracked links with pixels and domains of your own.',
   website: 'https://linklyhq.com',

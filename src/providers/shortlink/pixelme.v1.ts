@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret, text } from '../kit/fields.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 import { ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
 const Made = z.object({ shorten: ShortUrl }).transform(({ shorten }) => ({ id: shorten, shortUrl: shorten }));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret, text } from '../kit/fields.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 import { Clicks, ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
 /** Its links have no scheme: whether a domain is encrypted is said beside them. */
@@ -13,6 +13,7 @@ const within = (workspace: string | undefined) => (workspace ? { headers: { work
 export default shortlink({
   id: 'rebrandly',
   version: 'v1',
+  status: 'active',
   title: 'Rebrandly',
   description: 'Branded links with click counts.',
   website: 'https://www.rebrandly.com',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { refused } from '../kit/fallback.ts';
-import { secret } from '../kit/fields.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { Clicks, ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
 const Link = z
@@ -11,6 +11,7 @@ const STATISTICS = 'https://statistics.short.io/statistics/link/';
 export default shortlink({
   id: 'shortio',
   version: 'v1',
+  status: 'active',
   title: 'Short.io',
   description: 'Short links of a domain of your own.',
   website: 'https://short.io',

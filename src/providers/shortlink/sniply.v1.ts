@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret, text } from '../kit/fields.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 import { shortlink, ShortUrl } from './_contract.ts';
 
 const Made = z.object({ href: ShortUrl }).transform(({ href }) => ({ id: href, shortUrl: href }));

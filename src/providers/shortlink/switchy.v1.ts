@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { secret } from '../kit/fields.ts';
-import type { Line } from '../kit/line.ts';
+import { secret } from '../kit/declare/fields.ts';
+import type { Line } from '../kit/declare/line.ts';
 import { Clicks, Id, ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
 const Made = z
@@ -21,6 +21,7 @@ const query = <S extends z.ZodType>({ http, values }: Line<typeof credentials>, 
 export default shortlink({
   id: 'switchy',
   version: 'v1',
+  status: 'active',
   title: 'Switchy',
   description: 'Short links with pixels for retargeting.',
   website: 'https://www.switchy.io',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { failureOfStatus } from '../kit/failures.ts';
-import { secret, text } from '../kit/fields.ts';
+import { failureOfStatus } from '../kit/declare/failures.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 import { Clicks, Id, shortlink, ShortUrl } from './_contract.ts';
 
 const Link = z.object({ data: z.object({ id: Id, shortUrl: ShortUrl }) }).transform(({ data }) => data);
@@ -12,6 +12,7 @@ const Refusal = z
 export default shortlink({
   id: 't2m',
   version: 'v1',
+  status: 'active',
   title: 'T2M',
   description: 'Short links with tags and domains of your own.',
   website: 'https://t2mio.com',

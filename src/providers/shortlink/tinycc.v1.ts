@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { secret, text } from '../kit/fields.ts';
-import type { Line } from '../kit/line.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import type { Line } from '../kit/declare/line.ts';
 import { Clicks, shortlink, ShortUrl } from './_contract.ts';
 
 const first = <S extends z.ZodType>(url: S) => z.object({ urls: z.tuple([url], z.unknown()) });
@@ -20,6 +20,7 @@ const logIn = ({ values: { username, apiKey } }: Pick<Line<typeof credentials>, 
 export default shortlink({
   id: 'tinycc',
   version: 'v1',
+  status: 'active',
   title: 'Tiny.cc',
   description: 'Short links with statistics.',
   website: 'https://tinycc.com',

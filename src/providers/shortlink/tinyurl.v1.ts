@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../kit/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
 const linkOf = (made: string) => ({ id: made, shortUrl: made });
@@ -9,6 +9,7 @@ const WITHOUT_ACCOUNT = 'https://tinyurl.com/api-create.php';
 export default shortlink({
   id: 'tinyurl',
   version: 'v1',
+  status: 'active',
   title: 'TinyURL',
   description: 'The oldest of the short links.',
   website: 'https://tinyurl.com',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../kit/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { Clicks, ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
 const Link = z.object({ short_url: ShortUrl }).transform(({ short_url: made }) => ({ id: made, shortUrl: made }));
@@ -7,6 +7,7 @@ const Link = z.object({ short_url: ShortUrl }).transform(({ short_url: made }) =
 export default shortlink({
   id: 'tly',
   version: 'v1',
+  status: 'active',
   title: 'T.LY',
   description: 'Short links with statistics and domains of your own.',
   website: 'https://t.ly',

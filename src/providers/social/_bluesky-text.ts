@@ -1,4 +1,4 @@
-import { byteLength, findInText } from '../kit/text.ts';
+import { byteLength, findInText } from '../kit/protocols/text.ts';
 
 export interface Facet {
   index: { byteStart: number; byteEnd: number };

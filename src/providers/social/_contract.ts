@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { Clock } from '../../kernel/index.ts';
-import type { Adapter, Connection, Manifest } from '../kit/adapter.ts';
-import type { Fields, ValuesOf } from '../kit/fields.ts';
-import type { Http } from '../kit/http.ts';
-import type { Media } from '../kit/media.ts';
-export type { Media } from '../kit/media.ts';
+import type { Clock } from '../../platform/kernel/index.ts';
+import type { Adapter, Connection, Manifest } from '../kit/declare/adapter.ts';
+import type { Fields, ValuesOf } from '../kit/declare/fields.ts';
+import type { Http } from '../kit/wire/http.ts';
+import type { Media } from '../kit/declare/media.ts';
+export type { Media } from '../kit/declare/media.ts';
 
 /** What is published: plain text made from the stored HTML, with its media in order. `id` is ours and stable over attempts. */
 export interface Post {

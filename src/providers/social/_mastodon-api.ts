@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Connection } from '../kit/adapter.ts';
-import { refused } from '../kit/fallback.ts';
-import { text } from '../kit/fields.ts';
-import type { Http } from '../kit/http.ts';
-import type { Multipart } from '../kit/multipart.ts';
-import { sameText } from '../kit/text.ts';
+import type { Connection } from '../kit/declare/adapter.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { text } from '../kit/declare/fields.ts';
+import type { Http } from '../kit/wire/http.ts';
+import type { Multipart } from '../kit/protocols/multipart.ts';
+import { sameText } from '../kit/protocols/text.ts';
 import { type Limits, type Media, type Published, social } from './_contract.ts';
 
 /** Where servers that speak Mastodon's API differ. Absent means: exactly like Mastodon. */
@@ -84,6 +84,7 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
     ...brand,
     limits,
     version: 'v1',
+    status: 'active',
     authType: 'oauth2',
     once: quirks.noIdempotencyKey ? 'read-back' : 'key',
     ...(!quirks.noIdempotencyKey && { settlesWithinMs: 10_000 }), // the key is known once the first request has ended, not while it runs
@@ -192,6 +193,7 @@ async function* statusesSince(http: Http, account: string, since: Date): AsyncGe
   let last: string | undefined;
   for (let page = 0; page < PAGES; page += 1) {
     const statuses = await http.get(`/v1/accounts/${encodeURIComponent(id)}/statuses`, Statuses, {
+      answerBytes: 4 * 1024 * 1024, // some servers take statuses of a hundred kilobytes
       query: { limit: String(PAGE), exclude_reblogs: 'true', ...(last !== undefined && { max_id: last }) },
     });
     const fresh = statuses.filter((status) => !seen.has(status.id));

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Connection } from '../kit/adapter.ts';
-import { refused } from '../kit/fallback.ts';
-import { NostrEvent, signEvent } from '../kit/nostr.ts';
-import type { Socket } from '../kit/sockets.ts';
+import type { Connection } from '../kit/declare/adapter.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { NostrEvent, signEvent } from '../kit/protocols/nostr.ts';
+import type { Socket } from '../kit/wire/sockets.ts';
 
 /** What one relay said of an event. `sent`: it may have it, and did not say so. */
 export type Verdict = { relay: string; word: 'stored' | 'rate_limited' | 'rejected' | 'unavailable' | 'sent'; reason: string };

@@ -1,9 +1,9 @@
-import { AppError, ProviderError } from '../../kernel/index.ts';
-import type { Way } from '../../outbound/index.ts';
-import type { Values } from '../kit/fields.ts';
-import { authorizeUrl, exchangeCode, newVerifier, type OAuth2, refreshGrant, TokenRefusal } from '../kit/oauth.ts';
-import { fill } from '../kit/open-http.ts';
-import { type LineOptions, type Lines, secretsOf } from '../kit/open-line.ts';
+import { AppError, ProviderError } from '../../platform/kernel/index.ts';
+import type { Way } from '../../platform/outbound/index.ts';
+import type { Values } from '../kit/declare/fields.ts';
+import { authorizeUrl, exchangeCode, newVerifier, type OAuth2, refreshGrant, TokenRefusal } from '../kit/protocols/oauth.ts';
+import { fill } from '../kit/wire/open-http.ts';
+import { type LineOptions, type Lines, secretsOf } from '../kit/wire/open-line.ts';
 import type { App, Social, SocialAdapter, Tokens } from './_contract.ts';
 
 export interface ConnectOptions {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { refused, whenFailed } from '../kit/fallback.ts';
-import { secret, text } from '../kit/fields.ts';
-import type { Http } from '../kit/http.ts';
-import { jwtExpiry } from '../kit/jwt.ts';
-import { newTid } from '../kit/tid.ts';
+import { refused, whenFailed } from '../kit/declare/fallback.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import type { Http } from '../kit/wire/http.ts';
+import { jwtExpiry } from '../kit/protocols/jwt.ts';
+import { newTid } from '../kit/protocols/tid.ts';
+import { homeOf } from './_bluesky-identity.ts';
 import { facetsOf } from './_bluesky-text.ts';
 import { type Media, type Published, social, type Tokens } from './_contract.ts';
 
@@ -62,6 +63,7 @@ const signIn = async (http: Http, values: { service: string; identifier: string;
 export default social({
   id: 'bluesky',
   version: 'v1',
+  status: 'active',
   title: 'Bluesky',
   description: 'Short posts on the AT Protocol; each account lives on a personal data server.',
   website: 'https://bsky.app',
@@ -73,6 +75,7 @@ export default social({
     password: secret('App password'),
   },
   api: '{service}/xrpc',
+  hosts: { plc: 'https://plc.directory' },
   auth: { in: 'token' },
   errorOf: z.object({ error: z.enum(Object.keys(WORDS) as (keyof typeof WORDS)[]) }).transform(({ error }) => WORDS[error]),
   once: 'own-id',
@@ -101,8 +104,11 @@ export default social({
       ),
   },
 
-  async profile({ http, values }) {
+  async profile({ http, values, hosts }) {
     const { did, handle } = await http.get('/com.atproto.server.getSession', Me);
+    const home = await homeOf(http, hosts['plc']!, did); // any server can claim any account
+    if (home !== new URL(values.service).origin)
+      throw refused('rejected', `service: ${values.service} does not hold the account ${did}, which lives at ${home}`);
     const record = await http.find('/com.atproto.repo.getRecord', ProfileRecord, {
       query: { repo: did, collection: 'app.bsky.actor.profile', rkey: 'self' },
       absent: NotThere,

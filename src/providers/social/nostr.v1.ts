@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Clock } from '../kit/adapter.ts';
-import { refused } from '../kit/fallback.ts';
-import { secret, text } from '../kit/fields.ts';
-import { decodeNpub, encodeNevent, encodeNpub, NostrEvent, publicKeyOf, readPrivateKey, signEvent } from '../kit/nostr.ts';
-import { findInText } from '../kit/text.ts';
+import type { Clock } from '../kit/declare/adapter.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import { decodeNpub, encodeNevent, encodeNpub, NostrEvent, publicKeyOf, readPrivateKey, signEvent } from '../kit/protocols/nostr.ts';
+import { findInText } from '../kit/protocols/text.ts';
 import { type Media, type Post, type Published, social } from './_contract.ts';
 import { ask, sendToAll } from './_nostr-relays.ts';
 
@@ -33,6 +33,7 @@ function keyOf(typed: string): Uint8Array {
 export default social({
   id: 'nostr',
   version: 'v1',
+  status: 'active',
   title: 'Nostr',
   description: 'Signed notes, sent to several relays at once.',
   website: 'https://nostr.com',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text } from '../kit/fields.ts';
+import { text } from '../kit/declare/fields.ts';
 import { social } from './_contract.ts';
 
 const Account = z.object({ id: z.string(), token: z.string() });

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { Manifest } from '../kit/adapter.ts';
-import type { Fields } from '../kit/fields.ts';
-import type { Line } from '../kit/line.ts';
+import type { Manifest } from '../kit/declare/adapter.ts';
+import type { Fields } from '../kit/declare/fields.ts';
+import type { Line } from '../kit/declare/line.ts';
 
 /** What an object is: exactly so many bytes, served as this type. */
 export interface Kind {

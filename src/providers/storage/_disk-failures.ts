@@ -1,4 +1,4 @@
-import { ProviderError, type ProviderFailure } from '../../kernel/index.ts';
+import { ProviderError, type ProviderFailure } from '../../platform/kernel/index.ts';
 
 const MISSING = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'];
 const FAILURES: Readonly<Record<string, [ProviderFailure, string]>> = {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { refused } from '../kit/fallback.ts';
+import { refused } from '../kit/declare/fallback.ts';
 import { isKey, type Multipart, type Part, type Upload } from './_contract.ts';
 import { isMissing, worded } from './_disk-failures.ts';
 import { MIB } from './_parts.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { copyFile, type FileHandle, lstat, mkdir, open, realpath, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import { refused } from '../kit/fallback.ts';
+import { refused } from '../kit/declare/fallback.ts';
 import { type Content, isKey, type Store, type Stored } from './_contract.ts';
 import { codeOf, isMissing, worded } from './_disk-failures.ts';
 import { type Disk, openDiskMultipart } from './_disk-multipart.ts';

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { ProviderError } from '../../kernel/index.ts';
-import { refused } from '../kit/fallback.ts';
-import { retryAfterMs } from '../kit/failures.ts';
-import type { Line } from '../kit/line.ts';
-import { adviceOfS3, failureOfS3 } from '../kit/s3-failures.ts';
-import type { Streamed } from '../kit/stream.ts';
+import { ProviderError } from '../../platform/kernel/index.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { retryAfterMs } from '../kit/declare/failures.ts';
+import type { Line } from '../kit/declare/line.ts';
+import { adviceOfS3, failureOfS3 } from '../kit/protocols/s3-failures.ts';
+import type { Streamed } from '../kit/wire/stream.ts';
 import { type Content, isKey, MOST_SECONDS, type Store } from './_contract.ts';
 import { exactly } from './_parts.ts';
 

@@ -1,5 +1,5 @@
-import type { Use } from '../kit/line.ts';
-import type { Lines } from '../kit/open-line.ts';
+import type { Use } from '../kit/declare/line.ts';
+import type { Lines } from '../kit/wire/open-line.ts';
 import type { StorageAdapter, Store } from './_contract.ts';
 
 /** Where an organization keeps its files, or with null the instance. */

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { refused } from '../kit/fallback.ts';
+import { refused } from '../kit/declare/fallback.ts';
 import type { Content } from './_contract.ts';
 
 export const MIB = 1024 * 1024;

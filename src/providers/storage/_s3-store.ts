@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { refused, whenFailed } from '../kit/fallback.ts';
-import type { S3, S3Kind } from '../kit/s3.ts';
+import { refused, whenFailed } from '../kit/declare/fallback.ts';
+import type { S3, S3Kind } from '../kit/protocols/s3.ts';
 import { isKey, type Multipart, type Part, type Store, type Upload } from './_contract.ts';
 import { partBytesOf, sendParts, wholeOf } from './_parts.ts';
 

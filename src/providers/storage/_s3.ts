@@ -1,4 +1,4 @@
-import { type Field, type Fields, secret, text } from '../kit/fields.ts';
+import { type Field, type Fields, secret, text } from '../kit/declare/fields.ts';
 import { storage, type StorageAdapter } from './_contract.ts';
 import { openS3Store } from './_s3-store.ts';
 
@@ -72,6 +72,7 @@ export function s3Compatible({ endpoint, endpointFor = (base) => base, publicAt,
   return storage({
     ...brand,
     version: 'v1',
+    status: 'active',
     authType: 'aws_sigv4',
     credentials: credentials as Fields,
     owners: ['instance', 'org'],

@@ -1,4 +1,4 @@
-import { text } from '../kit/fields.ts';
+import { text } from '../kit/declare/fields.ts';
 import { label, s3Compatible } from './_s3.ts';
 
 export default s3Compatible({

@@ -1,4 +1,4 @@
-import { refused } from '../kit/fallback.ts';
+import { refused } from '../kit/declare/fallback.ts';
 import { storage } from './_contract.ts';
 import { openDisk } from './_disk.ts';
 
@@ -6,6 +6,7 @@ import { openDisk } from './_disk.ts';
 export default storage({
   id: 'local',
   version: 'v1',
+  status: 'active',
   title: 'Local disk',
   description: "Files on the server's own disk, served under /uploads.",
   setupNotes: 'Nothing to set. Several machines need one shared folder, and networks must be able to reach this server.',

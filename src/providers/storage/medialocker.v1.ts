@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret, text } from '../kit/fields.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 import { storage } from './_contract.ts';
 import { openLocker } from './_locker.ts';
 
@@ -7,6 +7,7 @@ import { openLocker } from './_locker.ts';
 export default storage({
   id: 'medialocker',
   version: 'v1',
+  status: 'active',
   title: 'MediaLocker',
   description: 'Media-library storage; its REST API hands out signed addresses.',
   website: 'https://medialocker.io',

@@ -1,4 +1,4 @@
-import { secret } from '../kit/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { label, s3Compatible } from './_s3.ts';
 
 export default s3Compatible({

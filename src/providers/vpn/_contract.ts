@@ -1,8 +1,8 @@
-import type { Manifest } from '../kit/adapter.ts';
-import { refused } from '../kit/fallback.ts';
-import { type Fields, secret, text } from '../kit/fields.ts';
-import type { Line } from '../kit/line.ts';
-import type { Proxy } from '../kit/proxy.ts';
+import type { Manifest } from '../kit/declare/adapter.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { type Fields, secret, text } from '../kit/declare/fields.ts';
+import type { Line } from '../kit/declare/line.ts';
+import type { Proxy } from '../kit/declare/proxy.ts';
 import { wireguardFault } from './_wireguard.ts';
 
 /** A server that the provider lists. */

@@ -1,8 +1,8 @@
-import { AppError, ProviderError, type ProviderFailure } from '../../kernel/index.ts';
-import { type Outbound, OutboundError, parseAddress, type ProxyFault, type Way } from '../../outbound/index.ts';
-import type { Use } from '../kit/line.ts';
-import { type Lines, secretsOf } from '../kit/open-line.ts';
-import type { Values } from '../kit/fields.ts';
+import { AppError, ProviderError, type ProviderFailure } from '../../platform/kernel/index.ts';
+import { type Outbound, OutboundError, parseAddress, type ProxyFault, type Way } from '../../platform/outbound/index.ts';
+import type { Use } from '../kit/declare/line.ts';
+import { type Lines, secretsOf } from '../kit/wire/open-line.ts';
+import type { Values } from '../kit/declare/fields.ts';
 import type { Vpn, VpnAdapter } from './_contract.ts';
 
 interface Options {

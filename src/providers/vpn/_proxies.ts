@@ -1,5 +1,5 @@
-import { secret, text } from '../kit/fields.ts';
-import type { Proxy } from '../kit/proxy.ts';
+import { secret, text } from '../kit/declare/fields.ts';
+import type { Proxy } from '../kit/declare/proxy.ts';
 import type { Place } from './_contract.ts';
 
 /** Proxies by SOCKS5 at fixed hosts: the host by its location, with names for people. */

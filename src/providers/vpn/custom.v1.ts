@@ -1,10 +1,11 @@
-import { secret, text } from '../kit/fields.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 import { host, PORT, vpn } from './_contract.ts';
 
 /** Any proxy of one's own. The provider sees where it comes from; the proxy sees addresses, and what goes there without encryption. */
 export default vpn({
   id: 'custom',
   version: 'v1',
+  status: 'active',
   title: 'Custom proxy or WireGuard',
   description: 'Any SOCKS5, HTTP or HTTPS proxy, or a WireGuard file run by wireproxy.',
   authType: 'basic',

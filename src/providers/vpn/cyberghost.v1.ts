@@ -3,6 +3,7 @@ import { vpn } from './_contract.ts';
 export default vpn({
   id: 'cyberghost',
   version: 'v1',
+  status: 'active',
   title: 'CyberGhost',
   description: 'OpenVPN with a certificate for each device.',
   website: 'https://www.cyberghostvpn.com',

@@ -3,6 +3,7 @@ import { vpn } from './_contract.ts';
 export default vpn({
   id: 'expressvpn',
   version: 'v1',
+  status: 'active',
   title: 'ExpressVPN',
   description: 'OpenVPN with credentials of its manual configuration.',
   website: 'https://www.expressvpn.com',

@@ -6,6 +6,7 @@ const Servers = z.array(z.object({ hostname: z.string(), displayName: z.string()
 export default vpn({
   id: 'hideme',
   version: 'v1',
+  status: 'active',
   title: 'hide.me',
   description: 'WireGuard with keys that its own client exchanges; its SOCKS5 proxy answers inside the tunnel.',
   website: 'https://hide.me',

@@ -24,6 +24,7 @@ const HOSTS: Hosts = Object.fromEntries(Object.entries(CITIES).map(([code, city]
 export default vpn({
   id: 'ipvanish',
   version: 'v1',
+  status: 'active',
   title: 'IPVanish',
   description: 'SOCKS5 proxies in many cities.',
   website: 'https://www.ipvanish.com',

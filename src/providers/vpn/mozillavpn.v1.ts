@@ -3,6 +3,7 @@ import { vpn } from './_contract.ts';
 export default vpn({
   id: 'mozillavpn',
   version: 'v1',
+  status: 'active',
   title: 'Mozilla VPN',
   description: 'The subscription of Mozilla on the servers of Mullvad.',
   website: 'https://www.mozilla.org/products/vpn/',

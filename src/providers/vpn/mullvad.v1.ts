@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../kit/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { vpn } from './_contract.ts';
 
 const Relays = z.array(z.object({ hostname: z.string(), country_code: z.string(), country_name: z.string(), city_name: z.string(), active: z.boolean() }));
@@ -8,6 +8,7 @@ const Relays = z.array(z.object({ hostname: z.string(), country_code: z.string()
 export default vpn({
   id: 'mullvad',
   version: 'v1',
+  status: 'active',
   title: 'Mullvad',
   description: 'WireGuard only; its SOCKS5 proxies answer inside the tunnel.',
   website: 'https://mullvad.net',

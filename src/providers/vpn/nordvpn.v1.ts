@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../kit/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { vpn } from './_contract.ts';
 import { at, type Hosts, location, placesOf, user } from './_proxies.ts';
 
@@ -25,6 +25,7 @@ const Login = z.object({ username: z.string().min(1), password: z.string().min(1
 export default vpn({
   id: 'nordvpn',
   version: 'v1',
+  status: 'active',
   title: 'NordVPN',
   description: 'A large network with SOCKS5 servers in four countries.',
   website: 'https://nordvpn.com',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../kit/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { type Place, vpn } from './_contract.ts';
 import { at, type Hosts, user } from './_proxies.ts';
 
@@ -25,6 +25,7 @@ const FirstLine = z.union([
 export default vpn({
   id: 'pia',
   version: 'v1',
+  status: 'active',
   title: 'Private Internet Access',
   description: 'A SOCKS5 proxy in the Netherlands; other countries by WireGuard.',
   website: 'https://www.privateinternetaccess.com',
@@ -41,7 +42,7 @@ export default vpn({
   api: 'https://www.privateinternetaccess.com/api/client/v2',
   proxy: ({ values: { socksUsername, socksPassword } }) => at(HOSTS, 'nl', socksUsername, socksPassword),
   async places({ http }): Promise<readonly Place[]> {
-    const { regions } = await http.get(SERVERS, FirstLine);
+    const { regions } = await http.get(SERVERS, FirstLine, { answerBytes: 4 * 1024 * 1024 });
     return regions.filter(({ offline }) => !offline).map(({ id, name, country }) => ({ id, name, country }));
   },
   async account({ http, values: { username, password } }) {

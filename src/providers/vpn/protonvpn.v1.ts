@@ -3,6 +3,7 @@ import { vpn } from './_contract.ts';
 export default vpn({
   id: 'protonvpn',
   version: 'v1',
+  status: 'active',
   title: 'Proton VPN',
   description: 'WireGuard files that the account makes; it sells no proxies.',
   website: 'https://protonvpn.com',

@@ -3,6 +3,7 @@ import { vpn } from './_contract.ts';
 export default vpn({
   id: 'purevpn',
   version: 'v1',
+  status: 'active',
   title: 'PureVPN',
   description: 'WireGuard files that the member area makes.',
   website: 'https://www.purevpn.com',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text } from '../kit/fields.ts';
+import { text } from '../kit/declare/fields.ts';
 import { vpn } from './_contract.ts';
 import { user } from './_proxies.ts';
 
@@ -8,6 +8,7 @@ const Clusters = z.array(z.object({ country: z.string(), countryCode: z.string()
 export default vpn({
   id: 'surfshark',
   version: 'v1',
+  status: 'active',
   title: 'Surfshark',
   description: 'WireGuard by a sidecar; HTTPS proxies that it does not document.',
   website: 'https://surfshark.com',

@@ -3,6 +3,7 @@ import { vpn } from './_contract.ts';
 export default vpn({
   id: 'tunnelbear',
   version: 'v1',
+  status: 'active',
   title: 'TunnelBear',
   description: 'Apps, and OpenVPN for few countries.',
   website: 'https://www.tunnelbear.com',

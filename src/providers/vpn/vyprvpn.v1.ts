@@ -3,6 +3,7 @@ import { vpn } from './_contract.ts';
 export default vpn({
   id: 'vyprvpn',
   version: 'v1',
+  status: 'active',
   title: 'VyprVPN',
   description: 'OpenVPN by hand.',
   website: 'https://www.vyprvpn.com',

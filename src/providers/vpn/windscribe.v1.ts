@@ -9,6 +9,7 @@ const Groups = z.object({ data: z.array(z.object({ name: z.string(), groups: z.a
 export default vpn({
   id: 'windscribe',
   version: 'v1',
+  status: 'active',
   title: 'Windscribe',
   description: 'WireGuard files for everybody, SOCKS5 logins for Pro accounts.',
   website: 'https://windscribe.com',

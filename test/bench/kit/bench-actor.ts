@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Actors, actorContract, implementFor, method } from '../../../src/actor-runtime/index.ts';
+import { type Actors, actorContract, implementFor, method } from '../../../src/platform/actor-runtime/index.ts';
 import type { Ways } from './calls.ts';
 
 /** An actor that does nothing, so that a call is all there is to measure. */

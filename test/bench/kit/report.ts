@@ -40,14 +40,16 @@ export async function skippedWithout<T>(skipped: string[], what: string, find: (
 const isMet = ({ value, most, least }: Goal): boolean => (most === undefined || value <= most) && (least === undefined || value >= least);
 const metWord = (met: boolean | 'not shown' | undefined) => (met === undefined ? '' : met === 'not shown' ? met : met ? 'met' : 'missed');
 
-/** The machine and the commit that a report is from. */
-export function machine(): { commit: string; cores: number; cpu: string; node: string } {
+/** The machine and the commit that the reports of this run are from. */
+const WHERE = machine();
+function machine(): { commit: string; cores: number; cpu: string; node: string } {
   let commit = 'unknown';
   try {
     commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { stdio: ['ignore', 'pipe', 'ignore'] })
       .toString()
       .trim();
-    if (execFileSync('git', ['status', '--porcelain', '--untracked-files=no']).toString() !== '') commit += ' with uncommitted changes';
+    if (execFileSync('git', ['status', '--porcelain', '--untracked-files=no', '--', ':!docs/performance.md']).toString() !== '')
+      commit += ' with uncommitted changes';
   } catch {
     // not a clone
   }
@@ -56,7 +58,7 @@ export function machine(): { commit: string; cores: number; cpu: string; node: s
 
 /** One line of JSON: the last one that a benchmark prints. */
 export function jsonLine({ engine, quick }: Options, report: Report): string {
-  const { cpu: _, ...where } = machine();
+  const { cpu: _, ...where } = WHERE;
   const { rookery, ...peers } = report.figures;
   const verdicts = [...Object.values(report.ratios).flatMap(({ met }) => (met === undefined ? [] : [met === true])), ...report.goals.map(isMet)];
   return JSON.stringify({
@@ -76,13 +78,18 @@ export function jsonLine({ engine, quick }: Options, report: Report): string {
   });
 }
 
+export const headingOf = (bench: string, engine: Options['engine']): string => `${bench}, ${engine}`;
+
 /** Tables in Markdown, for people. */
 export function tables({ engine, quick }: Options, report: Report): string {
+  const { commit, cores, cpu, node } = WHERE;
   const names = [...new Set(Object.values(report.figures).flatMap(Object.keys))];
   const sides = Object.keys(report.figures);
   const lines = [
-    `### ${report.bench}, ${engine}${quick ? ' (quick: for a look only)' : ''}`,
+    `### ${headingOf(report.bench, engine)}`,
     '',
+    ...(quick ? ['With `--quick`: these figures say nothing.', ''] : []),
+    `${new Date().toISOString().slice(0, 10)} at commit ${commit}; ${cores} cores (${cpu}), Node ${node}, everything on one machine over loopback.`,
     `Size ${report.size}, ${report.pairs} pairs. Medians of the runs:`,
     '',
     ...grid(

@@ -1,5 +1,5 @@
-import { openVault, encryptionKey, newId, randomBase62, sha256 } from '../../../src/kernel/index.ts';
-import type { Database } from '../../../src/db/index.ts';
+import { openVault, encryptionKey, newId, randomBase62, sha256 } from '../../../src/platform/kernel/index.ts';
+import type { Database } from '../../../src/platform/db/index.ts';
 import type { Child } from './child.ts';
 import { ENCRYPTION_KEY } from './world.ts';
 

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { SignJWT, UnsecuredJWT, generateKeyPair } from 'jose';
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import type { AuthAdapter } from '../../../src/providers/index.ts';
-import { adapters } from '../../../src/providers/registry.gen.ts';
+import type { AuthAdapter } from '../../../src/providers/registry/index.ts';
+import { adapters } from '../../../src/providers/registry/registry.gen.ts';
 import type { AuthFixture, Claims, FakeProvider } from '../../fixtures/providers/auth/_fixture.ts';
-import { failureOf } from '../../support/fake-network.ts';
-import { localProviders } from '../../support/providers.ts';
+import { failureOf } from '../../support/peers/fake-network.ts';
+import { localProviders } from '../../support/worlds/providers.ts';
 
 interface Facts {
   credentialFields: { name: string; secret: boolean }[];

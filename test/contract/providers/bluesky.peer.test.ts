@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import sharp from 'sharp';
-import type { Media } from '../../../src/providers/index.ts';
-import { failureOf } from '../../support/fake-network.ts';
-import { mediaOf } from '../../support/media-of.ts';
-import { describePeer, npmPeer, type Peer } from '../../support/peers.ts';
-import { handleOf, localProviders, postOf } from '../../support/providers.ts';
+import type { Media } from '../../../src/providers/registry/index.ts';
+import { failureOf } from '../../support/peers/fake-network.ts';
+import { mediaOf } from '../../support/worlds/media-of.ts';
+import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
+import { handleOf, localProviders, postOf } from '../../support/worlds/providers.ts';
 
 interface Account {
   did: string;
@@ -34,7 +34,7 @@ await describePeer(
     beforeAll(async () => {
       pds = await start();
       ({ alice, bob } = pds.env['accounts'] as { alice: Account; bob: Account });
-      providers = localProviders();
+      providers = localProviders({ servers: { 'social/bluesky/plc': pds.env['plc'] as string } });
     }, 120_000);
     afterAll(async () => {
       await providers[Symbol.asyncDispose]();

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { openOutbound } from '../../../src/outbound/index.ts';
-import { type ContentPack, type ContentPackAdapter, stockSources } from '../../../src/providers/index.ts';
+import { openOutbound } from '../../../src/platform/outbound/index.ts';
+import { type ContentPack, type ContentPackAdapter, stockSources } from '../../../src/providers/registry/index.ts';
 import { contentPack, Download, Id, Web, Words } from '../../../src/providers/contentpack/_contract.ts';
-import { secret } from '../../../src/providers/kit/fields.ts';
-import { failureOf } from '../../support/fake-network.ts';
-import { localProviders } from '../../support/providers.ts';
-import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/provider-suite.ts';
-import { startWire } from '../../support/wire.ts';
+import { secret } from '../../../src/providers/kit/declare/fields.ts';
+import { failureOf } from '../../support/peers/fake-network.ts';
+import { localProviders } from '../../support/worlds/providers.ts';
+import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
+import { startWire } from '../../support/wire/wire.ts';
 import { z } from 'zod';
 
 const suite: Suite<ContentPackAdapter, ContentPack> = {

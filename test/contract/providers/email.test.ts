@@ -3,16 +3,16 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createHash, createHmac } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { ProviderError, systemClock } from '../../../src/kernel/index.ts';
-import { type Outbound, OutboundError } from '../../../src/outbound/index.ts';
-import { type EmailAdapter, type Mailer, type Message, openProviders } from '../../../src/providers/index.ts';
-import type { Call } from '../../../src/providers/kit/http.ts';
-import { adapters } from '../../../src/providers/registry.gen.ts';
-import { mailServer, type MailServer } from '../../support/mail-server.ts';
-import { describePeer, npmPeer, type Peer } from '../../support/peers.ts';
-import { freePort } from '../../support/ports.ts';
-import { describeProviders, type ProviderFixture, type Suite, wireChecks } from '../../support/provider-suite.ts';
-import { localProviders } from '../../support/providers.ts';
+import { ProviderError, systemClock } from '../../../src/platform/kernel/index.ts';
+import { type Outbound, OutboundError } from '../../../src/platform/outbound/index.ts';
+import { type EmailAdapter, type Mailer, type Message, openProviders } from '../../../src/providers/registry/index.ts';
+import type { Call } from '../../../src/providers/kit/wire/http.ts';
+import { adapters } from '../../../src/providers/registry/registry.gen.ts';
+import { mailServer, type MailServer } from '../../support/peers/mail-server.ts';
+import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
+import { freePort } from '../../support/wire/ports.ts';
+import { describeProviders, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
+import { localProviders } from '../../support/worlds/providers.ts';
 
 const FACTS = new URL('../../fixtures/providers/email/', import.meta.url);
 interface Facts {

@@ -40,7 +40,7 @@ test('a provider is one file: generated once, the registry has it, and the page 
     tree.path('src/providers/shortlink/brandnew.v1.ts'),
     adapter.replace("id: 'cleanuri'", "id: 'brandnew'").replace("title: 'CleanURI'", "title: 'Brand new'"),
   );
-  expect((await tree.gen()).split('\n')).toEqual(expect.arrayContaining(['src/providers/registry.gen.ts written', 'docs/providers.gen.md written']));
-  expect(await readFile(tree.path('src/providers/registry.gen.ts'), 'utf8')).toContain('./shortlink/brandnew.v1.ts');
+  expect((await tree.gen()).split('\n')).toEqual(expect.arrayContaining(['src/providers/registry/registry.gen.ts written', 'docs/providers.gen.md written']));
+  expect(await readFile(tree.path('src/providers/registry/registry.gen.ts'), 'utf8')).toContain('./shortlink/brandnew.v1.ts');
   expect(await readFile(tree.path('docs/providers.gen.md'), 'utf8')).toContain('| `brandnew@v1` | [Brand new](https://cleanuri.com) |');
 });

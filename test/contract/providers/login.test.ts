@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { failureOf, type FakeHttp, startHttp } from '../../support/fake-network.ts';
-import { localProviders } from '../../support/providers.ts';
+import { failureOf, type FakeHttp, startHttp } from '../../support/peers/fake-network.ts';
+import { adapters } from '../../../src/providers/registry/registry.gen.ts';
+import { localProviders } from '../../support/worlds/providers.ts';
 
 const app = { clientId: 'the-client', clientSecret: 'the-app-secret' };
 let server: FakeHttp;
@@ -80,7 +81,9 @@ test("the operator's own app serves the server it belongs to", () => {
 
 test('the catalog lists what is registered, featured ones first, then by name', () => {
   const names = providers.catalog('social').map(({ providerId }) => providerId);
-  expect(names).toEqual(['bluesky', 'mastodon', 'nostr', 'pixelfed', 'sandbox']);
+  const byTitle = adapters.filter(({ domain }) => domain === 'social').toSorted((a, b) => a.title.localeCompare(b.title, 'en'));
+  expect(names).toEqual(byTitle.map(({ id }) => id));
+  expect(names).toEqual(expect.arrayContaining(['bluesky', 'mastodon', 'nostr', 'pixelfed', 'sandbox']));
   expect(
     providers
       .catalog(

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdir, readFile } from 'node:fs/promises';
-import { Documents, DOMAINS, Proofs } from '../../../src/providers/index.ts';
-import { adapters } from '../../../src/providers/registry.gen.ts';
-import { manifestChecks } from '../../support/provider-suite.ts';
-import { localProviders } from '../../support/providers.ts';
+import { Documents, DOMAINS, Proofs } from '../../../src/providers/registry/index.ts';
+import { adapters } from '../../../src/providers/registry/registry.gen.ts';
+import { manifestChecks } from '../../support/peers/provider-suite.ts';
+import { localProviders } from '../../support/worlds/providers.ts';
 
 const SOURCES = new URL('../../../src/providers/', import.meta.url);
 const FIXTURES = new URL('../../fixtures/providers/', import.meta.url);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import sharp from 'sharp';
-import type { Media, Tokens } from '../../../src/providers/index.ts';
-import { failureOf } from '../../support/fake-network.ts';
-import { mediaOf } from '../../support/media-of.ts';
-import { describePeer, type Peer } from '../../support/peers.ts';
-import { handleOf, localProviders, lookUp, postOf } from '../../support/providers.ts';
-import { snacPeer } from '../../support/snac.ts';
+import type { Media, Tokens } from '../../../src/providers/registry/index.ts';
+import { failureOf } from '../../support/peers/fake-network.ts';
+import { mediaOf } from '../../support/worlds/media-of.ts';
+import { describePeer, type Peer } from '../../support/peers/peers.ts';
+import { handleOf, localProviders, lookUp, postOf } from '../../support/worlds/providers.ts';
+import { snacPeer } from '../../support/peers/snac.ts';
 
 interface Status {
   id: string;

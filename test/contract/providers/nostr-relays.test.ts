@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { encodeNpub, publicKeyOf, signEvent } from '../../../src/providers/kit/nostr.ts';
+import { encodeNpub, publicKeyOf, signEvent } from '../../../src/providers/kit/protocols/nostr.ts';
 import { ask } from '../../../src/providers/social/_nostr-relays.ts';
-import { systemClock } from '../../../src/kernel/index.ts';
-import { failureOf } from '../../support/fake-network.ts';
-import { localProviders } from '../../support/providers.ts';
-import { type Peer, startWebSocketServer } from '../../support/websocket-server.ts';
+import { systemClock } from '../../../src/platform/kernel/index.ts';
+import { failureOf } from '../../support/peers/fake-network.ts';
+import { localProviders } from '../../support/worlds/providers.ts';
+import { type Peer, startWebSocketServer } from '../../support/wire/websocket-server.ts';
 
 const KEY = '5d'.repeat(32);
 const PUBLIC = publicKeyOf(new Uint8Array(Buffer.from(KEY, 'hex')));

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { schnorr } from '@noble/curves/secp256k1.js';
-import { decodeNpub, encodeNpub } from '../../../src/providers/kit/nostr.ts';
-import { failureOf } from '../../support/fake-network.ts';
-import { mediaOf } from '../../support/media-of.ts';
-import { picture as pictureOf } from '../../support/samples.ts';
-import { describePeer, npmPeer, type Peer } from '../../support/peers.ts';
-import { handleOf, localProviders, postOf } from '../../support/providers.ts';
+import { decodeNpub, encodeNpub } from '../../../src/providers/kit/protocols/nostr.ts';
+import { failureOf } from '../../support/peers/fake-network.ts';
+import { mediaOf } from '../../support/worlds/media-of.ts';
+import { picture as pictureOf } from '../../support/worlds/samples.ts';
+import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
+import { handleOf, localProviders, postOf } from '../../support/worlds/providers.ts';
 
 const KEY = '7f'.repeat(32);
 const PUBLIC = Buffer.from(schnorr.getPublicKey(new Uint8Array(Buffer.from(KEY, 'hex')))).toString('hex');

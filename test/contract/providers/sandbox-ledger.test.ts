@@ -3,10 +3,10 @@ import { startSandbox, type Sandbox } from '../../../sandbox/index.ts';
 import sandboxRoutes from '../../../api/routes/sandbox.ts';
 import authRoutes from '../../../api/routes/auth.ts';
 import userRoutes from '../../../api/routes/user.ts';
-import { newId } from '../../../src/kernel/index.ts';
-import { testApp, type TestApp } from '../../support/app.ts';
-import { testDatabase } from '../../support/database.ts';
-import { handleOf, localProviders, postOf } from '../../support/providers.ts';
+import { newId } from '../../../src/platform/kernel/index.ts';
+import { testApp, type TestApp } from '../../support/worlds/app.ts';
+import { testDatabase } from '../../support/wire/database.ts';
+import { handleOf, localProviders, postOf } from '../../support/worlds/providers.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let network: Sandbox;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Sandbox, startSandbox } from '../../../sandbox/index.ts';
-import { ProviderError } from '../../../src/kernel/index.ts';
-import type { Post, Social } from '../../../src/providers/index.ts';
-import { eventually } from '../../support/eventually.ts';
-import { testDatabase } from '../../support/database.ts';
-import { mediaOf } from '../../support/media-of.ts';
-import { handleOf, localProviders, postOf } from '../../support/providers.ts';
+import { ProviderError } from '../../../src/platform/kernel/index.ts';
+import type { Post, Social } from '../../../src/providers/registry/index.ts';
+import { eventually } from '../../support/wire/eventually.ts';
+import { testDatabase } from '../../support/wire/database.ts';
+import { mediaOf } from '../../support/worlds/media-of.ts';
+import { handleOf, localProviders, postOf } from '../../support/worlds/providers.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let network: Sandbox;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { OutboundAnswer } from '../../../src/outbound/index.ts';
-import type { Shortener } from '../../../src/providers/index.ts';
-import { apiDocument } from '../../support/api-documents.ts';
-import { describePeer, npmPeer, type Peer } from '../../support/peers.ts';
-import { localProviders } from '../../support/providers.ts';
+import type { OutboundAnswer } from '../../../src/platform/outbound/index.ts';
+import type { Shortener } from '../../../src/providers/registry/index.ts';
+import { apiDocument } from '../../support/peers/api-documents.ts';
+import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
+import { localProviders } from '../../support/worlds/providers.ts';
 
 const document = apiDocument('dub.json');
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { failureOf } from '../../support/fake-network.ts';
-import type { Shortener, ShortlinkAdapter } from '../../../src/providers/index.ts';
+import { failureOf } from '../../support/peers/fake-network.ts';
+import type { Shortener, ShortlinkAdapter } from '../../../src/providers/registry/index.ts';
 import { shortlink, ShortUrl } from '../../../src/providers/shortlink/_contract.ts';
-import { openOutbound } from '../../../src/outbound/index.ts';
-import { secret } from '../../../src/providers/kit/fields.ts';
+import { openOutbound } from '../../../src/platform/outbound/index.ts';
+import { secret } from '../../../src/providers/kit/declare/fields.ts';
 import { z } from 'zod';
-import { localProviders } from '../../support/providers.ts';
-import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/provider-suite.ts';
-import { startWire } from '../../support/wire.ts';
+import { localProviders } from '../../support/worlds/providers.ts';
+import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
+import { startWire } from '../../support/wire/wire.ts';
 
 const suite: Suite<ShortlinkAdapter, Shortener> = {
   domain: 'shortlink',

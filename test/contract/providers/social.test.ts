@@ -2,11 +2,11 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/
 import { readdir, readFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import sharp from 'sharp';
-import { presentCatalogEntry, type Media, type Published, type Social, type SocialAdapter, type Tokens } from '../../../src/providers/index.ts';
-import { adapters } from '../../../src/providers/registry.gen.ts';
-import { failureOf, type FakeNetwork, type Fixture } from '../../support/fake-network.ts';
-import { mediaOf } from '../../support/media-of.ts';
-import { handleOf, localProviders, lookUp, postOf } from '../../support/providers.ts';
+import { presentCatalogEntry, type Media, type Published, type Social, type SocialAdapter, type Tokens } from '../../../src/providers/registry/index.ts';
+import { adapters } from '../../../src/providers/registry/registry.gen.ts';
+import { failureOf, type FakeNetwork, type Fixture } from '../../support/peers/fake-network.ts';
+import { mediaOf } from '../../support/worlds/media-of.ts';
+import { handleOf, localProviders, lookUp, postOf } from '../../support/worlds/providers.ts';
 
 /** What the recorded facts say of a network; a test compares the adapter with them. */
 interface Facts {
@@ -29,7 +29,7 @@ const picture = async (alt: string): Promise<Media> => {
   return mediaOf(data, { name: 'red.png', contentType: 'image/png', alt, url: 'https://files.rookery.example/red.png' });
 };
 
-const cases = await Promise.all(
+const registered = await Promise.all(
   social.map(async (adapter) => ({
     name: `social/${adapter.id}@${adapter.version}`,
     adapter,
@@ -37,6 +37,24 @@ const cases = await Promise.all(
     facts: JSON.parse(await readFile(new URL(`${adapter.id}.facts.json`, FOLDER), 'utf8')) as Facts,
   })),
 );
+
+/** The sandbox as a network that takes no media at all: the suite asks of nobody what only networks with media can do. */
+const textOnly = registered
+  .filter(({ adapter }) => adapter.id === 'sandbox')
+  .map(({ adapter, fixture, facts, name }) => ({
+    name: `${name} without media`,
+    adapter: { ...adapter, limits: { ...adapter.limits, media: 0, mediaTypes: [] } },
+    facts: { ...facts, limits: { ...facts.limits, maxImages: 0 } },
+    fixture: {
+      ...fixture,
+      async start() {
+        const network = await fixture.start();
+        network.on('POST /media', { status: 422, body: { error: 'This network takes text only' } });
+        return network;
+      },
+    },
+  }));
+const cases = [...registered, ...textOnly];
 
 test('every adapter file is registered, and every registered adapter has its facts and its network', async () => {
   const files = (await readdir(new URL('../../../src/providers/social/', import.meta.url))).filter((file) => /^[^_].*\.v\d+\.ts$/.test(file));
@@ -56,6 +74,8 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
     providers.connect(one, { values: network.values, account: network.account, tokens });
   /** Networks for pictures get one with every post. */
   const needed = () => (adapter.limits.needsMedia ? [red] : []);
+  /** A picture where the network takes one; what holds for media is not asked of the others. */
+  const taken = () => (adapter.limits.media > 0 ? [red] : []);
   const created = () => network.asked.filter((step) => step === fixture.creating).length;
 
   /** For what only some networks have; the others do not list the test at all. */
@@ -184,11 +204,11 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
   });
 
   describe('publishes', () => {
-    test('text with a link, a mention, a tag and a picture with alt text', async () => {
+    test('text with a link, a mention, a tag and, where it takes one, a picture with alt text', async () => {
       const text = 'Grüße 👋 to @bob.test: see https://rookery.example/a?b=1&c=2, about #Vögel & more';
-      const post = postOf(text, [red]);
+      const post = postOf(text, taken());
       const published = await channel.publish(post, {}, handleOf());
-      expect(network.posts).toEqual([{ id: published.id, text, alts: ['A red rectangle'] }]);
+      expect(network.posts).toEqual([{ id: published.id, text, alts: taken().map(({ alt }) => alt) }]);
       expect(URL.canParse(published.url)).toBe(true);
     });
 
@@ -216,7 +236,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
         await using here = localProviders(again.servers ? { servers: again.servers } : {});
         again.on(step ?? fixture.creating, behaviour);
         const error = await failureOf(
-          here.connect(adapter, { values: again.values, account: again.account, tokens: again.tokens }).publish(postOf('Refused', [red]), {}, handleOf()),
+          here.connect(adapter, { values: again.values, account: again.account, tokens: again.tokens }).publish(postOf('Refused', taken()), {}, handleOf()),
         );
         expect({ name, failure: error.failure }).toEqual({ name, failure });
         if (retryAfterMs !== undefined) expect(Math.abs(error.retryAfterMs! - retryAfterMs)).toBeLessThan(300_000); // as instants they are nearer by now
@@ -234,13 +254,13 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
 
     testIf(adapter.once !== 'at-most-once')('finds the post whose answer was lost, and no other', async () => {
       const since = new Date();
-      const post = postOf('Did it arrive? Yes & no <3', [red]);
+      const post = postOf('Did it arrive? Yes & no <3', taken());
       const handle = handleOf();
       network.on(fixture.creating, 'accept-then-hang-up', 1);
       expect(await failureOf(channel.publish(post, {}, handle))).toMatchObject({ failure: 'lost' });
       expect(network.posts).toHaveLength(1);
       expect(await lookUp(channel, post, { since, saved: handle.kept.at(-1) })).toEqual([network.posts[0]!.id]);
-      expect(await lookUp(channel, postOf('Another text', [red]), { since })).toEqual([]);
+      expect(await lookUp(channel, postOf('Another text', taken()), { since })).toEqual([]);
       if (adapter.once === 'read-back') expect(await lookUp(channel, post, { since: new Date(since.getTime() + 60_000) })).toEqual([]);
     });
 
@@ -260,9 +280,10 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
 
       testIf(adapter.once !== 'at-most-once')('is told from the other items of its thread, which say the same', async () => {
         const since = new Date(Date.now() - 1_000);
-        const root = await channel.publish(postOf('', [red]), {}, handleOf());
-        const second = await channel.publish(postOf('', [red]), {}, handleOf(undefined, [root]));
-        const third = postOf('', [red]);
+        const same = () => (adapter.limits.media > 0 ? postOf('', [red]) : postOf('The same'));
+        const root = await channel.publish(same(), {}, handleOf());
+        const second = await channel.publish(same(), {}, handleOf(undefined, [root]));
+        const third = same();
         const handle = handleOf(undefined, [root, second]);
         network.on(fixture.creating, behaviour, 1);
         expect(await failureOf(channel.publish(third, {}, handle))).toMatchObject({ failure: 'lost' });

@@ -7,10 +7,10 @@ import { join, relative } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
-import type { Store, Upload } from '../../../src/providers/index.ts';
-import { failureOf } from '../../support/fake-network.ts';
-import { describePeer, type Peer } from '../../support/peers.ts';
-import { localProviders } from '../../support/providers.ts';
+import type { Store, Upload } from '../../../src/providers/registry/index.ts';
+import { failureOf } from '../../support/peers/fake-network.ts';
+import { describePeer, type Peer } from '../../support/peers/peers.ts';
+import { localProviders } from '../../support/worlds/providers.ts';
 
 const run = promisify(execFile);
 const stream = (...pieces: Uint8Array[]) => ({

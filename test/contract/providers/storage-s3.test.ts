@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../../src/kernel/index.ts';
-import { openOutbound, type Outbound } from '../../../src/outbound/index.ts';
-import { adapters } from '../../../src/providers/registry.gen.ts';
+import { systemClock } from '../../../src/platform/kernel/index.ts';
+import { openOutbound, type Outbound } from '../../../src/platform/outbound/index.ts';
+import { adapters } from '../../../src/providers/registry/registry.gen.ts';
 import type { StorageAdapter, Store } from '../../../src/providers/storage/_contract.ts';
-import { gate } from '../../support/eventually.ts';
-import { failureOf } from '../../support/fake-network.ts';
-import { localProviders } from '../../support/providers.ts';
-import { type Exchange, startWire, type Wire } from '../../support/wire.ts';
+import { gate } from '../../support/wire/eventually.ts';
+import { failureOf } from '../../support/peers/fake-network.ts';
+import { localProviders } from '../../support/worlds/providers.ts';
+import { type Exchange, startWire, type Wire } from '../../support/wire/wire.ts';
 import type { S3Fixture } from '../../fixtures/providers/storage/_s3.ts';
 import fixtureOf from '../../fixtures/providers/storage/s3_compatible.ts';
 

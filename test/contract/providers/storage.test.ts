@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { text } from 'node:stream/consumers';
-import { systemClock } from '../../../src/kernel/index.ts';
-import type { Store } from '../../../src/providers/index.ts';
-import type { Line } from '../../../src/providers/kit/line.ts';
-import type { Bucket } from '../../../src/providers/kit/s3.ts';
-import { adapters as registered } from '../../../src/providers/registry.gen.ts';
+import { systemClock } from '../../../src/platform/kernel/index.ts';
+import type { Store } from '../../../src/providers/registry/index.ts';
+import type { Line } from '../../../src/providers/kit/declare/line.ts';
+import type { Bucket } from '../../../src/providers/kit/protocols/s3.ts';
+import { adapters as registered } from '../../../src/providers/registry/registry.gen.ts';
 import type { StorageAdapter } from '../../../src/providers/storage/_contract.ts';
 import fixture from '../../fixtures/providers/storage/s3_compatible.ts';
-import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/provider-suite.ts';
+import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
 
 type Input = Record<string, never> & { do: string; key: string; id: string; number: number; seconds: number; text: string; mime: string; bytes: number };
 

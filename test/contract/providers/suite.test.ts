@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { auth, type AuthAdapter, type AuthConnection, type Consent } from '../../../src/providers/auth/_contract.ts';
-import { secret, text } from '../../../src/providers/kit/fields.ts';
-import { type Check, coverageCheck, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/provider-suite.ts';
+import { secret, text } from '../../../src/providers/kit/declare/fields.ts';
+import { type Check, coverageCheck, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
 
 // The suite that judges adapters is judged here: it takes an honest one, and finds what is wrong with each that is not.
 

@@ -1,17 +1,17 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { AppError } from '../../../src/kernel/index.ts';
-import type { Vpn, VpnAdapter } from '../../../src/providers/index.ts';
-import { secret } from '../../../src/providers/kit/fields.ts';
+import { AppError } from '../../../src/platform/kernel/index.ts';
+import type { Vpn, VpnAdapter } from '../../../src/providers/registry/index.ts';
+import { secret } from '../../../src/providers/kit/declare/fields.ts';
 import { vpn } from '../../../src/providers/vpn/_contract.ts';
 import { wireguardFault } from '../../../src/providers/vpn/_wireguard.ts';
 import { WIREGUARD } from '../../fixtures/providers/vpn/_route.ts';
-import { makeCertificate } from '../../support/certificate.ts';
-import { failureOf } from '../../support/fake-network.ts';
-import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/provider-suite.ts';
-import { localProviders } from '../../support/providers.ts';
-import { startProxy } from '../../support/proxy-server.ts';
-import { startReceiver } from '../../support/receiver.ts';
+import { makeCertificate } from '../../support/wire/certificate.ts';
+import { failureOf } from '../../support/peers/fake-network.ts';
+import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
+import { localProviders } from '../../support/worlds/providers.ts';
+import { startProxy } from '../../support/wire/proxy-server.ts';
+import { startReceiver } from '../../support/wire/receiver.ts';
 
 const suite: Suite<VpnAdapter, Vpn> = {
   domain: 'vpn',

@@ -31,7 +31,7 @@ async function account(name) {
 }
 
 const accounts = { alice: await account('alice'), bob: await account('bob') };
-process.stdout.write(`${JSON.stringify({ url, accounts })}\n`);
+process.stdout.write(`${JSON.stringify({ url, plc: network.plc.url, accounts })}\n`);
 
 process.stdin.resume();
 process.stdin.on('end', async () => {

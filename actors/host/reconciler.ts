@@ -1,0 +1,158 @@
+import type { Actors, Reminder } from '../../src/platform/actor-runtime/index.ts';
+import type { Lease } from '../../src/platform/db/index.ts';
+import { asAppError, type Clock, tenantKey } from '../../src/platform/kernel/index.ts';
+import type { Beat, Log, Posts } from '../../src/publishing/posts/index.ts';
+import type { Webhooks } from '../../src/delivery/webhooks/index.ts';
+import { channelActor } from '../channel/contract.ts';
+import { postActor } from '../post/contract.ts';
+import { webhookActor } from '../webhook/contract.ts';
+
+export interface ReconcilerOptions {
+  posts: Pick<Posts, 'sweeps'>;
+  webhooks: Pick<Webhooks, 'overdue'>;
+  actors: Actors;
+  remind: (reminders: readonly Reminder[]) => Promise<void>;
+  /** One sweeper over all processes. */
+  lease: Lease;
+  clock: Clock;
+  beat: Beat;
+  log: Log;
+  intervalMs?: number;
+  limit?: number;
+  /** Told of every sweep, before it ends. */
+  onFound?: (found: Found) => void;
+}
+export interface Reconciler extends AsyncDisposable {
+  /** One sweep; answers what it found. Tests call it, the timer does too. */
+  sweep(): Promise<Found | undefined>;
+}
+export interface Found {
+  takenOver: number;
+  woken: number;
+  entered: number;
+  asked: number;
+  delivering: number;
+}
+
+const SILENCE_MS = 5_000;
+const ROUNDS = 20;
+
+/**
+ * Finds what is due and untouched: a lost reminder, a dead host, a broken commit is a delay, never a loss. After a gap of its own,
+ * when the database or this process stood still, it waits one silence, so that hosts that live can say so first.
+ */
+export function startReconciler({
+  posts: { sweeps },
+  webhooks,
+  actors,
+  remind,
+  lease,
+  clock,
+  beat,
+  log,
+  intervalMs = 5_000,
+  limit = 500,
+  onFound,
+}: ReconcilerOptions): Reconciler {
+  const stopping = new AbortController();
+  let lastEnd = clock.monotonic();
+  let quietUntil = 0;
+
+  async function sweep(): Promise<Found | undefined> {
+    const now = clock.monotonic();
+    if (now - lastEnd > 2 * intervalMs + SILENCE_MS || beat.lastBeatAgeMs() > SILENCE_MS) quietUntil = now + SILENCE_MS + 1_000;
+    try {
+      if (!(await lease.held())) return undefined;
+      const found: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0, delivering: 0 };
+      if (clock.monotonic() >= quietUntil) await round(limit, () => takeOver(found));
+      await round(limit, () => wakeOverdue(found));
+      await round(limit, () => enter(found));
+      await round(limit, () => askAgain(found));
+      await round(limit, () => deliver(found));
+      onFound?.(found);
+      return found;
+    } catch (error) {
+      quietUntil = clock.monotonic() + SILENCE_MS + 1_000;
+      throw error;
+    } finally {
+      lastEnd = clock.monotonic();
+    }
+  }
+
+  const reminderOf = (orgId: string, postId: string, name: string, due: Date): Reminder => ({
+    type: postActor.type,
+    id: tenantKey(orgId, postId),
+    name,
+    due,
+    owner: orgId,
+  });
+  async function takeOver(found: Found): Promise<number> {
+    const taken = await sweeps.takeOver(limit);
+    found.takenOver += taken.length;
+    const doubtful = taken.flatMap(({ orgId, postId, now }) => (postId === null ? [] : [reminderOf(orgId, postId, 'look-up', now)]));
+    if (doubtful.length > 0) await remind(doubtful);
+    await wake(taken.filter(({ postId }) => postId === null));
+    return taken.length;
+  }
+  async function wakeOverdue(found: Found): Promise<number> {
+    const overdue = await sweeps.overdue(limit);
+    found.woken += overdue.length;
+    await wake(overdue);
+    return overdue.length;
+  }
+  async function enter(found: Found): Promise<number> {
+    const entered = await sweeps.enter(limit);
+    found.entered += entered;
+    return entered;
+  }
+  async function askAgain(found: Found): Promise<number> {
+    const unasked = await sweeps.unasked(limit);
+    found.asked += unasked.length;
+    if (unasked.length > 0)
+      await remind(unasked.map(({ orgId, postId, detail, now }) => reminderOf(orgId, postId, detail === 'processing' ? 'processing' : 'look-up', now)));
+    return 0; // the reminders have not fired yet: another look now would find the same posts
+  }
+  async function deliver(found: Found): Promise<number> {
+    const keys = await webhooks.overdue(limit);
+    found.delivering += keys.length;
+    await told(
+      'webhooks',
+      keys.map((key) => actors(webhookActor, key).deliver({})),
+    );
+    return 0; // they are at work now: another look would find the same ones
+  }
+  /** Wakes directly, not by a reminder: those may be what is lost. What cannot be woken is found again. */
+  async function wake(channels: readonly { orgId: string; channelId: string }[]): Promise<void> {
+    await told(
+      'channels',
+      channels.map(({ orgId, channelId }) => actors(channelActor, tenantKey(orgId, channelId)).wake({})),
+    );
+  }
+  async function told(what: string, calls: readonly Promise<unknown>[]): Promise<void> {
+    const failed = (await Promise.allSettled(calls)).filter((result) => result.status === 'rejected');
+    if (failed.length > 0) log.warn({ what, failed: failed.length, of: calls.length, code: asAppError(failed[0]!.reason).code }, 'actors could not be woken');
+  }
+  /** Goes on while a scan comes back full, within reason. */
+  async function round(full: number, scan: () => Promise<number>): Promise<void> {
+    for (let n = 0; n < ROUNDS && !stopping.signal.aborted; n++) if ((await scan()) < full) return;
+  }
+
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      try {
+        await clock.sleep(intervalMs, stopping.signal);
+        await sweep();
+      } catch (error) {
+        if (!stopping.signal.aborted) log.warn({ err: error }, 'a sweep failed and is made again');
+      }
+    }
+  })();
+  return {
+    sweep,
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await running;
+      await lease.release().catch((error: unknown) => log.warn({ err: error }, 'the lease of the reconciler could not be given up: it expires'));
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { Context } from '../../src/context.ts';
+import { createHost, type Host } from '../../src/platform/actor-runtime/index.ts';
+import { openLease } from '../../src/platform/db/index.ts';
+import { startRelay } from '../../src/platform/outbox/index.ts';
+import { webhooksConsumer } from '../../src/delivery/webhooks/index.ts';
+import channel from '../channel/actor.ts';
+import { measureHost } from './gauges.ts';
+import organization from '../organization/actor.ts';
+import post from '../post/actor.ts';
+import { type Reconciler, startReconciler } from './reconciler.ts';
+import { type Sweeper, startSweeper, sweepsOf } from './sweeper.ts';
+import webhook from '../webhook/actor.ts';
+import { wakeWebhooks } from '../webhook/subscribe.ts';
+
+const implementations = [organization, channel, post, webhook];
+const RECONCILER_LEASE_SECONDS = 15;
+const SWEEPER_LEASE_SECONDS = 120;
+const DELIVERIES_MS = 8_000;
+
+/** Every actor type there is. */
+export const actorTypes: readonly string[] = implementations.map(({ contract }) => contract.type);
+
+/** The actors of this process while they work. Disposing of it drains: nothing new starts, what is under way ends or is handed back. */
+export interface ActorHost extends AsyncDisposable {
+  readonly host: Host;
+  readonly reconciler: Reconciler;
+  readonly sweeper: Sweeper;
+}
+
+/** Starts an actor host: turns, the outbox relay, the reconciler, the sweeps, the sender of mail. `reconcileMs`: between two rounds of the reconciler; a test that makes them itself sets it. */
+export async function startActors(context: Context, { reconcileMs }: { reconcileMs?: number } = {}): Promise<ActorHost> {
+  const { email, engine, bus, actors, clock, logs, sql, posts, shortlinks, webhooks, metrics, incarnation } = context;
+  const log = logs.of('actors');
+  const host = createHost({ implementations, needs: context, actors, clock, log });
+  measureHost(metrics, host);
+  wakeWebhooks({ bus, actors, log });
+  const relay = startRelay({ sql, clock, bus, consumers: [webhooksConsumer], holder: incarnation, log: logs.of('outbox') });
+  const hosting = await engine.host(host);
+  const reconciler = startReconciler({
+    posts,
+    webhooks,
+    actors,
+    clock,
+    beat: engine,
+    log,
+    remind: (reminders) => engine.remind(reminders),
+    lease: openLease({ sql, name: 'reconciler', holder: incarnation, seconds: RECONCILER_LEASE_SECONDS }),
+    ...(reconcileMs !== undefined && { intervalMs: reconcileMs }),
+    onFound: (found) => Object.entries(found).forEach(([kind, n]) => metrics.found.inc({ kind }, n)),
+  });
+  const sweeper = startSweeper({
+    sql,
+    clock,
+    log,
+    sweeps: sweepsOf(context),
+    lease: openLease({ sql, name: 'sweeper', holder: incarnation, seconds: SWEEPER_LEASE_SECONDS }),
+  });
+  const sender = email.startSender();
+  const maker = shortlinks.startMaker();
+  return {
+    host,
+    reconciler,
+    sweeper,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([reconciler[Symbol.asyncDispose](), sweeper[Symbol.asyncDispose]()]);
+      await Promise.all([
+        hosting[Symbol.asyncDispose](),
+        posts.handBack(),
+        webhooks.drain(DELIVERIES_MS),
+        sender?.[Symbol.asyncDispose](),
+        maker[Symbol.asyncDispose](),
+      ]);
+      await relay[Symbol.asyncDispose]();
+    },
+  };
+}

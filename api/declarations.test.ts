@@ -1,0 +1,100 @@
+import { describe, expect, test } from '@jest/globals';
+import { inputSchema, mutants } from '../test/support/worlds/example.ts';
+import { type FieldError, judge } from '../src/platform/kernel/index.ts';
+import type { AnyRoute } from './http/route.ts';
+import { routes } from './routes/index.ts';
+
+// What the declarations alone say, without a server: whoever adds a route is told in seconds. `test/integration/api/declarations.test.ts`
+// asks the same routes over the wire.
+
+const nameOf = ({ method, path }: AnyRoute) => `${method.toUpperCase()} ${path}`;
+const takes = (route: AnyRoute, ...kinds: AnyRoute['auth'][number][]) => kinds.some((kind) => route.auth.includes(kind));
+const withJson = routes.filter(({ input }) => input !== 'stream');
+
+test('the exemptions from CSRF are those of the interface and no others', () => {
+  expect(routes.filter(({ csrf }) => csrf !== undefined).map((route) => [nameOf(route), route.csrf])).toEqual([
+    ['POST /auth/refresh', 'refresh-cookie'],
+    ['GET /integrations/social/:provider', 'origin'],
+    ['POST /integrations/social-connect/:provider', 'params'],
+  ]);
+});
+
+test('every route that writes for an org asks for a permission', () => {
+  const own = /^\/(auth|user|orgs|oauth|device|notifications\/preferences)(\/|$)/; // own rows need none (S51)
+  const mutating = routes.filter(({ method }) => method !== 'get');
+  expect(mutating.filter((route) => !route.permission && !takes(route, 'none', 'super-admin') && !own.test(route.path)).map(nameOf)).toEqual([]);
+});
+
+test('whatever keys and tokens open is below /public/v1, and nothing else is there but what says so [VE13]', () => {
+  const forPrograms = routes.filter((route) => takes(route, 'api-key', 'oauth'));
+  expect(forPrograms.length).toBeGreaterThan(10);
+  expect(forPrograms.map(({ path }) => path).filter((path) => !path.startsWith('/public/v1/'))).toEqual([]);
+  expect(routes.filter((route) => route.path.startsWith('/public/') && !forPrograms.includes(route)).map(({ path }) => path)).toEqual([
+    '/public/v1/openapi.json',
+  ]);
+});
+
+describe('bodies', () => {
+  test('rights are given by three routes, the super-admin flag by one, and the rest by none [X24]', () => {
+    const declares = ({ body }: AnyRoute, field: string): boolean => body !== undefined && Object.hasOwn(inputSchema(body)['properties'] ?? {}, field);
+    const declaring = (field: string) =>
+      withJson
+        .filter((route) => declares(route, field))
+        .map(nameOf)
+        .toSorted();
+    expect(['isSuperAdmin', 'role', 'organizationId', 'revokedAt', 'limitOverrides', 'isLifetime'].map((field) => [field, declaring(field)])).toEqual([
+      ['isSuperAdmin', ['PATCH /admin/users/:id']],
+      ['role', ['POST /members/invitations', 'POST /settings/team', 'PUT /members/:id']],
+      ['organizationId', []],
+      ['revokedAt', []],
+      ['limitOverrides', []],
+      ['isLifetime', []],
+    ]);
+  });
+
+  test('those that may hold more than is declared are the ones of the interface [S7]', () => {
+    const isOpen = ({ body }: AnyRoute) => body !== undefined && inputSchema(body)['type'] === 'object' && inputSchema(body)['additionalProperties'] !== false;
+    const ofInterface = /^\/(oauth|device|payments|webhooks\/email|video\/function)(\/|$)/;
+    expect(
+      routes
+        .filter(isOpen)
+        .map(({ path }) => path)
+        .filter((path) => !ofInterface.test(path)),
+    ).toEqual([]);
+  });
+});
+
+describe('what a refused input is told', () => {
+  /** Texts of zod, and those of ours that say no more than that something is wrong: a `refine` or a `regex` has a sentence of its own. */
+  const POOR = /\b(invalid|expected|received|too (big|small)|unrecognized|undefined|NaN)\b|[<>]=|is not valid$|does not have the form|of another type/i;
+  const faultsOf = ({ field, message }: FieldError): string[] => {
+    if (/^property .+ should not exist$/.test(message)) return [];
+    const prefix = `${field || 'body'}: `;
+    if (!message.startsWith(prefix)) return ['does not begin with its field'];
+    const sentence = message.slice(prefix.length);
+    const own = field.split('.').at(-1)!;
+    return [
+      ...(POOR.test(sentence) ? ['says too little, or in the words of a library'] : []),
+      ...(own !== '' && sentence.startsWith(`${own} `) ? ['names its field twice'] : []),
+      ...(message.length > 300 + prefix.length ? ['is too long'] : []),
+    ];
+  };
+  const inputs = withJson.flatMap((route) => [
+    ...(route.body ? [{ name: `${nameOf(route)} body`, schema: route.body }] : []),
+    ...(route.query ? [{ name: `${nameOf(route)} query`, schema: route.query }] : []),
+  ]);
+  const met = new Set<string>();
+
+  test.each(inputs.map(({ name, schema }) => [name, schema] as const))('%s: its field once, and what it must be, in plain words [S6]', (_, schema) => {
+    const wrong = [...mutants(inputSchema(schema))];
+    const errors = wrong.flatMap((input) => judge(schema, input).errors ?? []);
+    for (const { rule } of errors) met.add(rule);
+    expect(errors.flatMap((error) => faultsOf(error).map((fault) => ({ ...error, fault })))).toEqual([]);
+  });
+
+  test('the inputs break every kind of rule', () => {
+    expect([...met]).toEqual(
+      expect.arrayContaining(['required', 'unknown', 'invalid_type', 'invalid_value', 'invalid_format', 'too_big', 'too_small', 'custom', 'invalid_union']),
+    );
+  });
+});

@@ -1,4 +1,0 @@
-export { csvLine } from './csv.ts';
-export { type AuditNote, Doer, noteAudit } from './note.ts';
-export { auditCsv, presentAudit, presentAuditOfInstance } from './present.ts';
-export { type AuditFilter, type AuditRow, changeAuditLog, dropOldAudit, forgetCallers, forgetOldCallers, listAudit } from './store.ts';

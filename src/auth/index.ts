@@ -1,7 +1,0 @@
-export type { ApiKeys, MadeKey } from './api-keys.ts';
-export { openTokens, SESSION_SECONDS, type Tokens } from './jwt.ts';
-export { lastUsed } from './last-used.ts';
-export { presentApiKey, presentMemberKey, presentSession } from './present.ts';
-export { type Auth, openAuth } from './service.ts';
-export { revokeSessions } from './store.ts';
-export { type Browser, type Credentials, type Holder, unauthenticated } from './sessions.ts';

@@ -1,0 +1,4 @@
+export type { Codes } from './lifetime.ts';
+export { paymentsOff } from './payments-off.ts';
+export { openPayments, type Payments, type PaymentsOptions } from './payments.ts';
+export { presentBilling, presentCharge, presentPackages, presentSubscription } from './present.ts';

@@ -1,0 +1,131 @@
+import type { Doer } from '../../platform/audit/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
+import type { Email } from '../../delivery/email/index.ts';
+import type { Clock, Vault } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
+import type { Addon } from '../../entitlements/index.ts';
+import { type Buyer, openCheckouts } from './checkout.ts';
+import { openCharges, type Refunds } from './charges.ts';
+import { openEvents, type PaymentEvents, type Received } from './events.ts';
+import { type Codes, openLifetime } from './lifetime.ts';
+import { openManage } from './manage.ts';
+import { openNotices } from '../subscriptions/index.ts';
+import { type AddonPacks, openOrders, type Ordered, type PlanWish } from './orders.ts';
+import { openPassing } from '../subscriptions/index.ts';
+import type { Dimension, Tier } from '../../entitlements/index.ts';
+import type { Charge, Processor } from '../processor/index.ts';
+import type { Excess } from '../../entitlements/index.ts';
+import type { Billing } from '../../entitlements/index.ts';
+import { openSettle } from '../subscriptions/index.ts';
+import { subscriptionStore as store } from '../subscriptions/index.ts';
+import { openTasks } from './tasks.ts';
+
+export interface PaymentsOptions {
+  sql: Database;
+  clock: Clock;
+  vault: Vault;
+  email: Email;
+  billing: Billing;
+  processor: Processor;
+  codes: Codes;
+  addons: Readonly<Record<Dimension, Addon>>;
+  settings: { serviceName: string; feedbackEmail: string | undefined; discountId: string | undefined };
+  frontendUrl: string;
+  /** System roles that hold `billing:manage`. */
+  payingRoles: readonly string[];
+  /** Stops and starts what an org has queued, in the transaction that decides so. */
+  queue: { pauseQueue(sql: Sql, orgId: string, message: string): Promise<void>; resumeQueue(sql: Sql, orgId: string): Promise<void> };
+  log: Log;
+  events: PaymentEvents;
+}
+
+/** What an org pays for: plans, packs, charges, and what the processor says of them. */
+export interface Payments extends AsyncDisposable {
+  readonly addons: Readonly<Record<Dimension, Addon>>;
+  subscription(orgId: string): Promise<store.SubscriptionRow | undefined>;
+  subscribe(orgId: string, by: Buyer, wish: PlanWish): Promise<Ordered>;
+  /** Cents due at once, and what a lower plan leaves no room for. */
+  prorate(orgId: string, wish: PlanWish): Promise<{ price: number; pruned: Excess }>;
+  /** 0 not found, 1 pending, 2 done. */
+  check(orgId: string, id: string): Promise<0 | 1 | 2>;
+  listAddons(orgId: string): Promise<AddonPacks[]>;
+  setAddon(orgId: string, by: Buyer, type: Dimension, packs: number): Promise<{ url: string } | { type: Dimension; packs: number }>;
+  removeAddon(orgId: string, by: Doer, type: string): Promise<{ type: Dimension; packs: 0 }>;
+  charges(orgId: string): Promise<Charge[]>;
+  refundCharges(orgId: string, by: Doer, ids: readonly string[], anyAge: boolean): Promise<Refunds>;
+  portal(orgId: string): Promise<string>;
+  cancel(orgId: string, by: Doer, wish: { feedback: string; undo: boolean }): Promise<{ id: string; cancelAt: Date | null }>;
+  cancelNow(orgId: string, by: Doer): Promise<void>;
+  finishTrial(orgId: string, by: Doer): Promise<void>;
+  isTrialFinished(orgId: string): Promise<boolean>;
+  offerDiscount(orgId: string): Promise<string | false>;
+  applyDiscount(orgId: string, by: Doer, token: string): Promise<boolean>;
+  redeem(orgId: string, by: Doer, code: string): Promise<void>;
+  mintCodes(by: Doer, count: number): Promise<string[]>;
+  /** Gives an org a plan by hand, in the caller's transaction (S211); 409 for one that pays. */
+  grant(sql: Sql, orgId: string, by: Doer, tier: Tier): Promise<void>;
+  /** Ends what is paid for an org that goes, packs too, in the transaction in which it goes. */
+  endAll(sql: Sql, orgId: string): Promise<void>;
+  /** A delivery of the processor. */
+  receive(body: Uint8Array, signature: string): Promise<Received>;
+  /** Carries out what time does to an org now, and says when it next does something (null: never). */
+  turn(orgId: string): Promise<void>;
+  nextTurn(orgId: string): Promise<Date | null>;
+  /** What the passing of time does: notices and ends of grace periods, what the processor must be told, pages that nobody paid on. */
+  sweep(limit: number): Promise<number>;
+}
+
+/** The payments of an instance with a processor; without one see `paymentsOff`. */
+export function openPayments({
+  sql,
+  clock,
+  vault,
+  email,
+  billing,
+  processor,
+  codes,
+  addons,
+  settings,
+  frontendUrl,
+  payingRoles,
+  queue,
+  log,
+  events,
+}: PaymentsOptions): Payments {
+  const { serviceName } = settings;
+  const { hold, prune } = billing;
+  const resumePosts = queue.resumeQueue;
+
+  const notices = openNotices({ email, frontendUrl, payingRoles });
+  const settle = openSettle({ prune, resumePosts, notices });
+  const tasks = openTasks({ sql, processor, settle, hold, log });
+  const checkouts = openCheckouts({ sql, processor, settle, hold, afterwards: tasks.begin, log, serviceName, frontendUrl });
+  const manage = openManage({ sql, processor, settle, tasks, email, vault, hold, frontendUrl, ...settings });
+  const { portal } = manage;
+  const orders = openOrders({ sql, processor, settle, checkouts, tasks, pruning: billing, addons, serviceName, portal });
+  const { redeem, mint: mintCodes, grant } = openLifetime({ sql, codes, settle, tasks, hold, prune, resumePosts });
+  const passing = openPassing({ sql, hold, pausePosts: queue.pauseQueue, notices, settle, afterwards: tasks.begin, log });
+
+  return {
+    ...manage,
+    ...orders,
+    ...openCharges({ sql, clock, processor, settle, tasks, hold }),
+    addons,
+    redeem,
+    mintCodes,
+    grant,
+    subscription: (orgId) => store.findSubscription(sql, orgId),
+    check: checkouts.check,
+    receive: openEvents({ sql, processor, settle, hold, serviceName, events, afterwards: tasks.begin }),
+    async endAll(tx, orgId) {
+      await hold(tx, orgId);
+      await settle.endAll(tx, orgId);
+    },
+    turn: passing.turn,
+    nextTurn: passing.nextTurn,
+    async sweep(limit) {
+      return (await passing.sweep(limit)) + (await tasks.run(limit)) + (await checkouts.dropOld(limit));
+    },
+    [Symbol.asyncDispose]: () => tasks[Symbol.asyncDispose](),
+  };
+}

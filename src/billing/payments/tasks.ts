@@ -1,0 +1,146 @@
+import type { Doer } from '../../platform/audit/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
+import { AppError } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
+import { type Change, isAway, type Processor } from '../processor/index.ts';
+import { PROCESSOR, type Settle } from '../subscriptions/index.ts';
+import { planMetadata, readSubscription } from '../subscriptions/index.ts';
+import { subscriptionStore as store } from '../subscriptions/index.ts';
+import { addTask, endRefund, endTask, failTask, takeTasks, type TaskRow } from '../processor/index.ts';
+
+export interface TasksNeeds {
+  sql: Database;
+  processor: Processor;
+  settle: Settle;
+  hold(sql: Sql, orgId: string): Promise<void>;
+  log: Log;
+}
+export interface Tasks extends AsyncDisposable {
+  /** Begins what waits for an org, beside the caller. */
+  begin(orgId: string): void;
+  /** Does what is due for an org before the caller goes on; what fails is taken again later. */
+  now(orgId: string): Promise<void>;
+  /** Does what is due, at most `limit`; answers how many were taken. What fails is taken again later. */
+  run(limit: number, orgId?: string): Promise<number>;
+  /** Asks for a change at the processor and writes the answer down, whatever was heard in between. */
+  change(orgId: string, subscription: string, change: Change, by: Doer, within?: (sql: Sql) => Promise<void>): Promise<void>;
+  /** Reads the processor's word on a subscription and writes it down. */
+  sync(orgId: string, subscription: string): Promise<void>;
+}
+
+/** Taken together: those behind one that finds the processor away wait for their next turn. */
+const AT_ONCE = 20;
+/** As many as one call can make necessary, and what waited before. */
+const MOST_NOW = 100;
+
+export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Tasks {
+  const running = new Set<Promise<unknown>>();
+
+  async function sync(orgId: string, subscription: string): Promise<void> {
+    for (;;) {
+      const before = await store.findKnown(sql, subscription);
+      if (before?.endedAt) return;
+      const remote = await processor.subscription(subscription);
+      const read = remote && readSubscription(remote);
+      const refused =
+        read?.inTrial &&
+        read.item.kind === 'plan' &&
+        (await store.findSubscription(sql, orgId))?.processorId !== subscription &&
+        !(await processor.checkCard(remote!));
+      const written = await sql.begin(async (tx) => {
+        await hold(tx, orgId);
+        if ((await store.findKnown(tx, subscription))?.version !== before?.version) return false; // more was heard meanwhile: look again
+        if (!read) await settle.end(tx, orgId, subscription); // gone at the processor
+        else if (refused) await settle.refuseCard(tx, orgId, read);
+        else await settle.state(tx, orgId, read);
+        return true;
+      });
+      if (written) return;
+    }
+  }
+
+  async function makeChange(orgId: string, subscription: string, wanted: Change, by: Doer, within?: (sql: Sql) => Promise<void>): Promise<void> {
+    const before = await store.findKnown(sql, subscription);
+    const { subscription: remote, at } = await processor.change(subscription, wanted);
+    const read = readSubscription(remote);
+    await sql.begin(async (tx) => {
+      await hold(tx, orgId);
+      const now = await store.findKnown(tx, subscription);
+      if (read && now?.version === before?.version) await settle.state(tx, orgId, read, { changedAt: at, by });
+      else await addTask(tx, orgId, { kind: 'sync', subscription });
+      await within?.(tx);
+    });
+  }
+
+  /** Noted once. What the processor refuses for good is not asked for again. */
+  async function refund(orgId: string, charge: string, by: Doer): Promise<void> {
+    try {
+      await processor.refund(charge);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'provider_failed') throw error;
+      log.warn({ orgId, charge, err: error }, 'the payment processor refused a refund');
+    }
+    const isBack = (await processor.charge(charge))?.refunded;
+    await sql.begin(async (tx) => {
+      const first = await endRefund(tx, orgId, charge);
+      if (first && isBack) await settle.note(tx, orgId, 'charge_refunded', by, { charge });
+    });
+  }
+  async function perform({ orgId, kind, subscription, data }: TaskRow): Promise<void> {
+    if (kind === 'cancel') return processor.cancel(subscription, { refundRest: data.refundRest ?? false });
+    if (kind === 'sync') return sync(orgId, subscription);
+    if (kind === 'refund') return refund(orgId, subscription, data.by ?? PROCESSOR);
+    const row = await store.findSubscription(sql, orgId);
+    if (row?.processorId !== subscription || row.tier !== data.tier || row.pendingTier) return; // it went on from there
+    await makeChange(orgId, subscription, { metadata: planMetadata(row.tier, row.period) }, PROCESSOR);
+  }
+  /** False: the processor is away. */
+  async function attempt(task: TaskRow): Promise<boolean> {
+    try {
+      await perform(task);
+      await endTask(sql, task.orgId, task.id);
+      return true;
+    } catch (error) {
+      log.warn(
+        { orgId: task.orgId, task: task.kind, subscription: task.subscription, attempts: task.attempts, err: error },
+        'the payment processor is asked again later',
+      );
+      await failTask(sql, task.orgId, task.id, error instanceof Error ? error.message.slice(0, 500) : 'unknown');
+      return !isAway(error);
+    }
+  }
+  async function run(limit: number, orgId?: string): Promise<number> {
+    for (let done = 0; ;) {
+      const tasks = await takeTasks(sql, orgId, Math.min(limit - done, AT_ONCE));
+      for (const task of tasks) {
+        if (!(await attempt(task))) return done; // each more would wait as long for nothing
+        done += 1;
+      }
+      if (done >= limit || tasks.length === 0) return done; // one that was done may have left another
+    }
+  }
+  function begin(orgId: string): void {
+    const work = run(AT_ONCE, orgId).catch((error: unknown) => log.warn({ orgId, err: error }, 'what the payment processor must be told waits for the sweep'));
+    running.add(work);
+    void work.finally(() => running.delete(work));
+  }
+
+  return {
+    begin,
+    sync,
+    async now(orgId) {
+      await run(MOST_NOW, orgId);
+    },
+    async change(orgId, subscription, wanted, by, within) {
+      await makeChange(orgId, subscription, wanted, by, within);
+      begin(orgId);
+    },
+    async run(limit, orgId) {
+      await Promise.all(running);
+      return run(limit, orgId);
+    },
+    async [Symbol.asyncDispose]() {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,14 @@
+export {
+  CardRefused,
+  type Change,
+  type Charge,
+  isAway,
+  isOfPeriod,
+  type Offer,
+  type Processor,
+  type RemoteEvent,
+  RemoteInvoice,
+  RemoteSubscription,
+} from './processor.ts';
+export { openStripe } from './stripe.ts';
+export { addTask, credits, endRefund, endTask, failTask, givesBack, takeTasks, type TaskRow, waitingRefunds } from './task-store.ts';

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { AppError } from '../../platform/kernel/index.ts';
+
+/** A subscription at the processor, as far as we look at it. What is not in the answer is as good as null. */
+export const RemoteSubscription = z.object({
+  id: z.string(),
+  object: z.literal('subscription'),
+  customer: z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)]),
+  status: z.string(),
+  created: z.number(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+  cancel_at: z.number().nullish(),
+  cancel_at_period_end: z.boolean().nullish(),
+  trial_end: z.number().nullish(),
+  current_period_start: z.number().nullish(), // by older versions of the interface here, by newer ones at the item
+  current_period_end: z.number().nullish(),
+  default_payment_method: z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)]).nullish(),
+  discounts: z.array(z.unknown()).nullish(),
+  latest_invoice: z
+    .union([z.string(), z.object({ status: z.string().nullish(), billing_reason: z.string().nullish(), created: z.number(), total: z.number().nullish() })])
+    .nullish(),
+  items: z
+    .object({
+      data: z.array(
+        z.object({
+          id: z.string(),
+          quantity: z.number().nullish(),
+          current_period_start: z.number().nullish(),
+          current_period_end: z.number().nullish(),
+          price: z.object({ id: z.string() }).nullish(),
+        }),
+      ),
+    })
+    .nullish(),
+});
+export type RemoteSubscription = z.output<typeof RemoteSubscription>;
+
+const SubscriptionDetails = z.object({
+  subscription: z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)]).nullish(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+});
+/** An invoice in an event; newer versions of the interface name the subscription under `parent`. */
+export const RemoteInvoice = z.object({
+  object: z.literal('invoice'),
+  billing_reason: z.string().nullish(),
+  created: z.number(),
+  subscription: z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)]).nullish(),
+  subscription_details: SubscriptionDetails.nullish(),
+  parent: z.object({ subscription_details: SubscriptionDetails.nullish() }).nullish(),
+});
+export type RemoteInvoice = z.output<typeof RemoteInvoice>;
+
+/** A verified event. `created` in seconds of the processor's clock. */
+export const RemoteEvent = z.object({
+  id: z.string().min(1).max(255),
+  type: z.string().max(255),
+  created: z.int(),
+  data: z.object({ object: z.looseObject({ metadata: z.record(z.string(), z.unknown()).nullish() }) }),
+});
+export type RemoteEvent = z.output<typeof RemoteEvent>;
+
+/** What is sold: a price that is made in the processor when it is first needed, and found by its key from then on (BI56). */
+export interface Offer {
+  /** Names product and price; another amount is another key, so that who bought before keeps the old price (AD10). */
+  key: string;
+  product: string;
+  cents: number;
+  every: 'month' | 'year';
+}
+
+export interface Charge {
+  id: string;
+  /** Cents. */
+  amount: number;
+  currency: string;
+  /** Epoch seconds. */
+  created: number;
+  status: string;
+  refunded: boolean;
+  amountRefunded: number;
+  description: string | null;
+  receiptUrl: string | null;
+  invoice: string | null;
+  invoicePdf: string | null;
+  /** What was paid for by it; null where that is not said. */
+  subscription: string | null;
+}
+
+export interface NewCheckout {
+  /** Ours: under it the processor makes one checkout however often it is asked. */
+  key: string;
+  customer: string;
+  offer: Offer;
+  quantity: number;
+  trialDays?: number | undefined;
+  metadata: Record<string, string>;
+  successUrl: string;
+  cancelUrl: string;
+}
+export interface Change {
+  offer?: Offer;
+  quantity?: number;
+  /** `now`: settled with an invoice at once; `later`: from the next invoice on. */
+  when?: 'now' | 'later';
+  metadata?: Record<string, string>;
+  endTrial?: true;
+  cancelAtPeriodEnd?: boolean;
+  coupon?: string;
+}
+
+/** The payment processor. Calls that create take a key of ours, so that a repeated one does nothing twice. */
+export interface Processor {
+  /** The event in a signed body; undefined when the signature is wrong or older than 300 s. */
+  verify(body: Uint8Array, signature: string): RemoteEvent | undefined;
+  createCustomer(customer: { orgId: string; name: string; email: string | undefined }): Promise<string>;
+  /** Undefined when the key stood for another page before. */
+  openCheckout(checkout: NewCheckout): Promise<{ id: string; url: string } | undefined>;
+  /** What became of a checkout page, and the subscription that was bought on it. */
+  checkout(id: string): Promise<{ state: 'open' | 'complete' | 'expired'; subscription: string | undefined }>;
+  expireCheckout(id: string): Promise<void>;
+  /** Undefined when the processor does not know it. The latest invoice is in it. */
+  subscription(id: string): Promise<RemoteSubscription | undefined>;
+  /** The subscription after the change, and when that was by the processor's clock. Throws `CardRefused` when an invoice is due at once and cannot be paid; nothing is changed then. */
+  change(id: string, change: Change): Promise<{ subscription: RemoteSubscription; at: Date }>;
+  /**
+   * Ends it now; one that has ended already is left as it is. `refundRest`: credits what was paid for the rest of the period, unless something of
+   * it was given back.
+   */
+  cancel(id: string, options?: { refundRest?: boolean }): Promise<void>;
+  /** Cents due at once for a change. */
+  preview(id: string, offer: Offer): Promise<number>;
+  /** Holds 1 USD on the card of a subscription and lets it go; false when the card is refused or there is none. */
+  checkCard(subscription: RemoteSubscription): Promise<boolean>;
+  charges(customer: string): Promise<Charge[]>;
+  charge(id: string): Promise<{ customer: string | null; created: number; refunded: boolean } | undefined>;
+  refund(charge: string): Promise<void>;
+  portal(customer: string, returnUrl: string): Promise<string>;
+}
+
+/** Whether a call failed because the processor does not answer, after every repeat: the next call would wait as long. */
+export const isAway = (error: unknown): boolean => error instanceof AppError && error.code === 'unavailable';
+
+export class CardRefused extends Error {
+  override readonly name = 'CardRefused';
+}
+
+/** Whether a charge is of the period that runs, or ran last. */
+export function isOfPeriod({ created }: { created: number }, { items, current_period_start: older }: RemoteSubscription): boolean {
+  return created >= (items?.data[0]?.current_period_start ?? older ?? 0);
+}

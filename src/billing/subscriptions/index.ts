@@ -1,0 +1,23 @@
+export { openPassing } from './dunning.ts';
+export * as checkoutStore from './checkout-store.ts';
+export * as subscriptionStore from './subscription-store.ts';
+export { openNotices } from './notices.ts';
+export { openSettle, PROCESSOR, type Settle, type SettleNeeds } from './settle.ts';
+export {
+  changeFor,
+  isTier,
+  moveTo,
+  packOffer,
+  type Paid,
+  type Period,
+  PERIODS,
+  planMetadata,
+  planOffer,
+  reachOf,
+  readInvoice,
+  readSubscription,
+  REFUND_DAYS,
+  TRIAL_DAYS,
+  wasCredited,
+} from './subscription-rules.ts';
+export { claimSelfRefund, emailOf, findCustomer, findKnown, findSubscription, keepCustomer, nameOf, type SubscriptionRow } from './subscription-store.ts';

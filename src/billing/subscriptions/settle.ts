@@ -1,0 +1,199 @@
+import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import type { Json, Sql } from '../../platform/db/index.ts';
+import { newId } from '../../platform/kernel/index.ts';
+import { dropCheckout, endCheckout } from './checkout-store.ts';
+import type { Notices } from './notices.ts';
+import { PLANS, type Tier } from '../../entitlements/index.ts';
+import { isLower, type Paid, type PaidInvoice, startsPending, tiersAfter } from './subscription-rules.ts';
+import * as store from './subscription-store.ts';
+import { addTask, givesBack } from '../processor/index.ts';
+
+/** The processor, as the one who does something. */
+export const PROCESSOR: Doer = { userId: null, impersonatorId: null, ip: null };
+
+export interface SettleNeeds {
+  /** Disables what is beyond the limits of the org (BI24, BI25). */
+  prune(sql: Sql, orgId: string): Promise<unknown>;
+  /** Starts the posts again that waited for a payment. */
+  resumePosts(sql: Sql, orgId: string): Promise<void>;
+  notices: Notices;
+}
+
+/** What was heard of a subscription, written into the caller's transaction, which holds the org. */
+export interface Settle {
+  /** Answers in a word what became of it, for the history. */
+  state(sql: Sql, orgId: string, paid: Paid, heard?: { eventAt?: Date; changedAt?: Date; by?: Doer }): Promise<string>;
+  /** An invoice of a subscription was paid. */
+  invoicePaid(sql: Sql, orgId: string, subscription: string, invoice: PaidInvoice): Promise<string>;
+  /** An invoice of a subscription could not be collected. */
+  invoiceFailed(sql: Sql, orgId: string, subscription: string): Promise<string>;
+  /** The card of a trial was refused: it never begins (S79). */
+  refuseCard(sql: Sql, orgId: string, paid: Paid, eventAt?: Date): Promise<string>;
+  /** It is over, at the processor too or soon. */
+  end(sql: Sql, orgId: string, subscription: string, by?: Doer): Promise<string>;
+  /** Everything that the org pays for is over, because the org goes; the processor is told after the commit. */
+  endAll(sql: Sql, orgId: string, by?: Doer): Promise<void>;
+  note(sql: Sql, orgId: string, action: string, by: Doer, detail?: Record<string, Json>): Promise<void>;
+}
+
+type Plan = Extract<Paid['item'], { kind: 'plan' }>;
+
+export function openSettle({ prune, resumePosts, notices }: SettleNeeds): Settle {
+  const note: Settle['note'] = async (sql, orgId, action, by, detail = {}) => {
+    await noteAudit(sql, by, { orgId, action: `billing.${action}`, resource: 'billing', resourceId: orgId, detail });
+  };
+
+  async function end(sql: Sql, orgId: string, subscription: string, by = PROCESSOR): Promise<string> {
+    await store.endKnown(sql, orgId, subscription);
+    const row = await store.findSubscription(sql, orgId);
+    if (row?.processorId !== subscription) {
+      if ((await store.sumPacks(sql, orgId)).count > 0) {
+        if (!row?.lapsed) await prune(sql, orgId);
+        await note(sql, orgId, 'addon_ended', by, { subscription });
+      }
+      return 'applied';
+    }
+    await store.dropPlan(sql, orgId);
+    for (const { id, addon } of await store.runningOf(sql, orgId)) if (addon) await endLater(sql, orgId, id);
+    await prune(sql, orgId);
+    await note(sql, orgId, 'subscription_ended', by, { tier: row.tier, subscription });
+    return 'applied';
+  }
+  /** Ours is over now; the processor is told after the commit. The rest is credited, but where a charge for it goes back: money is given back once. */
+  async function endLater(sql: Sql, orgId: string, subscription: string, refundRest = true): Promise<void> {
+    await store.endKnown(sql, orgId, subscription);
+    await addTask(sql, orgId, { kind: 'cancel', subscription, refundRest: refundRest && !(await givesBack(sql, orgId, subscription)) });
+  }
+
+  async function endAll(sql: Sql, orgId: string, by = PROCESSOR): Promise<void> {
+    const running = await store.runningOf(sql, orgId);
+    for (const { id } of running) await endLater(sql, orgId, id);
+    await store.dropPlan(sql, orgId);
+    if (running.length > 0) await note(sql, orgId, 'subscription_ended', by, { subscriptions: running.map(({ id }) => id) });
+  }
+
+  async function plan(sql: Sql, orgId: string, paid: Paid, item: Plan, by: Doer): Promise<string> {
+    const row = await store.findSubscription(sql, orgId);
+    if (row?.isLifetime) {
+      await endLater(sql, orgId, paid.id);
+      return 'lifetime already';
+    }
+    if ((await store.nameOf(sql, orgId)).gone) {
+      await endLater(sql, orgId, paid.id); // its page was still open
+      return 'the organization is gone';
+    }
+    if (row?.processorId && row.processorId !== paid.id) {
+      const other = (await store.runningOf(sql, orgId)).find(({ id }) => id === row.processorId);
+      const isNewer = !other || paid.startedAt >= other.startedAt;
+      await endLater(sql, orgId, isNewer ? row.processorId : paid.id);
+      if (!isNewer) return 'another plan began later';
+    }
+    const { tier, pending } = tiersAfter(item, row, paid.id);
+    await store.savePlan(sql, orgId, {
+      id: row?.id ?? newId(),
+      tier,
+      period: item.period,
+      identifier: paid.identifier,
+      processorId: paid.id,
+      totalChannels: PLANS[tier].limits.channel,
+      pendingTier: pending?.tier ?? null,
+      pendingFrom: pending?.from ?? null,
+      isLifetime: false,
+      isTrial: paid.inTrial,
+      trialEndsAt: paid.trialEndsAt,
+      cancelAt: paid.cancelAt,
+      currentPeriodEnd: paid.periodEnd,
+    });
+    await store.sumPacks(sql, orgId);
+    if (!row) await resumePosts(sql, orgId);
+    if (row && isLower(tier, row.tier)) await prune(sql, orgId);
+    if (!row || row.tier !== tier || row.period !== item.period || row.pendingTier !== (pending?.tier ?? null))
+      await note(sql, orgId, row ? 'plan_changed' : 'subscribed', by, {
+        tier,
+        period: item.period,
+        pendingTier: pending?.tier ?? null,
+        before: row?.tier ?? null,
+        subscription: paid.id,
+      });
+    return 'applied';
+  }
+
+  async function packs(sql: Sql, orgId: string, paid: Paid, by: Doer): Promise<string> {
+    const row = await store.findSubscription(sql, orgId);
+    if (!row) {
+      await endLater(sql, orgId, paid.id); // their plan ended while they were being bought (S218)
+      return 'without a plan';
+    }
+    if ((await store.sumPacks(sql, orgId)).count === 0) return 'applied';
+    if (!row.lapsed) await prune(sql, orgId); // fewer packs than before, perhaps; while nothing is paid its limits are not the org's own
+    if (paid.item.kind === 'packs') await note(sql, orgId, 'addon_changed', by, { type: paid.item.dimension, packs: paid.item.packs, tier: row.tier });
+    return 'applied';
+  }
+
+  async function invoicePaid(sql: Sql, orgId: string, subscription: string, invoice: PaidInvoice): Promise<string> {
+    const row = await store.findSubscription(sql, orgId);
+    if (row?.processorId !== subscription) return 'of no plan that runs';
+    await paidUp(sql, orgId, subscription);
+    if (row.pendingTier && startsPending(invoice, row.pendingFrom)) await startPending(sql, orgId, subscription, row.tier, row.pendingTier);
+    return 'applied';
+  }
+  async function paidUp(sql: Sql, orgId: string, subscription: string): Promise<void> {
+    const grace = await store.endGrace(sql, orgId);
+    if (grace?.lapsed) {
+      await prune(sql, orgId); // packs may have ended meanwhile
+      await resumePosts(sql, orgId);
+    }
+    if (grace) await note(sql, orgId, 'paid', PROCESSOR, { subscription });
+  }
+  async function startPending(sql: Sql, orgId: string, subscription: string, before: Tier, tier: Tier): Promise<void> {
+    await store.startPending(sql, orgId, PLANS[tier].limits.channel);
+    await prune(sql, orgId);
+    await addTask(sql, orgId, { kind: 'settle', subscription, tier });
+    await note(sql, orgId, 'plan_changed', PROCESSOR, { tier, before, subscription });
+  }
+
+  async function invoiceFailed(sql: Sql, orgId: string, subscription: string): Promise<string> {
+    const row = await store.findSubscription(sql, orgId);
+    if (row?.processorId !== subscription) return 'of no plan that runs';
+    const until = await notices.startGrace(sql, orgId);
+    if (until) await note(sql, orgId, 'payment_failed', PROCESSOR, { subscription, gracePeriodEnd: until.toISOString() });
+    return 'applied';
+  }
+
+  /**
+   * The processor says that a plan owes nothing. An invoice that was given up, or paid elsewhere, is told by no event that we hear: the
+   * grace period ends by this. An event may say how it stood before the payment failed, so the processor is asked.
+   */
+  async function nothingOwed(sql: Sql, orgId: string, subscription: string, eventAt: Date | undefined): Promise<void> {
+    if (!(await store.findSubscription(sql, orgId))?.gracePeriodEnd) return;
+    if (eventAt) await addTask(sql, orgId, { kind: 'sync', subscription });
+    else await paidUp(sql, orgId, subscription);
+  }
+
+  return {
+    end,
+    endAll,
+    note,
+    invoicePaid,
+    invoiceFailed,
+    async state(sql, orgId, paid, { eventAt, changedAt, by = PROCESSOR } = {}) {
+      await store.saveKnown(sql, orgId, paid, { eventAt, changedAt });
+      if (paid.state === 'open') return 'not paid yet';
+      await endCheckout(sql, orgId, paid.identifier);
+      if (paid.state === 'over') return end(sql, orgId, paid.id, by);
+      const outcome = paid.item.kind === 'plan' ? await plan(sql, orgId, paid, paid.item, by) : await packs(sql, orgId, paid, by);
+      if (outcome === 'applied' && paid.owing) await invoiceFailed(sql, orgId, paid.id);
+      if (outcome === 'applied' && !paid.owing && paid.invoice) await invoicePaid(sql, orgId, paid.id, paid.invoice);
+      if (outcome === 'applied' && !paid.owing && paid.item.kind === 'plan') await nothingOwed(sql, orgId, paid.id, eventAt);
+      return outcome;
+    },
+    async refuseCard(sql, orgId, paid, eventAt) {
+      await store.saveKnown(sql, orgId, paid, { eventAt });
+      await endLater(sql, orgId, paid.id, false);
+      await dropCheckout(sql, orgId, paid.identifier);
+      await notices.cardRefused(sql, orgId);
+      await note(sql, orgId, 'card_refused', PROCESSOR, { subscription: paid.id });
+      return 'card refused';
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import { describe, expect, test } from '@jest/globals';
+import { Letter } from './templates.ts';
+import { reasonOf, retryInMs } from './rules.ts';
+import { render } from './texts.ts';
+import { plain } from './escaping.ts';
+
+const SITE = { name: 'Rookery', url: 'https://app.example.com' };
+const URL_OF = 'https://app.example.com/auth/activate/code-1?a=1&b=2';
+
+/** Every letter, with this text wherever people give one. */
+const lettersWith = (theirs: string): Letter[] => [
+  { template: 'activation', data: { name: theirs, url: URL_OF } },
+  { template: 'address-known', data: { name: theirs, loginUrl: URL_OF } },
+  { template: 'password-reset', data: { name: theirs, url: URL_OF } },
+  { template: 'password-changed', data: { name: theirs, opens: [theirs] } },
+  { template: 'key-made', data: { name: theirs, keyName: theirs, prefix: 'pm_live_a1b2', orgName: theirs, expiresAt: null, device: theirs } },
+  { template: 'email-change', data: { name: theirs, url: URL_OF, newEmail: theirs } },
+  { template: 'email-changing', data: { name: theirs, newEmail: theirs } },
+  { template: 'invitation', data: { orgName: theirs, inviterName: theirs, roleName: theirs, url: URL_OF, expiresAt: '2027-01-02T03:04:05Z' } },
+  {
+    template: 'subscription-cancelled',
+    data: { orgName: theirs, orgId: 'org-1', userEmail: theirs, feedback: `${theirs}\n${theirs}`, endsAt: '2027-01-02T03:04:05Z' },
+  },
+  { template: 'payment-failed', data: { orgName: theirs, url: URL_OF, graceEndsAt: '2027-01-02T03:04:05Z' } },
+  { template: 'subscription-lapsed', data: { orgName: theirs, url: URL_OF } },
+  { template: 'card-refused', data: { orgName: theirs, url: URL_OF } },
+];
+const hrefs = (html: string) => [...html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href);
+
+test('the mail about a cancellation says in text and page what the person wrote, and who and which organization it was [BI34]', () => {
+  const data = { orgName: 'Acme', orgId: 'org-1', userEmail: 'ann@example.com', feedback: 'too dear', endsAt: null };
+  const { text, html } = render({ template: 'subscription-cancelled', data }, SITE);
+  for (const part of [text, html]) for (const told of ['Acme', 'org-1', 'too dear']) expect(part).toContain(told);
+  expect(text).toContain('ann@');
+});
+
+test('there is a mail for every letter', () => {
+  expect(lettersWith('').map(({ template }) => template)).toEqual(Letter.options.map(({ shape }) => shape.template.value));
+});
+
+describe.each(lettersWith('Ann').map((letter) => [letter.template, letter] as const))('%s', (template, letter) => {
+  const wanted = 'url' in letter.data ? letter.data.url : 'loginUrl' in letter.data ? letter.data.loginUrl : undefined;
+
+  test('has a subject, a text and a page, and links where its letter says and to the application only', () => {
+    const { subject, text, html } = render(letter, SITE);
+    expect(subject).toMatch(/^[^\n]{10,100}$/);
+    expect(text).toContain('Rookery');
+    expect(new Set(hrefs(html))).toEqual(new Set([...(wanted ? [wanted.replaceAll('&', '&amp;')] : []), 'https://app.example.com/']));
+    if (wanted) expect(text.split('\n')).toContain(wanted);
+  });
+
+  test('is read in a light and in a dark program, and loads nothing', () => {
+    const { html } = render(letter, SITE);
+    expect(html).toContain('<meta name="color-scheme" content="light dark">');
+    expect(html).not.toMatch(/<(img|script|link|iframe|form)\b|url\(|@import/i);
+  });
+
+  const HOSTILE = [
+    '<script>alert(1)</script>',
+    '<img src=x onerror=alert(1)>',
+    '"><a href="https://evil.example">click</a>',
+    "' onmouseover='alert(1)",
+    'javascript:alert(1)',
+    'https://evil.example/login',
+    'evil.example',
+    'evil。example',
+    'eve@evil.example',
+    'mailto:eve@evil.example',
+    '&lt;b&gt;',
+    '</title></head><body onload=alert(1)>',
+  ];
+  test.each(HOSTILE)('makes no markup and no link of what people gave: %s [X5]', (theirs) => {
+    const { subject, text, html } = render(
+      lettersWith(theirs).find((one) => one.template === template)!,
+      SITE,
+    );
+    const clean = render(letter, SITE);
+    expect(html.match(/<[^>]*>/g)).toHaveLength(clean.html.match(/<[^>]*>/g)!.length);
+    expect(hrefs(html)).toEqual(hrefs(clean.html));
+    for (const part of [subject, text, html]) expect(part).not.toMatch(/evil[.。]example|eve@e|mailto:e|https:\/\/evil|javascript:a/);
+  });
+
+  const BREAKS = ['a\r\nBcc: b@example.com', 'a\nb', 'a\u2028b', 'a\0b', '\u202Egnp.exe', 'x'.repeat(5_000), '=?utf-8?q?=0d=0ABcc:?='];
+  test.each(BREAKS)('keeps its subject on one short line whatever it is given: %#', (theirs) => {
+    const { subject } = render(
+      lettersWith(theirs).find((one) => one.template === template)!,
+      SITE,
+    );
+    expect(subject).not.toMatch(/[\p{Cc}\u2028\u2029\u202A-\u202E]|=\?/u);
+    expect(subject.length).toBeLessThan(400);
+  });
+});
+
+test('what people gave is read as they gave it', () => {
+  expect(plain('  Ann   Müller 👩‍🚀 ')).toBe('Ann Müller 👩‍🚀');
+  expect(plain('Acme.com').replaceAll('\u2060', '')).toBe('Acme.com');
+});
+
+test('a link that is no page is refused', () => {
+  expect(() => render({ template: 'activation', data: { name: '', url: 'javascript:alert(1)' } }, SITE)).toThrow('javascript:');
+});
+
+test('attempts are further and further apart, and end after about a day', () => {
+  const waits = Array.from({ length: 12 }, (_, n) => retryInMs(n + 1));
+  const given = waits.filter((wait) => wait !== null);
+  expect(given).toEqual(given.toSorted((a, b) => a - b));
+  expect(waits.slice(given.length)).toEqual(waits.slice(given.length).map(() => null));
+  const hours = given.reduce((all, one) => all + one, 0) / 3_600_000;
+  expect([hours > 20, hours < 30]).toEqual([true, true]);
+});
+
+test('a reason that is kept holds no address of a page, and is one line', () => {
+  expect(reasonOf('550 no\r\n see https://x.example/?token=secret now')).toBe('550 no see … now');
+  expect(reasonOf('x'.repeat(9_000))).toHaveLength(500);
+});

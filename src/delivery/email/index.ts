@@ -1,0 +1,9 @@
+export type { Rendered, Site } from './layout.ts';
+export { Letter, type Template } from './templates.ts';
+export type { Outlet } from './mail-transport.ts';
+export { openOverride } from './override.ts';
+export type { Email, Mail } from './port.ts';
+export { presentEmail } from './present.ts';
+export { type EmailOptions, type EmailRoom, openEmail } from './service.ts';
+export { EMAIL_STATUSES, type EmailStatus } from './store.ts';
+export { render } from './texts.ts';

@@ -1,0 +1,16 @@
+import type { Sql } from '../../platform/db/index.ts';
+import type { Letter } from './templates.ts';
+
+export interface Mail {
+  to: string;
+  /** Null where no org stands behind it. */
+  orgId: string | null;
+  letter: Letter;
+}
+
+export interface Email {
+  /** Whether mails leave at all: EMAIL_PROVIDER names a provider that can send. Without it users are active at once, and `queue` does nothing. */
+  readonly enabled: boolean;
+  /** Writes the mail into the caller's transaction; it leaves after the commit, also when the process dies in between. */
+  queue(sql: Sql, mail: Mail): Promise<void>;
+}

@@ -1,0 +1,71 @@
+import type { Database } from '../../platform/db/index.ts';
+import { type Clock, ProviderError, type Vault } from '../../platform/kernel/index.ts';
+import { startWorker } from '../../platform/flow/index.ts';
+import type { Site } from './layout.ts';
+import { Letter } from './templates.ts';
+import { reasonOf, retryInMs } from './rules.ts';
+import type { Outlet } from './mail-transport.ts';
+import { type Claimed, claimDue, markBounced, markSent, retryLater, type Sent } from './store.ts';
+import { render } from './texts.ts';
+
+export interface SenderLog {
+  warn(detail: object, message: string): void;
+  error(detail: object, message: string): void;
+}
+export interface SenderEvents {
+  mailAttempted(of: { emailId: string; template: string; attempt: number; outcome: 'sent' | 'retried' | 'bounced'; reason: string | null }): void;
+}
+export interface SenderOptions {
+  sql: Database;
+  clock: Clock;
+  vault: Vault;
+  /** By what mail leaves now. */
+  outlet: () => Promise<Outlet>;
+  site: Site;
+  log: SenderLog;
+  events: SenderEvents;
+  /** A mail whose sender is not heard of for so long may be sent by another; longer than any attempt takes. */
+  leaseSeconds?: number;
+  /** Between two looks at an empty queue. */
+  restMs?: number;
+}
+
+const CONCURRENCY = 4;
+
+/**
+ * Sends what is due. At least once: a process that dies after the server took a mail and before that is written down leaves it to be sent
+ * again, under the same Message-ID.
+ */
+export function startSender({ sql, clock, vault, outlet, site, log, events, leaseSeconds = 120, restMs = 1_000 }: SenderOptions): AsyncDisposable {
+  async function attempt(mail: Claimed): Promise<void> {
+    const { id, to, template, attempts } = mail;
+    const tell = (outcome: 'sent' | 'retried' | 'bounced', reason: string | null) =>
+      events.mailAttempted({ emailId: id, template, attempt: attempts, outcome, reason });
+    let sent: Sent;
+    try {
+      const { mailer, providerId, providerVersion } = await outlet();
+      const { messageId } = await mailer.send({ id, to, ...render(Letter.parse(JSON.parse(vault.open(mail.letter))), site) });
+      sent = { messageId, providerId, providerVersion };
+    } catch (error) {
+      const reason = reasonOf(error instanceof ProviderError ? error.message : `This mail could not be sent: ${String(error)}`);
+      const { failure, retryAfterMs = 0 }: Partial<ProviderError> = error instanceof ProviderError ? error : {};
+      const waitMs = failure === 'rejected' ? null : retryInMs(attempts);
+      const inMs = waitMs === null ? null : Math.max(waitMs, retryAfterMs);
+      await (inMs === null ? markBounced(sql, mail, reason) : retryLater(sql, mail, { inMs, reason }));
+      return tell(inMs === null ? 'bounced' : 'retried', reason);
+    }
+    await markSent(sql, id, sent);
+    tell('sent', null);
+  }
+
+  return startWorker({
+    clock,
+    concurrency: CONCURRENCY,
+    restMs,
+    claim: (limit) => claimDue(sql, { limit, leaseSeconds }),
+    work: attempt,
+    onWorkError: (error, mail) =>
+      log.warn({ emailId: mail.id, err: error }, 'what became of a mail was not written: it is tried again when its attempt has run out'),
+    onClaimError: (error) => log.error({ err: error }, 'The mails that are due could not be read, trying again'),
+  });
+}

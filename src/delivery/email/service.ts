@@ -1,0 +1,66 @@
+import type { Database, Sql } from '../../platform/db/index.ts';
+import { type Clock, invalidField, isId, newId, type Page, pageOf, type Vault } from '../../platform/kernel/index.ts';
+import type { Told } from '../../providers/registry/index.ts';
+import { type DeliveryEvents, receive } from './deliveries.ts';
+import { dropOldTokens } from './delivery-store.ts';
+import type { Site } from './layout.ts';
+import type { Outlet } from './mail-transport.ts';
+import type { Email } from './port.ts';
+import { type SenderEvents, type SenderLog, startSender } from './sender.ts';
+import { isPlaceholder } from './rules.ts';
+import * as store from './store.ts';
+
+export interface EmailOptions {
+  sql: Database;
+  clock: Clock;
+  vault: Vault;
+  /** Undefined: no mail. */
+  outlet: Outlet | undefined;
+  /** What stands in its place now, of the same provider: operators may change it at any time. */
+  override?: () => Promise<Outlet | undefined>;
+  site: Site;
+  log: SenderLog;
+  events: SenderEvents & DeliveryEvents;
+  retentionDays: number;
+}
+
+export interface EmailRoom extends Email {
+  /** Sends what is queued until it is disposed of; any number of processes may. Undefined without mail. */
+  startSender(options?: { leaseSeconds?: number; restMs?: number }): AsyncDisposable | undefined;
+  /** An event of the provider: 404 where it tells of none, 401 for what does not prove to come from it (S172). */
+  receive(told: Told): Promise<void>;
+  /** The log of the whole instance, newest first. */
+  list(page: { status?: store.EmailStatus | undefined; limit: number; cursor?: string | undefined }): Promise<Page<store.EmailRow>>;
+  /** Forgets the mails to people who are erased, up to when they left. */
+  forgetMails(transaction: Sql, people: readonly { email: string; deletedAt: Date }[]): Promise<unknown>;
+  /** Forgets mails older than EMAIL_LOG_RETENTION_DAYS, at most `limit`; answers how many. */
+  dropOld(limit: number): Promise<number>;
+}
+
+export function openEmail({ sql, clock, vault, outlet, override, site, log, events, retentionDays }: EmailOptions): EmailRoom {
+  const current = async (first: Outlet): Promise<Outlet> => (await override?.()) ?? first;
+  return {
+    enabled: outlet !== undefined,
+
+    async queue(transaction, { to, orgId, letter }) {
+      if (!outlet || isPlaceholder(to)) return;
+      const { providerId, providerVersion } = outlet;
+      const sealed = vault.seal(JSON.stringify(letter));
+      await store.insertEmail(transaction, { id: newId(), orgId, to, template: letter.template, letter: sealed, providerId, providerVersion });
+    },
+
+    startSender: (options = {}) => outlet && startSender({ sql, clock, vault, outlet: () => current(outlet), site, log, events, ...options }),
+    receive: async (told) => receive({ sql, events }, outlet && (await current(outlet)), told),
+
+    async list({ status, limit, cursor }) {
+      if (cursor !== undefined && !isId(cursor)) throw invalidField('cursor', 'cursor: take it from the page before', 'invalid_format');
+      const rows = await store.listEmails(sql, { status, before: cursor, limit: limit + 1 });
+      return pageOf(rows, limit);
+    },
+
+    forgetMails: async (transaction, people) => {
+      if (people.length > 0) await store.dropMailsOf(transaction, people);
+    },
+    dropOld: async (limit) => Math.max(await store.dropOldEmails(sql, retentionDays, limit), await dropOldTokens(sql, limit)),
+  };
+}

@@ -1,0 +1,98 @@
+import type { Sql } from '../../platform/db/index.ts';
+
+/** S173, and no other. `queued` is left by an attempt, the rest comes from the provider. */
+export const EMAIL_STATUSES = ['queued', 'sent', 'delivered', 'bounced', 'complained', 'opened', 'clicked'] as const;
+export type EmailStatus = (typeof EMAIL_STATUSES)[number];
+
+export interface NewEmail {
+  id: string;
+  orgId: string | null;
+  to: string;
+  template: string;
+  /** Sealed. */
+  letter: string;
+  providerId: string;
+  providerVersion: string;
+}
+/** A mail that is to be sent now; `attempts` counts this attempt too, and names it. */
+export interface Claimed {
+  id: string;
+  to: string;
+  template: string;
+  letter: string;
+  attempts: number;
+}
+export interface EmailRow {
+  id: string;
+  orgId: string | null;
+  to: string;
+  template: string;
+  status: EmailStatus;
+  providerId: string;
+  providerVersion: string;
+  providerMessageId: string | null;
+  attempts: number;
+  nextAttemptAt: Date | null;
+  lastError: string | null;
+  createdAt: Date;
+  sentAt: Date | null;
+}
+
+export const insertEmail = (sql: Sql, mail: NewEmail) => sql`
+  insert into emails (id, org_id, to_address, template, letter, provider_id, provider_version)
+  values (${mail.id}, ${mail.orgId}, ${mail.to}, ${mail.template}, ${mail.letter}, ${mail.providerId}, ${mail.providerVersion})`;
+
+/** Takes what is due, each for one attempt: when nothing is heard of it for `leaseSeconds`, whoever asks may take it again. */
+export const claimDue = (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }) => sql<Claimed[]>`
+  /* all orgs */
+  update emails e set attempts = e.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
+  from (select id from emails where status = 'queued' and next_attempt_at <= now() order by next_attempt_at limit ${limit} for update skip locked) due
+  where e.id = due.id
+  returning e.id, e.to_address as "to", e.template, e.letter, e.attempts`;
+
+type Attempt = Pick<Claimed, 'id' | 'attempts'>;
+const isCurrent = (sql: Sql, { id, attempts }: Attempt) => sql`id = ${id} and attempts = ${attempts} and status = 'queued'`;
+
+export interface Sent {
+  messageId: string;
+  providerId: string;
+  providerVersion: string;
+}
+/** The provider took it, whichever attempt that was: what it said is not kept any longer. */
+export const markSent = (sql: Sql, id: string, { messageId, providerId, providerVersion }: Sent) => sql`
+  update emails set status = 'sent', sent_at = now(), provider_id = ${providerId}, provider_version = ${providerVersion}, provider_message_id = ${messageId},
+    letter = null, next_attempt_at = null, last_error = null
+  where id = ${id} and status = 'queued'`;
+
+/** It came back for ever. */
+export const markBounced = (sql: Sql, attempt: Attempt, reason: string) => sql`
+  update emails set status = 'bounced', letter = null, next_attempt_at = null, last_error = ${reason} where ${isCurrent(sql, attempt)}`;
+
+export const retryLater = (sql: Sql, attempt: Attempt, { inMs, reason }: { inMs: number; reason: string }) => sql`
+  update emails set next_attempt_at = now() + ${inMs}::float8 * interval '1 ms', last_error = ${reason} where ${isCurrent(sql, attempt)}`;
+
+/** The log of the whole instance, newest first. */
+export const listEmails = (sql: Sql, { status, before, limit }: { status?: EmailStatus | undefined; before?: string | undefined; limit: number }) => sql<
+  EmailRow[]
+>`
+  /* all orgs */
+  select id, org_id as "orgId", to_address as "to", template, status, provider_id as "providerId", provider_version as "providerVersion",
+    provider_message_id as "providerMessageId", attempts, next_attempt_at as "nextAttemptAt", last_error as "lastError", created_at as "createdAt", sent_at as "sentAt"
+  from emails
+  where true ${status ? sql`and status = ${status}` : sql``} ${before ? sql`and id < ${before}` : sql``}
+  order by id desc limit ${limit}`;
+
+/** Mails to each address until its owner left: afterwards it may be somebody else's. */
+export const dropMailsOf = (sql: Sql, people: readonly { email: string; deletedAt: Date }[]) => sql`
+  /* all orgs */
+  delete from emails e
+  using unnest(${people.map(({ email }) => email.toLowerCase())}::text[], ${people.map(({ deletedAt }) => deletedAt.toISOString())}::timestamptz[])
+    as p (address, until)
+  where lower(e.to_address) = p.address and e.created_at <= p.until`;
+
+export async function dropOldEmails(sql: Sql, days: number, limit: number): Promise<number> {
+  const { count } = await sql`
+    /* all orgs */
+    delete from emails where id = any(array(select id from emails where created_at < now() - ${days}::int * interval '1 day' order by created_at limit ${limit}))`;
+  return count;
+}

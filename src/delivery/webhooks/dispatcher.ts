@@ -1,0 +1,133 @@
+import { type Database, isFinal } from '../../platform/db/index.ts';
+import { type Clock, newId, splitTenantKey } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/outbox/index.ts';
+import type { Events } from '../../platform/telemetry/index.ts';
+import { type Attempted, type Next, openAdvance, type Step, type Taken } from './advance.ts';
+import { openGate } from './limiter.ts';
+import { retryInMs, ROTATION_HOURS } from './rules.ts';
+import type { Send } from './send.ts';
+
+const IN_FLIGHT = 1_000;
+const IN_FLIGHT_OF_ONE_ORG = 100;
+/** Beyond the longest attempt: what taking, sending and writing down may cost a slow machine. */
+const HOLD_MARGIN_MS = 15_000;
+/** Between two tries while the database is away; shorter than the silence after which another host takes over. */
+const LONGEST_WAIT_MS = 2_000;
+
+export interface Courier {
+  /** Sends what waits for the webhook of this actor, one after another, and ends when nothing is left for the next seconds. */
+  deliver(key: string): Promise<void>;
+  /** Takes nothing new; gives attempts under way `graceMs` to end, and hands back the rest. */
+  drain(graceMs: number): Promise<void>;
+}
+interface Options {
+  sql: Database;
+  clock: Clock;
+  send: Send;
+  log: Log;
+  incarnation: string;
+  timeoutMs: number;
+  events?: WebhookEvents | undefined;
+}
+export type WebhookEvents = Pick<Events, 'webhookAttempted'>;
+/** One webhook at work here. `again`: something may have come since the last look. */
+interface Round {
+  again: boolean;
+  resting: AbortController | undefined;
+  ended: Promise<void>;
+}
+
+export function openCourier({ sql, clock, send, log, incarnation, timeoutMs, events }: Options): Courier {
+  const advance = openAdvance({ incarnation, holdMs: timeoutMs + HOLD_MARGIN_MS, rotationHours: ROTATION_HOURS });
+  const gate = openGate({ inAll: IN_FLIGHT, ofOne: IN_FLIGHT_OF_ONE_ORG });
+  const rounds = new Map<string, Round>();
+  const giveUp = new AbortController();
+  let draining = false;
+
+  /** One step of one webhook, repeated for as long as the database is away: repeating it has one effect, and an attempt that was made is not forgotten. */
+  async function step(wanted: Step): Promise<Next> {
+    for (let wait = 100; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+      try {
+        return await advance(sql, wanted);
+      } catch (error) {
+        if (isFinal(error) || giveUp.signal.aborted) throw error;
+        log.warn({ webhookId: wanted.webhookId, err: error }, 'A delivery could not be written down, trying again');
+        await clock.sleep(wait, giveUp.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** One attempt; undefined when it was handed back. */
+  async function attempt(
+    orgId: string,
+    webhookId: string,
+    { deliveryId, attempt: number, event, body, url, seq, optIn, secret, previousSecret }: Taken,
+  ): Promise<Attempted | undefined> {
+    const outcome = await send({ url, id: deliveryId, body, secret, previousSecret, seq: optIn ? seq : undefined }, giveUp.signal);
+    if (!outcome.ok && giveUp.signal.aborted) return undefined;
+    const { status, durationMs, error } = outcome;
+    events?.webhookAttempted({ orgId, webhookId, event, attempt: number, status, durationMs, error });
+    return { deliveryId, attemptId: newId(), attempt: number, ...outcome, retryInMs: outcome.ok ? null : retryInMs(number) };
+  }
+
+  async function rest(round: Round, ms: number): Promise<void> {
+    round.resting = new AbortController();
+    await clock.sleep(ms, round.resting.signal).catch(() => undefined);
+    round.resting = undefined;
+  }
+
+  async function run(key: string, round: Round): Promise<void> {
+    const { orgId, id: webhookId } = splitTenantKey(key);
+    let leave = await gate.enter(orgId);
+    let worked = false;
+    let settled: Attempted | undefined;
+    try {
+      for (;;) {
+        round.again = false;
+        const yielding = worked && gate.crowded(orgId);
+        const next = await step({ orgId, webhookId, settled, take: !yielding && !draining });
+        settled = undefined;
+        if (next.kind === 'taken') {
+          settled = await attempt(orgId, webhookId, next.delivery);
+          worked = true;
+          continue;
+        }
+        if (draining || next.kind === 'held' || (next.kind === 'idle' && !round.again)) return;
+        leave();
+        if (next.kind === 'early' && !yielding && !round.again) await rest(round, next.missingMs);
+        leave = await gate.enter(orgId);
+        worked = false;
+      }
+    } finally {
+      rounds.delete(key); // in the same instant as the last look: a call that comes later starts a round of its own
+      leave();
+    }
+  }
+
+  return {
+    async deliver(key) {
+      const running = rounds.get(key);
+      if (running) {
+        running.again = true;
+        running.resting?.abort();
+        return;
+      }
+      if (draining) return;
+      const round: Round = { again: false, resting: undefined, ended: Promise.resolve() };
+      rounds.set(key, round);
+      round.ended = run(key, round);
+      await round.ended;
+    },
+
+    async drain(graceMs) {
+      draining = true;
+      for (const { resting } of rounds.values()) resting?.abort();
+      const grace = new AbortController();
+      const all = Promise.allSettled([...rounds.values()].map(({ ended }) => ended));
+      await Promise.race([all, clock.sleep(graceMs, grace.signal).catch(() => undefined)]);
+      grace.abort();
+      giveUp.abort();
+      await all;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import type { Clock, Vault } from '../../platform/kernel/index.ts';
+import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
+import { ANSWER_BYTES, type Outcome, outcomeOf } from './rules.ts';
+import { CARRIED, signedHeaders } from './sign.ts';
+
+/** One request to one receiver. `secret` and `previousSecret` are sealed. */
+export interface Letter {
+  url: string;
+  id: string;
+  body: string;
+  seq?: number | undefined;
+  secret?: string | null;
+  previousSecret?: string | null;
+}
+/** Sends once and says what came of it; never rejects. */
+export type Send = (letter: Letter, signal?: AbortSignal) => Promise<Outcome>;
+
+interface Options {
+  outbound: Outbound;
+  clock: Clock;
+  vault: Vault;
+  signingKey: string;
+  timeoutMs: number;
+}
+
+export const openSend =
+  ({ outbound, clock, vault, signingKey, timeoutMs }: Options): Send =>
+  async ({ url, id, body, seq, secret, previousSecret }, signal) => {
+    const started = clock.monotonic();
+    const took = () => Math.round(clock.monotonic() - started);
+    try {
+      const secrets = [secret, previousSecret].flatMap((sealed) => (sealed ? [vault.open(sealed)] : []));
+      const headers = signedHeaders({ id: `msg_${id}`, body, seq, at: clock.now() }, { deploymentKey: signingKey, secrets });
+      const answer = await outbound.stream(url, {
+        method: 'POST',
+        headers,
+        body: Buffer.from(body),
+        timeoutMs,
+        redirects: 'keep-body',
+        carried: CARRIED,
+        maxBytes: ANSWER_BYTES,
+        excess: 'cut',
+        ...(signal && { signal }),
+      });
+      await discard(answer.body);
+      return outcomeOf(answer.status, took());
+    } catch (error) {
+      return { ok: false, status: 0, error: reasonOf(error), durationMs: took() };
+    }
+  };
+
+/** Reads the little that is wanted, so that the connection can be used again. The status has said all that counts. */
+async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    for await (const _ of body);
+  } catch {
+    // a broken body changes nothing
+  }
+}
+
+/** What S168 and the list of deliveries say: nothing of our own inside, nothing that a table could not hold. */
+const reasonOf = (error: unknown): string =>
+  error instanceof OutboundError ? error.message.replaceAll('\0', '').toWellFormed().slice(0, 300) : 'The delivery could not be made';

@@ -1,9 +1,0 @@
-export type { Rendered, Site } from './layout.ts';
-export { Letter, type Template } from './letters.ts';
-export type { Outlet } from './outlet.ts';
-export { openOverride } from './override.ts';
-export type { Email, Mail } from './port.ts';
-export { presentEmail } from './present.ts';
-export { type EmailOptions, type EmailRoom, openEmail } from './service.ts';
-export { EMAIL_STATUSES, type EmailStatus } from './store.ts';
-export { render } from './templates.ts';

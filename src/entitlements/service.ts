@@ -1,0 +1,83 @@
+import type { Database, Sql } from '../platform/db/index.ts';
+import { notFound } from '../platform/kernel/index.ts';
+import { type Feature, planOf, requireFeature, type Subscribed } from './access.ts';
+import { type Admission, openAdmission } from './admit.ts';
+import * as store from './limit-store.ts';
+import { changeOverrides, type Overrides, type PackSizes } from './limits.ts';
+import { openPruning, type Pruning, type Stop } from './enforce-limits.ts';
+import { PLANS, type Tier } from './plans.ts';
+import { type PostQuota, quotaOf } from './quota.ts';
+import { type Usage, usageOf } from './usage.ts';
+import type { Standing } from './entitlement.ts';
+
+export interface BillingOptions {
+  sql: Database;
+  /** PAYMENTS_PUBLISHABLE_KEY is given. */
+  enabled: boolean;
+  addons: PackSizes;
+  /** How other rooms stop what a lower limit leaves no room for. */
+  stop: Stop;
+}
+
+/** What a console shows of an org's plan. */
+export interface ShownPlan {
+  tier: Tier;
+  isLifetime: boolean;
+  isTrialing: boolean;
+  totalChannels: number;
+  billingEnabled: boolean;
+}
+/** With billing off every org is on AGENCY (S216). */
+const AGENCY: ShownPlan = { tier: 'AGENCY', isLifetime: false, isTrialing: false, totalChannels: PLANS.AGENCY.limits.channel, billingEnabled: false };
+
+/** What an org may have. */
+export interface Billing extends Admission, Pruning {
+  /** The room for posts, for the turn of the Organization that admits them. */
+  quota(orgId: string): Promise<PostQuota & { used: number }>;
+  /** The numbers of `GET /billing` (S62). */
+  usage(orgId: string): Promise<{ standing: Standing; limits: Usage }>;
+  /** Sets, clears and keeps limits of an org by hand (S76); in the caller's transaction. 400 naming the key, and nothing applied, for an unknown one. */
+  override(sql: Sql, orgId: string, change: Readonly<Record<string, number | null>>): Promise<Overrides>;
+  /** What a console shows of the plan (S42). */
+  shown(orgId: string): Promise<ShownPlan>;
+  /** The plan under which a program of an org works, by what its look-up brought; 401 where there is no active subscription (AU10). */
+  planOf(org: Subscribed, now: Date): Tier;
+  /** Throws `plan_required` where the org's plan does not have the feature (S58). */
+  require(sql: Sql, orgId: string, feature: Feature): Promise<void>;
+  /** At the start of a process: without billing nobody counts posts, and what was counted before is out of date from now on. */
+  begin(): Promise<void>;
+}
+
+/** The room of billing. */
+export function openBilling({ sql, enabled, addons, stop }: BillingOptions): Billing {
+  const admission = openAdmission({ enabled, sizes: addons });
+  return {
+    ...admission,
+    ...openPruning(admission, stop),
+    quota: (orgId) => quotaOf(sql, admission, orgId),
+    usage: (orgId) => usageOf(sql, admission, orgId),
+    async override(tx, orgId, change) {
+      const found = await store.overridesForUpdate(tx, orgId);
+      if (!found) throw notFound();
+      await admission.hold(tx, orgId);
+      const overrides = changeOverrides(found, change);
+      await store.writeOverrides(tx, orgId, overrides);
+      return overrides;
+    },
+    async shown(orgId) {
+      if (!enabled) return AGENCY;
+      const { facts, tier, limits } = await admission.standing(sql, orgId);
+      const { isLifetime = false, isTrial = false } = facts.subscription ?? {};
+      return { tier, isLifetime, isTrialing: isTrial, totalChannels: limits.channel.effective, billingEnabled: true };
+    },
+    planOf: (org, now) => (enabled ? planOf(org, now) : 'AGENCY'),
+    async require(tx, orgId, feature) {
+      if (enabled) requireFeature((await admission.standing(tx, orgId)).tier, feature);
+    },
+    async begin() {
+      if (enabled) return;
+      await store.forgetMonths(sql);
+      await store.forgetLapses(sql);
+    },
+  };
+}

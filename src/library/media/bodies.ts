@@ -1,0 +1,92 @@
+import { createReadStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError, ProviderError, randomBase62 } from '../../platform/kernel/index.ts';
+import type { Media as ForAdapter, Picture, PictureRules } from '../../providers/registry/index.ts';
+import type { Pictures } from './pictures.ts';
+import type { Incoming } from './incoming.ts';
+import { ofStorage } from './remote.ts';
+import { READABLE } from './rules.ts';
+import type { FileRow } from './store.ts';
+import type { Place } from './storages.ts';
+import { openTurns } from '../../platform/flow/index.ts';
+
+/** A file that is opened for sending holds about a megabyte on its way: in buffers here, and in those of its connection. */
+const OPEN_AT_ONCE = 64;
+const OPEN_OF_ONE = 16; // organization
+/** A larger picture is not made to fit. */
+export const MOST_PICTURE_BYTES = 128 * 1024 * 1024;
+
+interface Options {
+  pictures: Pictures;
+  /** For what is made to fit, as long as an attempt lasts. */
+  incoming: Incoming;
+}
+type Bytes = Pick<ForAdapter, 'name' | 'contentType' | 'size' | 'open' | 'fit'>;
+
+export const gone = (storageSettingId: string | null): ProviderError =>
+  storageSettingId === null
+    ? // another machine may have it: the post is tried again, there or when the folder is back
+      new ProviderError('unavailable', 'A picture or film is not in the upload folder of this machine (UPLOAD_FOLDER)')
+    : new ProviderError('rejected', 'The bytes of a picture or film are no longer in the storage');
+
+/** The files of a post as adapters send them: in pieces, and no longer than one attempt at the post lasts. */
+export function openBodies({ pictures, incoming }: Options): (file: FileRow, place: Place, signal: AbortSignal) => Bytes {
+  const turns = openTurns({ most: OPEN_AT_ONCE, each: OPEN_OF_ONE });
+
+  async function* read({ orgId, storageKey }: FileRow, { store, storageSettingId }: Place, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    using _ = await turns.enter(orgId, signal);
+    try {
+      const stored = await store.open(storageKey);
+      if (!stored) throw gone(storageSettingId);
+      await using object = stored;
+      for await (const piece of object.read() as AsyncIterable<Uint8Array>) {
+        signal.throwIfAborted();
+        yield piece;
+      }
+    } catch (error) {
+      throw signal.aborted ? signal.reason : ofStorage(error);
+    }
+  }
+
+  /** A picture that was made to fit, in a file of its own until the attempt is over. */
+  async function fitted(file: FileRow, place: Place, limits: { maxBytes: number; maxPixels: number }, signal: AbortSignal): Promise<Picture | undefined> {
+    const path = join(incoming.folder, `fit-${randomBase62(32)}`);
+    const bring = () => incoming.receive(read(file, place, signal), file.bytes);
+    const made = await pictures.fit(file.orgId, bring, limits, path, signal).catch((error: unknown) => {
+      throw error instanceof AppError && !(error instanceof ProviderError) && error.status >= 500
+        ? new ProviderError('unavailable', error.message, { cause: error })
+        : error;
+    });
+    if (!made) return undefined;
+    const drop = () => void rm(path, { force: true }).catch(() => undefined); // else the sweep does it
+    if (signal.aborted) drop();
+    else signal.addEventListener('abort', drop, { once: true });
+    return {
+      name: `${file.id}.jpg`,
+      contentType: 'image/jpeg',
+      size: made.bytes,
+      width: made.width,
+      height: made.height,
+      open: () => createReadStream(path) as AsyncIterable<Uint8Array>,
+    };
+  }
+
+  return (file, place, signal) => {
+    const body = {
+      name: `${file.id}.${file.storageKey.split('.').at(-1)}`,
+      contentType: file.mime,
+      size: file.bytes,
+      open: () => read(file, place, signal),
+    };
+    return {
+      ...body,
+      async fit({ maxBytes = Infinity, maxPixels = Infinity, types }: PictureRules) {
+        const { width, height, bytes, mime } = file;
+        if (!READABLE.has(mime) || width === null || height === null) return undefined;
+        if (bytes <= maxBytes && width * height <= maxPixels && types.includes(mime)) return { ...body, width, height };
+        return bytes > MOST_PICTURE_BYTES ? undefined : fitted(file, place, { maxBytes, maxPixels }, signal);
+      },
+    };
+  };
+}

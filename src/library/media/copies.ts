@@ -1,0 +1,104 @@
+import type { Database } from '../../platform/db/index.ts';
+import { ProviderError } from '../../platform/kernel/index.ts';
+import type { Incoming } from './incoming.ts';
+import type { Keep } from './ingest.ts';
+import type { Prober } from './probe.ts';
+import { type FetchFile, nameOfUrl } from './remote.ts';
+import { crossOut } from './pending-deletions-store.ts';
+import * as store from './store.ts';
+import type { FileRow } from './store.ts';
+import type { Storages } from './storages.ts';
+
+const FRESH_MS = 15 * 60_000; // S260
+/** What an organization may have of copies at a time: they count against nothing that it pays for. */
+const MOST_BYTES = 2 * 1024 ** 3;
+const MOST_FILES = 200;
+const AGAIN_MS = 30_000;
+
+/** Copies of media that posts name by an address outside, kept until the posts that need them have settled. */
+export interface Copies {
+  /** One that is fresh enough, fetched now when there is none, of at most `maxBytes`. Who asks for the same one at the same time gets the same. */
+  of(orgId: string, url: string, maxBytes: number): Promise<FileRow>;
+  /** Drops those that no post needs now. */
+  drop(orgId: string): Promise<void>;
+}
+
+interface Options {
+  sql: Database;
+  storages: Storages;
+  prober: Prober;
+  incoming: Incoming;
+  keep: Keep;
+  fetchFile: FetchFile;
+  /** Of one upload: a copy may be as large. */
+  maxBytes: number;
+}
+
+export function openCopies({ sql, storages, prober, incoming, keep, fetchFile, maxBytes: largest }: Options): Copies {
+  const room = Math.max(MOST_BYTES, largest);
+  const underWay = new Map<string, Promise<FileRow>>();
+  /** What comes to this process and has no row yet. */
+  const coming = new Set<{ orgId: string; bytes: number }>();
+  const bytesComing = (orgId: string) => [...coming].reduce((sum, one) => sum + (one.orgId === orgId ? one.bytes : 0), 0);
+  const filesComing = (orgId: string) => [...coming].filter((one) => one.orgId === orgId).length;
+  const later = () =>
+    new ProviderError('unavailable', 'Too many pictures and films from outside are being published: this one waits for room', { retryAfterMs: AGAIN_MS });
+
+  async function drop(orgId: string): Promise<void> {
+    const dropped = await store.dropUnneededCopies(sql, orgId, FRESH_MS);
+    for (const objects of Map.groupBy(dropped, ({ storageSettingId }) => storageSettingId).values()) {
+      const keys = objects.map(({ storageKey }) => storageKey);
+      await storages
+        .at(orgId, objects[0]!)
+        .then((place) => place.store.remove(keys))
+        .then(() => crossOut(sql, keys))
+        .catch(() => undefined); // the sweep does it
+    }
+  }
+
+  /** The bytes of copies that are there, once there is room for one more file. */
+  async function expectRoom(orgId: string): Promise<number> {
+    const isFull = ({ files, bytes }: { files: number; bytes: number }) => files + filesComing(orgId) > MOST_FILES || bytes + bytesComing(orgId) >= room;
+    let kept = await store.copiesOf(sql, orgId);
+    if (isFull(kept) || kept.bytes > room / 2) {
+      await drop(orgId);
+      kept = await store.copiesOf(sql, orgId);
+    }
+    if (isFull(kept)) throw later();
+    if (await incoming.isNearlyFull())
+      throw new ProviderError('unavailable', 'There is hardly any room left on the disk: media from outside wait', { retryAfterMs: AGAIN_MS });
+    return kept.bytes;
+  }
+
+  async function fetched(orgId: string, url: string, maxBytes: number): Promise<FileRow> {
+    const known = await store.freshCopy(sql, orgId, url, FRESH_MS);
+    if (known) return known;
+    const mine = { orgId, bytes: 0 };
+    coming.add(mine);
+    try {
+      const kept = await expectRoom(orgId);
+      await using received = await fetchFile({ url }, maxBytes, (bytes) => {
+        mine.bytes += bytes;
+        if (kept + bytesComing(orgId) > room) throw later();
+      });
+      const judged = { probed: await prober.look(orgId, received.path), bytes: received.size, path: received.path };
+      const origin = { name: nameOfUrl(url), folder: null, listed: false, createdBy: null, sourceUrl: url };
+      return await keep(orgId, judged, origin, async (tx) => {
+        const all = await store.copiesOf(tx, orgId, 'hold'); // of every process
+        if (all.files > MOST_FILES || all.bytes > room) throw later();
+      });
+    } finally {
+      coming.delete(mine);
+    }
+  }
+
+  return {
+    drop,
+    of(orgId, url, maxBytes) {
+      const key = `${orgId} ${maxBytes} ${url}`;
+      const work = underWay.get(key) ?? fetched(orgId, url, Math.min(maxBytes, largest)).finally(() => underWay.delete(key));
+      underWay.set(key, work);
+      return work;
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import type { Database } from '../../platform/db/index.ts';
+import { AppError, invalidField, isId, ProviderError } from '../../platform/kernel/index.ts';
+import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
+import type { Limits, Media as ForAdapter } from '../../providers/registry/index.ts';
+import { gone, MOST_PICTURE_BYTES, type openBodies } from './bodies.ts';
+import type { Copies } from './copies.ts';
+import { asProviderError, ofStorage } from './remote.ts';
+import { domainAllowed, keyOfUrl, urlOfKey } from './rules.ts';
+import * as store from './store.ts';
+import type { FileRow } from './store.ts';
+import type { Place, Storages } from './storages.ts';
+
+const FETCHED_SECONDS = 6 * 3_600; // a network may fetch a film long after it was told of it
+
+/** A picture or film as a post names it: a file of the organization, else an address. */
+export interface MediaItem {
+  id?: string | undefined;
+  path: string;
+  alt: string;
+  thumbnail?: string | null | undefined;
+}
+
+/** What posts ask of the library. */
+export interface PostMedia {
+  /** Judges the addresses of a body before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125, S260); `at` names the field. */
+  judge(orgId: string, fields: readonly { at: string; items: readonly MediaItem[] }[]): Promise<void>;
+  /** A post has settled: what was fetched for it is no longer needed. */
+  settled(orgId: string, items: readonly MediaItem[]): Promise<void>;
+  /** The pictures and films of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
+  load(orgId: string, items: readonly MediaItem[], attempt: Attempt): Promise<ForAdapter[]>;
+}
+
+interface Attempt {
+  signal: AbortSignal;
+  /** What the network takes. */
+  limits: Limits;
+}
+
+interface Options {
+  sql: Database;
+  outbound: Pick<Outbound, 'judge'>;
+  storages: Storages;
+  copies: Copies;
+  bodies: ReturnType<typeof openBodies>;
+  maxBytes: number;
+  backendUrl: string;
+  restrictDomains: readonly string[];
+}
+
+export function openPostMedia({ sql, outbound, storages, copies, bodies, maxBytes, backendUrl, restrictDomains }: Options): PostMedia {
+  /** At most so much of a file is fetched for a network. */
+  function greatestOf({ mediaTypes, videoBytes = maxBytes }: Limits): number {
+    const takesFilms = mediaTypes.some((type) => !type.startsWith('image/'));
+    return takesFilms ? Math.max(videoBytes, MOST_PICTURE_BYTES) : MOST_PICTURE_BYTES;
+  }
+
+  /** The file that each item names; undefined where it lies outside. An id or an own path that is no file is null. */
+  async function ownFiles(orgId: string, items: readonly MediaItem[], find: typeof store.usableFiles): Promise<(FileRow | null | undefined)[]> {
+    const ids = items.flatMap(({ id }) => (id !== undefined && isId(id) ? [id] : []));
+    const keys = items.flatMap(({ path }) => keyOfUrl(backendUrl, path) ?? []);
+    const found = ids.length + keys.length > 0 ? await find(sql, orgId, ids, keys) : [];
+    const [byId, byKey] = [new Map(found.map((one) => [one.id, one])), new Map(found.map((one) => [one.storageKey, one]))];
+    return items.map(({ id, path }) => {
+      const key = keyOfUrl(backendUrl, path);
+      const file = byId.get(id ?? '') ?? byKey.get(key ?? '');
+      if (file) return file;
+      return key !== undefined || path === '' ? null : undefined;
+    });
+  }
+
+  const fail = (error: unknown): never => {
+    throw ofStorage(error);
+  };
+
+  /** Where looking costs nothing: what is not there is told before the network is asked. */
+  async function expectThere({ storageKey }: FileRow, { store: storage, storageSettingId }: Place): Promise<void> {
+    if (storageSettingId !== null) return;
+    const stored = await storage.open(storageKey).catch(fail);
+    if (!stored) throw gone(storageSettingId);
+    await stored[Symbol.asyncDispose]();
+  }
+
+  async function loadOne(orgId: string, item: MediaItem, own: FileRow | null | undefined, { signal, limits }: Attempt): Promise<ForAdapter> {
+    if (own === null) throw new ProviderError('rejected', 'A picture or film of this post is no longer in the library');
+    const file =
+      own ??
+      (await copies.of(orgId, item.path, greatestOf(limits)).catch((error: unknown) => {
+        throw asProviderError(error, item.path);
+      }));
+    const place = await storages.at(orgId, file);
+    const { store: storage } = place;
+    await expectThere(file, place);
+    const direct = storage.url(file.storageKey) ?? (await storage.direct?.get(file.storageKey, FETCHED_SECONDS).catch(fail));
+    return {
+      ...bodies(file, place, signal),
+      alt: item.alt || file.alt,
+      url: own ? (direct ?? urlOfKey(backendUrl, file.storageKey)) : item.path, // a copy goes with its post
+      ...(file.width !== null && file.height !== null && { width: file.width, height: file.height }),
+    };
+  }
+
+  function judgeOutside(url: string, field: string): void {
+    try {
+      outbound.judge(url);
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      throw error.ofField(field);
+    }
+    if (domainAllowed(restrictDomains, url)) return;
+    const message = `${field}: media must be hosted at ${restrictDomains.join(', ')}`;
+    throw new AppError('media_domain_not_allowed', message, { errors: [{ field, message, rule: 'domain' }] });
+  }
+
+  return {
+    async judge(orgId, fields) {
+      const items = fields.flatMap(({ at, items: some }) => some.map((item, n) => ({ ...item, at: `${at}.${n}` })));
+      const own = await ownFiles(orgId, items, store.presentFiles);
+      items.forEach(({ path, thumbnail, at }, n) => {
+        if (own[n] === null) throw invalidField(`${at}.path`, `${at}.path: there is no such file`);
+        if (own[n] === undefined) judgeOutside(path, `${at}.path`);
+        if (thumbnail && keyOfUrl(backendUrl, thumbnail) === undefined) judgeOutside(thumbnail, `${at}.thumbnail`);
+      });
+    },
+    async settled(orgId, items) {
+      if (items.some(({ path }) => path !== '' && keyOfUrl(backendUrl, path) === undefined)) await copies.drop(orgId);
+    },
+    async load(orgId, items, attempt) {
+      const own = await ownFiles(orgId, items, store.usableFiles);
+      return Promise.all(items.map((item, n) => loadOne(orgId, item, own[n], attempt)));
+    },
+  };
+}

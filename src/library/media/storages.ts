@@ -1,0 +1,81 @@
+import { AppError, ProviderError } from '../../platform/kernel/index.ts';
+import type { Configured, ProviderSettings } from '../../providers/settings/index.ts';
+import type { Providers, StorageAdapter, Store } from '../../providers/registry/index.ts';
+
+/** Where an object lies, as its row says. */
+export interface Pin {
+  storageId: string;
+  storageVersion: string;
+  /** Null: the local storage. */
+  storageSettingId: string | null;
+  /** The organization brought it: what lies there counts against no limit. */
+  ownStorage: boolean;
+}
+/** A storage that is open. */
+export interface Place extends Pin {
+  store: Store;
+}
+
+export interface Storages {
+  local: Place;
+  /** Where those keep their files that brought no storage. */
+  shared(): Promise<Place>;
+  /** Where new files of an organization go: its own storage, else that of the instance, else the local one. */
+  choose(orgId: string): Promise<Place>;
+  /** Where parts of an upload go that is meant for this place. */
+  forParts(place: Place): Place;
+  /** Where something was put once: there it is read, whatever was chosen since. */
+  at(orgId: string, pin: Pin): Promise<Place>;
+}
+
+interface Options {
+  providers: Pick<Providers, 'resolve' | 'storage'>;
+  settings: Pick<ProviderSettings, 'chosen' | 'pinned'>;
+  /** Whether the local storage is the same on every machine. */
+  isShared: boolean;
+}
+
+export function openStorages({ providers, settings, isShared }: Options): Storages {
+  const adapter = providers.resolve('storage', 'local');
+  const local: Place = {
+    storageId: adapter.id,
+    storageVersion: adapter.version,
+    storageSettingId: null,
+    ownStorage: false,
+    store: providers.storage(adapter, { orgId: null, values: {} }),
+  };
+  const placeOf = ({ id, adapter: of, values }: Configured<StorageAdapter>, owner: string | null): Place => ({
+    storageId: of.id,
+    storageVersion: of.version,
+    storageSettingId: id,
+    ownStorage: owner !== null,
+    store: providers.storage(of, { orgId: owner, values }),
+  });
+
+  function forNew(place: Place): Place {
+    if (isShared || place !== local) return place;
+    throw new AppError('unavailable', 'Files cannot be kept: a super-admin has to set a storage for all machines at /admin/providers/settings');
+  }
+
+  async function ofOwner(owner: string | null): Promise<Place | undefined> {
+    const chosen = await settings.chosen(owner, 'storage');
+    return chosen && placeOf(chosen, owner);
+  }
+
+  return {
+    local,
+    shared: async () => (await ofOwner(null)) ?? local,
+    choose: async (orgId) => (await ofOwner(orgId)) ?? (await ofOwner(null)) ?? forNew(local),
+    forParts: (place) => (place.store.multipart ? place : forNew(local)),
+    async at(orgId, { storageSettingId, ownStorage }) {
+      if (storageSettingId === null) return local;
+      const owner = ownStorage ? orgId : null;
+      try {
+        return placeOf(await settings.pinned(owner, 'storage', storageSettingId), owner);
+      } catch (cause) {
+        if (cause instanceof AppError) throw new ProviderError('rejected', 'The storage of this file is no longer there', { cause });
+        throw cause;
+      }
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Database } from '../../platform/db/index.ts';
+import { type Clock, ProviderError } from '../../platform/kernel/index.ts';
+import { crossOut, type Remains, takeDue } from './pending-deletions-store.ts';
+import { dropDeleted, dropOldCopies } from './store.ts';
+import type { Storages } from './storages.ts';
+import type { Uploads } from './uploads.ts';
+
+const COPY_KEPT_MS = 24 * 3_600_000;
+/** By then a storage that refuses us has done so for months: what lies there is left to its owner. */
+const MOST_TRIES = 30;
+
+interface Options {
+  sql: Database;
+  clock: Clock;
+  storages: Storages;
+  uploads: Pick<Uploads, 'dropAbandoned'>;
+  incoming: string;
+  backendUrl: string;
+  retention: { deletedDays: number; uploadDays: number };
+}
+
+/** Forgets what nobody needs any more, rows first, then the bytes that they leave; answers how many rows of the fullest kind. */
+export function openSweep({ sql, clock, storages, uploads, incoming, backendUrl, retention }: Options): (limit: number) => Promise<number> {
+  /** Objects of one storage, in one call. What cannot be removed is held back, and tried again later. */
+  async function remove(objects: readonly Remains[]): Promise<void> {
+    const isGone = await storages.at(objects[0]!.orgId, objects[0]!).then(
+      ({ store }) =>
+        store.remove(objects.map(({ storageKey }) => storageKey)).then(
+          () => true,
+          () => false,
+        ),
+      (error: unknown) => error instanceof ProviderError && error.failure === 'rejected', // its settings are gone: nobody can remove them
+    );
+    const done = isGone ? objects : objects.filter(({ tries }) => tries >= MOST_TRIES);
+    await crossOut(
+      sql,
+      done.map(({ storageKey }) => storageKey),
+    );
+  }
+
+  async function removeDue(limit: number): Promise<number> {
+    const due = await takeDue(sql, limit);
+    await Promise.all([...Map.groupBy(due, ({ storageSettingId }) => storageSettingId).values()].map(remove));
+    return due.length;
+  }
+
+  /** Files of uploads that were cut off with their process. */
+  async function removeIncoming(): Promise<void> {
+    const now = clock.now().getTime();
+    await Promise.all(
+      (await readdir(incoming)).map(async (name) => {
+        const path = join(incoming, name);
+        const stats = await stat(path).catch(() => undefined);
+        if (stats?.isFile() && now - stats.mtimeMs > COPY_KEPT_MS) await rm(path, { force: true });
+      }),
+    );
+  }
+
+  return async (limit) => {
+    const rows = [
+      await dropOldCopies(sql, COPY_KEPT_MS, limit),
+      await dropDeleted(sql, retention.deletedDays, limit, backendUrl),
+      await uploads.dropAbandoned(retention.uploadDays, limit),
+    ];
+    const removed = await removeDue(limit);
+    await removeIncoming();
+    return Math.max(...rows, removed);
+  };
+}

@@ -1,0 +1,121 @@
+import { type Doer, noteAudit } from '../platform/audit/index.ts';
+import type { Scope } from '../people/access/index.ts';
+import type { Database } from '../platform/db/index.ts';
+import { newId, notFound, randomBase62, sha256 } from '../platform/kernel/index.ts';
+import { invalidRequest, OAuthError } from './errors.ts';
+import { matchesRedirect, withParameters } from './redirects.ts';
+import { CODE_SECONDS, judgeChallenge, namedScopes, scopesToGrant, type Surface, surfaceOf } from './rules.ts';
+import * as store from './store.ts';
+import { insertCode } from './token-store.ts';
+
+/** The parameters of an authorization request, as they came (RFC 6749 4.1.1). */
+export interface AuthorizationRequest {
+  client_id?: string | undefined;
+  redirect_uri?: string | undefined;
+  response_type?: string | undefined;
+  state?: string | undefined;
+  scope?: string | undefined;
+  code_challenge?: string | undefined;
+  code_challenge_method?: string | undefined;
+  resource?: string | undefined;
+}
+/** Where an answer may be sent: client and address are known to be right. */
+export interface Destination {
+  client: store.ClientRow;
+  redirectUri: string;
+  /** The request named it, so that the exchange must name it too. */
+  redirectNamed: boolean;
+}
+/** A request that can be shown to a person. */
+export interface JudgedRequest extends Destination {
+  state: string | undefined;
+  scope: Scope[];
+  challenge: string | undefined;
+  resource: Surface | null;
+}
+
+export interface Consent {
+  /** Throws where nothing may be sent to the client: it is unknown, or the address is not its own. */
+  destination(request: AuthorizationRequest): Promise<Destination>;
+  /** Throws for every other fault of a request. */
+  judge(request: AuthorizationRequest, to: Destination): JudgedRequest;
+  /** Where the browser goes with an error. */
+  refuse(request: AuthorizationRequest, to: Destination, error: OAuthError): string;
+  /** Where the browser goes with a code that stands for the user, the org and what was asked for. */
+  approve(orgId: string, by: Doer & { userId: string }, request: JudgedRequest): Promise<string>;
+  /** What the user approved in this org, newest first. */
+  list(orgId: string, userId: string): Promise<readonly store.ApprovalRow[]>;
+  revoke(orgId: string, by: Doer & { userId: string }, id: string): Promise<void>;
+}
+
+const STATE_LENGTH = 4_096;
+const given = (text: string | undefined) => text || undefined; // an empty parameter counts as absent (RFC 6749 3.1)
+
+interface Needs {
+  sql: Database;
+  issuer: string;
+  forgetAll: () => void;
+  flush: () => Promise<void>;
+}
+
+export function openConsent({ sql, issuer, forgetAll, flush }: Needs): Consent {
+  return {
+    async destination({ client_id: clientId, redirect_uri: sent }) {
+      const client = given(clientId) ? await store.clientByClientId(sql, clientId!) : undefined;
+      if (!client) throw new OAuthError('invalid_client', 'client_id: no such client');
+      const { redirectUris } = client;
+      if (given(sent) === undefined) {
+        if (redirectUris.length > 1) throw invalidRequest('redirect_uri: this client has several, so one must be named');
+        return { client, redirectUri: redirectUris[0]!, redirectNamed: false };
+      }
+      if (!redirectUris.some((registered) => matchesRedirect(registered, sent!))) throw invalidRequest('redirect_uri: not one that this client registered');
+      return { client, redirectUri: sent!, redirectNamed: true };
+    },
+
+    judge(request, to) {
+      const { response_type: type, state, code_challenge: challenge, code_challenge_method: method } = request;
+      if ((given(type) ?? 'code') !== 'code') throw new OAuthError('unsupported_response_type', 'response_type: must be code');
+      if (state !== undefined && state.length > STATE_LENGTH) throw invalidRequest(`state: at most ${STATE_LENGTH} characters`);
+      return {
+        ...to,
+        state: given(state),
+        challenge: judgeChallenge(given(challenge), given(method), to.client.secretHash === null),
+        scope: scopesToGrant(namedScopes(request.scope), to.client.scope),
+        resource: surfaceOf(issuer, given(request.resource)) ?? null,
+      };
+    },
+
+    refuse: ({ state }, { redirectUri }, { error, message }) =>
+      withParameters(redirectUri, { error, error_description: message, state: given(state?.slice(0, STATE_LENGTH)), iss: issuer }),
+
+    async approve(orgId, by, { client, redirectUri, redirectNamed, state, challenge, scope, resource }) {
+      const code = randomBase62(43);
+      await sql.begin(async (tx) => {
+        const authorizationId = await store.approve(tx, orgId, { id: newId(), userId: by.userId, appId: client.id, scope });
+        if (authorizationId === undefined) throw new OAuthError('invalid_client', 'client_id: no such client');
+        await insertCode(tx, orgId, { codeHash: sha256(code), authorizationId, redirectUri, redirectNamed, challenge, scope, resource, seconds: CODE_SECONDS });
+        await noteAudit(tx, by, {
+          orgId,
+          action: 'oauth_authorization.approved',
+          resource: 'oauth_apps',
+          resourceId: authorizationId,
+          detail: { clientId: client.clientId, scope },
+        });
+      });
+      return withParameters(redirectUri, { code, state, iss: issuer });
+    },
+
+    async list(orgId, userId) {
+      await flush();
+      return store.approvalsOf(sql, orgId, userId);
+    },
+
+    async revoke(orgId, by, id) {
+      await sql.begin(async (tx) => {
+        if (!(await store.deleteApproval(tx, orgId, by.userId, id))) throw notFound();
+        await noteAudit(tx, by, { orgId, action: 'oauth_authorization.revoked', resource: 'oauth_apps', resourceId: id });
+      });
+      forgetAll();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { randomInt } from 'node:crypto';
+import { type Doer, noteAudit } from '../platform/audit/index.ts';
+import type { Auth } from '../people/auth/index.ts';
+import type { Database } from '../platform/db/index.ts';
+import { type Clock, invalidField, newId, randomBase62, sha256 } from '../platform/kernel/index.ts';
+import * as store from './device-store.ts';
+import { OAuthError } from './errors.ts';
+
+/** What a program without a browser is given (S95). */
+export interface DeviceCodes {
+  deviceCode: string;
+  /** `XXXX-XXXX`, to be typed in by a person. */
+  userCode: string;
+  expiresIn: number;
+  interval: number;
+}
+export type { WaitingDevice } from './device-store.ts';
+export interface Devices {
+  start(from: { ip: string; userAgent: string }): Promise<DeviceCodes>;
+  /** From where the code was asked for, and when; 400 for one that does not wait. */
+  find(userCode: string): Promise<store.WaitingDevice>;
+  decide(orgId: string, by: Doer & { userId: string }, userCode: string, decision: 'approved' | 'denied'): Promise<void>;
+  /** The API key of an approved request, once; until then `OAuthError`. */
+  redeem(deviceCode: string, ip: string): Promise<{ orgId: string; apiKey: string }>;
+}
+
+const SECONDS = 15 * 60;
+const INTERVAL = 5;
+/** A device cannot renew its key: after three months a person approves it again. */
+const KEY_MS = 90 * 24 * 60 * 60_000;
+const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ'; // no vowels, so no words; none that is taken for a figure or another letter (RFC 8628 6.1)
+
+const newUserCode = () => Array.from({ length: 8 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
+/** As it was given out, however a person types it. */
+const hashOfUserCode = (text: string) => sha256(text.toUpperCase().replace(/[^A-Z]/g, ''));
+const unknownCode = () => invalidField('user_code', 'user_code: no such code waits; it may have expired', 'unknown_id');
+
+export function openDevices({ sql, clock, auth }: { sql: Database; clock: Clock; auth: Pick<Auth, 'apiKeys'> }): Devices {
+  return {
+    async start({ ip, userAgent }) {
+      for (;;) {
+        const deviceCode = randomBase62(43);
+        const letters = newUserCode();
+        const device = {
+          id: newId(),
+          deviceHash: sha256(deviceCode),
+          userHash: hashOfUserCode(letters),
+          intervalSeconds: INTERVAL,
+          seconds: SECONDS,
+          ip,
+          userAgent,
+        };
+        if (await store.insertDevice(sql, device))
+          return { deviceCode, userCode: `${letters.slice(0, 4)}-${letters.slice(4)}`, expiresIn: SECONDS, interval: INTERVAL };
+      }
+    },
+
+    async find(userCode) {
+      const device = await store.waitingDevice(sql, hashOfUserCode(userCode), SECONDS);
+      if (!device) throw unknownCode();
+      return device;
+    },
+
+    decide: (orgId, by, userCode, decision) =>
+      sql.begin(async (tx) => {
+        const id = await store.decideDevice(tx, orgId, { userHash: hashOfUserCode(userCode), userId: by.userId, decision });
+        if (id === undefined) throw unknownCode();
+        await noteAudit(tx, by, { orgId, action: `device.${decision}`, resource: 'api_keys', resourceId: id });
+      }),
+
+    async redeem(deviceCode, ip) {
+      const device = await store.askDevice(sql, sha256(deviceCode), INTERVAL);
+      if (!device) throw new OAuthError('invalid_device_code', 'No such request, or it was used');
+      const { id, decision, orgId, userId, expired, early } = device;
+      if (expired) throw new OAuthError('expired_token', 'This request has expired, start again');
+      if (decision === 'denied') throw new OAuthError('access_denied', 'The request was denied');
+      if (early) throw new OAuthError('slow_down', 'Asked too soon: wait five seconds longer from now on');
+      if (decision === null) throw new OAuthError('authorization_pending', 'Nobody has approved it yet');
+      const claim = newId();
+      if (!(await store.claimDevice(sql, id, claim))) throw new OAuthError('invalid_device_code', 'No such request, or it was used');
+      try {
+        const by = { userId: userId!, impersonatorId: null, ip };
+        const key = { name: 'CLI', expiresAt: clock.in(KEY_MS), device: { ip: device.ip, userAgent: device.userAgent } };
+        const { plaintext } = await auth.apiKeys.create(orgId!, by, key);
+        await store.deleteDevice(sql, id);
+        return { orgId: orgId!, apiKey: plaintext };
+      } catch (error) {
+        await store.unclaimDevice(sql, claim);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,2 +1,0 @@
-export { type Health, type HealthReport, openHealth } from './health.ts';
-export { measureRooms } from './measures.ts';

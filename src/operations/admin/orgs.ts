@@ -1,0 +1,73 @@
+import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import type { Billing, Tier } from '../../entitlements/index.ts';
+import type { Payments } from '../../billing/payments/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
+import { notFound, type Page, pageOf } from '../../platform/kernel/index.ts';
+import * as store from './org-store.ts';
+
+/** How the queue of an org stands still and goes on. */
+export interface Queues {
+  pause(sql: Sql, orgId: string, message: string): Promise<void>;
+  resume(sql: Sql, orgId: string): Promise<void>;
+}
+export interface Asked {
+  search?: string | undefined;
+  cursor?: string | undefined;
+  limit: number;
+}
+
+export interface AdminOrgs {
+  list(asked: Asked): Promise<Page<store.OrgRow>>;
+  get(orgId: string): Promise<store.OrgRow>;
+  /**
+   * All of it or none. A disabled org: its members, keys and tokens are refused within a second, and its queued posts wait, paused. `tier` gives it
+   * a plan by hand; 409 where it pays for one.
+   */
+  change(by: Doer, orgId: string, change: { disabled?: boolean | undefined; tier?: Tier | undefined }): Promise<void>;
+  /** Stops again what came back to the queue of a disabled org from an attempt that was under way. */
+  keepStill(limit: number): Promise<number>;
+}
+
+const REASON = 'The organization was disabled';
+
+export interface AdminOrgsNeeds {
+  sql: Database;
+  billing: Pick<Billing, 'usage' | 'hold'>;
+  plans: Pick<Payments, 'grant'>;
+  queues: Queues;
+}
+export function openAdminOrgs({ sql, billing, plans, queues }: AdminOrgsNeeds): AdminOrgs {
+  async function find(orgId: string): Promise<store.OrgRow> {
+    const row = await store.findOrg(sql, orgId);
+    if (!row) throw notFound();
+    return row;
+  }
+  async function setDisabled(tx: Sql, by: Doer, orgId: string, disabled: boolean, act: () => Promise<void>): Promise<void> {
+    if (!(await store.setDisabled(tx, orgId, disabled))) return; // it is so already
+    await act();
+    await noteAudit(tx, by, { orgId, action: disabled ? 'organization.disabled' : 'organization.enabled', resource: 'instance', resourceId: orgId });
+  }
+
+  return {
+    list: async ({ search, cursor, limit }) => pageOf(await store.listOrgs(sql, { search, before: cursor, limit: limit + 1 }), limit),
+
+    get: find,
+
+    async change(by, orgId, { tier, disabled }) {
+      await find(orgId);
+      const runs = tier !== undefined || (await billing.usage(orgId)).standing.subscribed; // else its queue stands still for another reason
+      await sql.begin(async (tx) => {
+        await billing.hold(tx, orgId); // what counts is locked before channels are
+        if (disabled === false) await setDisabled(tx, by, orgId, false, async () => void (runs && (await queues.resume(tx, orgId))));
+        if (tier !== undefined) await plans.grant(tx, orgId, by, tier);
+        if (disabled === true) await setDisabled(tx, by, orgId, true, () => queues.pause(tx, orgId, REASON));
+      });
+    },
+
+    async keepStill(limit) {
+      const restless = await store.restlessOrgs(sql, limit);
+      for (const orgId of restless) await sql.begin((tx) => queues.pause(tx, orgId, REASON));
+      return restless.length;
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../../platform/kernel/index.ts';
+
+const DEADLINE_MS = 9_500; // within the ten seconds that a person or an orchestrator waits
+
+interface Options {
+  clock: Clock;
+  say: (line: string) => void;
+  exit?: (code: number) => void;
+  deadlineMs?: number;
+  /** Beyond the deadline: for a service that goes on for a while before it ends. */
+  extraMs?: number;
+}
+
+/**
+ * Ends the process once, on the first SIGTERM, SIGINT or SIGHUP: stops what runs, then exits with 0; with 1 when stopping failed or took too long.
+ * Later signals change nothing (BO5, BO6). Answers a function that does the same without a signal, for example after a fatal error.
+ */
+export function endOnSignal(
+  stop: () => Promise<void>,
+  { clock, say, exit = process.exit, deadlineMs = DEADLINE_MS, extraMs = 0 }: Options,
+): (why: string, code?: number) => Promise<void> {
+  let ending: Promise<void> | undefined;
+
+  async function end(why: string, code: number): Promise<void> {
+    say(`${why}: ending …`);
+    const waiting = new AbortController();
+    try {
+      const inTime = await Promise.race([
+        stop().then(() => true),
+        clock.sleep(deadlineMs + extraMs, waiting.signal).then(
+          () => false,
+          () => false,
+        ),
+      ]);
+      if (!inTime) say(`Not everything ended within ${(deadlineMs + extraMs) / 1000} s; what is left is found again at the next start.`);
+      exit(inTime ? code : 1);
+    } catch (error) {
+      say(`Ending failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      exit(1);
+    } finally {
+      waiting.abort();
+    }
+  }
+
+  const once = (why: string, code = 0) => (ending ??= end(why, code));
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      if (ending) say(`${signal} again: already ending.`);
+      else void once(signal);
+    });
+  return once;
+}

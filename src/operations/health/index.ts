@@ -1,0 +1,2 @@
+export { type Health, type HealthReport, openHealth } from './health.ts';
+export { measureRooms } from './gauges.ts';

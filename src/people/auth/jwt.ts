@@ -1,0 +1,133 @@
+import { createSecretKey } from 'node:crypto';
+import { compactVerify, SignJWT } from 'jose';
+import { type Clock, isId } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
+
+/** One audience for each kind of token: none is accepted as another (S28). */
+export type Audience = 'session' | 'extension' | 'lifetime' | 'impersonate';
+
+export interface SessionClaims {
+  sub: string;
+  sid: string;
+}
+/** `act`: the super-admin who acts as `sub`, in the session `sid`. */
+export interface ImpersonationClaims extends SessionClaims {
+  act: string;
+  jti: string;
+}
+export interface ExtensionClaims {
+  sub: string;
+  org: string;
+  provider: string;
+}
+
+/** Seconds that a session token lives. */
+export const SESSION_SECONDS = 30 * 24 * 60 * 60;
+const LEEWAY = 60;
+const LONGEST = 31 * 24 * 60 * 60;
+const LONGEST_EXTENSION = 10 * 60;
+const WARNING_MS = 60_000; // one line says it; every request of such a client would write another
+
+/** A part as it would be written again: no padding, no white space, no stray bits. */
+const isCanonical = (part: string): boolean => /^[A-Za-z0-9_-]+$/.test(part) && Buffer.from(part, 'base64url').toString('base64url') === part;
+
+/** The object in a part; undefined when it is none, or when a member appears twice (what is written again is then shorter). */
+function object(part: string): Record<string, unknown> | undefined {
+  const text = Buffer.from(part, 'base64url').toString('utf8');
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && JSON.stringify(value) === text
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+
+const seconds = (at: Date) => Math.floor(at.getTime() / 1000);
+
+/** Signs and checks our own tokens: HS256 over the UTF-8 bytes of JWT_SECRET and nothing else (S28, S247, S248). */
+export function openTokens({ secret, clock, log }: { secret: string; clock: Clock; log: Pick<Log, 'warn'> }) {
+  const key = createSecretKey(secret, 'utf8');
+  let warnedAt = -Infinity;
+
+  /** Only for what we signed ourselves: nobody else can write to the log this way. */
+  function warnOfFuture(audience: Audience, aheadSeconds: number): void {
+    if (clock.monotonic() - warnedAt < WARNING_MS) return;
+    warnedAt = clock.monotonic();
+    log.warn(
+      { audience, aheadSeconds },
+      'a token was refused since it was signed in the future: the clock of this machine is wrong, or that of the one that signed it was; compare them with the right time, and log in again',
+    );
+  }
+
+  /** The claims of a well-formed, well-signed, living token of this audience; undefined for anything else. */
+  async function verify(token: string, audience: Audience): Promise<Record<string, unknown> | undefined> {
+    const parts = token.split('.');
+    if (token.length > 4096 || parts.length !== 3 || !parts.every(isCanonical)) return undefined;
+    const header = object(parts[0]!);
+    if (!header || header['alg'] !== 'HS256' || (header['typ'] !== undefined && header['typ'] !== 'JWT')) return undefined;
+    if (Object.keys(header).some((name) => name !== 'alg' && name !== 'typ')) return undefined;
+    try {
+      await compactVerify(token, key, { algorithms: ['HS256'] });
+    } catch {
+      return undefined;
+    }
+    const claims = object(parts[1]!);
+    const now = seconds(clock.now());
+    if (!claims || claims['aud'] !== audience) return undefined;
+    const { iat, exp } = audience === 'lifetime' ? { iat: now, exp: now + 1, ...claims } : claims; // a code that is sold has no end of its own
+    if (!isTime(iat) || !isTime(exp) || exp <= now) return undefined;
+    if (iat > now + LEEWAY) {
+      warnOfFuture(audience, iat - now);
+      return undefined;
+    }
+    if (audience !== 'lifetime' && exp > now + LONGEST) return undefined;
+    if (claims['nbf'] !== undefined && !(isTime(claims['nbf']) && claims['nbf'] <= now + LEEWAY)) return undefined;
+    return claims;
+  }
+
+  return {
+    /** A session token that lives 30 days from `at`; the same claims and instant give the same text. */
+    signSession: ({ sub, sid }: SessionClaims, at: Date = clock.now()): Promise<string> =>
+      new SignJWT({ sub, sid, aud: 'session', iat: seconds(at), exp: seconds(at) + SESSION_SECONDS })
+        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .sign(key),
+
+    async verifySession(token: string): Promise<SessionClaims | undefined> {
+      const claims = await verify(token, 'session');
+      const { sub, sid } = claims ?? {};
+      return typeof sub === 'string' && typeof sid === 'string' && isId(sub) && isId(sid) ? { sub, sid } : undefined;
+    },
+
+    /** What the browser extension signs its `params` with; it lives 10 minutes at most (S11, S251). */
+    async verifyExtension(token: string): Promise<ExtensionClaims | undefined> {
+      const claims = await verify(token, 'extension');
+      const { sub, org, provider, exp, iat } = claims ?? {};
+      if (typeof sub !== 'string' || typeof org !== 'string' || typeof provider !== 'string') return undefined;
+      return Number(exp) - Number(iat) <= LONGEST_EXTENSION ? { sub, org, provider } : undefined;
+    },
+
+    /** A super-admin acts as a user until `end` (S212). */
+    signImpersonation: ({ sub, act, sid, jti }: ImpersonationClaims, end: Date): Promise<string> =>
+      new SignJWT({ sub, act, sid, jti, aud: 'impersonate', iat: seconds(clock.now()), exp: seconds(end) })
+        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .sign(key),
+    async verifyImpersonation(token: string): Promise<ImpersonationClaims | undefined> {
+      const { sub, act, sid, jti } = (await verify(token, 'impersonate')) ?? {};
+      const ids = [sub, act, sid, jti];
+      return ids.every((id): id is string => typeof id === 'string' && isId(id)) ? { sub: ids[0]!, act: ids[1]!, sid: ids[2]!, jti: ids[3]! } : undefined;
+    },
+
+    /** A code that gives one org its plan for life (S73); its `jti` is used once. */
+    signLifetime: (jti: string): Promise<string> =>
+      new SignJWT({ jti, aud: 'lifetime', iat: seconds(clock.now()) }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(key),
+    async verifyLifetime(token: string): Promise<{ jti: string } | undefined> {
+      const { jti } = (await verify(token, 'lifetime')) ?? {};
+      return typeof jti === 'string' && jti !== '' && jti.length <= 255 ? { jti } : undefined;
+    },
+  };
+}
+export type Tokens = ReturnType<typeof openTokens>;

@@ -1,0 +1,64 @@
+import { argon2, type Argon2Parameters, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { busy } from '../../platform/kernel/index.ts';
+
+const argon2id = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>;
+
+// The least that OWASP recommends for Argon2id. What is raised here reaches stored hashes at the next login.
+const MEMORY = 19_456; // KiB
+const PASSES = 2;
+const TAG = 32;
+const COST = `$argon2id$v=19$m=${MEMORY},t=${PASSES},p=1$`;
+const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,88})\$([A-Za-z0-9+/]{22,88})$/;
+const text = (bytes: Buffer) => bytes.toString('base64').replace(/={1,2}$/, '');
+
+// Hashes run on the four threads of libuv, where names are resolved and files are read, too. Two at a time leave those
+// two threads, and hold 38 MiB however many log in at once; two hundred in wait are two to four seconds of work.
+const AT_A_TIME = 2;
+const IN_WAIT = 200;
+let running = 0;
+const waiting: (() => void)[] = [];
+
+async function hash(parameters: Argon2Parameters): Promise<Buffer> {
+  if (running >= AT_A_TIME) {
+    if (waiting.length >= IN_WAIT) throw busy(1_000);
+    await new Promise<void>((resolve) => waiting.push(resolve)); // who ends hands the place on
+  } else running += 1;
+  try {
+    return await argon2id('argon2id', parameters);
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else running -= 1;
+  }
+}
+
+/** Argon2id of a password as a PHC string, with a fresh salt. Throws `busy` when too many wait. */
+export async function hashPassword(password: string): Promise<string> {
+  const nonce = randomBytes(16);
+  const tag = await hash({ message: password, nonce, parallelism: 1, tagLength: TAG, memory: MEMORY, passes: PASSES });
+  return `${COST}${text(nonce)}$${text(tag)}`;
+}
+
+/** Whether the password made this PHC string; a string of another form matches nothing. Throws `busy` when too many wait. */
+export async function verifyPassword(password: string, phc: string): Promise<boolean> {
+  const parts = PHC.exec(phc);
+  if (!parts) return false;
+  const [, memory, passes, parallelism, salt, tag] = parts;
+  const expected = Buffer.from(tag!, 'base64');
+  const actual = await hash({
+    message: password,
+    nonce: Buffer.from(salt!, 'base64'),
+    parallelism: Number(parallelism),
+    tagLength: expected.length,
+    memory: Number(memory),
+    passes: Number(passes),
+  });
+  return timingSafeEqual(actual, expected);
+}
+
+/** Whether a stored hash was made at another cost than today's. */
+export const isOutdated = (phc: string): boolean => !phc.startsWith(COST);
+
+/** Of no password. Verified against when the account is unknown, so that both take the same time. */
+export const NOBODY = `${COST}${text(Buffer.alloc(16))}$${text(Buffer.alloc(TAG))}`;

@@ -1,0 +1,157 @@
+import { noteAudit } from '../../platform/audit/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
+import type { Email } from '../../delivery/email/index.ts';
+import { type Claim, hasPlus, type Identity } from '../identity/index.ts';
+import { AppError, newId, randomBase64url, sha256 } from '../../platform/kernel/index.ts';
+import * as accounts from './account-store.ts';
+import * as codes from './code-store.ts';
+import { makeCode } from './codes.ts';
+import { hashPassword } from './password.ts';
+import { activate, dropPending, keepRegistration } from './registration-store.ts';
+import type { Browser, Credentials, Device, Sessions } from './sessions.ts';
+import { revokeSessions } from './store.ts';
+
+export interface LocalRegistration {
+  email: string;
+  password: string;
+  company: string;
+  name?: string | undefined;
+  timezone?: string | undefined;
+  claim: Claim;
+}
+/** `browser`: what the browser has to bring when the mail is answered, so that the password counts that was typed in it. */
+export type Registered = { credentials: Credentials } | { browser: string };
+
+export interface Registrations {
+  /** Makes the user and logs in; or a mail has to be answered first, which says nothing about whether the address was known (S30). */
+  register(person: LocalRegistration, device: Browser): Promise<Registered>;
+  /**
+   * Logs in whoever has the code of an activation mail; undefined for one that is unknown, used or expired. The code proves the mailbox and
+   * nothing else: in another browser than that of the registration the account opens without a password.
+   */
+  activate(code: string, browser: string | undefined, device: Browser): Promise<(Credentials & { hasPassword: boolean }) | undefined>;
+  /** Forgets who did not prove the address within seven days, at most `limit`; answers how many. */
+  dropPending(limit: number): Promise<number>;
+  /** Asks for a mail to an address, whether it has a user or not. The mail is written behind the answer. */
+  requestMail(kind: 'activate' | 'reset', email: string, device: Device): Promise<void>;
+  /** Writes the mails that were asked for, at most `limit`; answers how many requests there were. */
+  sendRequested(limit: number): Promise<number>;
+}
+
+export interface RegistrationOptions {
+  sql: Database;
+  identity: Identity;
+  email: Email;
+  sessions: Sessions;
+  frontendUrl: string;
+  disallowPlus: boolean;
+  /** Told when requested mails could not be written; the sweep writes them. */
+  failed: (error: unknown) => void;
+}
+
+const AT_ONCE = 20;
+
+export function openRegistrations({ sql, identity, email, sessions, frontendUrl, disallowPlus, failed }: RegistrationOptions): Registrations & AsyncDisposable {
+  const underway = new Set<Promise<unknown>>();
+  const loginUrl = `${frontendUrl.replace(/\/$/, '')}/auth/login`;
+  const mail = (tx: Sql, to: { email: string; name: string }, template: 'activation' | 'password-reset', url: string) =>
+    email.queue(tx, { to: to.email, orgId: null, letter: { template, data: { name: to.name, url } } });
+
+  /** The address has a user. As many statements as for a new one: who counts time learns nothing. */
+  async function tellKnown(
+    tx: Sql,
+    person: { email: string; name: string; company: string; timezone: string; passwordHash: string; browserHash: Buffer; claim: Claim; ip: string },
+  ): Promise<void> {
+    const account = await accounts.localAccount(tx, person.email);
+    if (!account) return; // deleted meanwhile
+    if (account.activated || account.locked) {
+      await noteAudit(
+        tx,
+        { userId: null, impersonatorId: null, ip: person.ip },
+        { orgId: null, action: 'user.registered_again', resource: 'user', resourceId: account.userId },
+      );
+      return email.queue(tx, { to: account.email, orgId: null, letter: { template: 'address-known', data: { name: account.name, loginUrl } } });
+    }
+    const { row, url } = makeCode('activate', frontendUrl);
+    await keepRegistration(tx, account.userId, row, person);
+    if (person.claim.setupToken !== undefined) await identity.nominate(tx, account.userId, person.claim);
+    await mail(tx, { email: account.email, name: person.name }, 'activation', url);
+  }
+
+  async function sendOne(tx: Sql, { kind, email: address, ip }: codes.MailRequest): Promise<void> {
+    const { row, url } = makeCode(kind, frontendUrl);
+    const person = await codes.insertCodeFor(tx, address, row);
+    if (!person) return;
+    await mail(tx, person, kind === 'reset' ? 'password-reset' : 'activation', url); // to the stored address: another spelling may be somebody else's mailbox
+    const action = kind === 'reset' ? 'password.reset_requested' : 'activation.requested';
+    await noteAudit(tx, { userId: null, impersonatorId: null, ip }, { orgId: null, action, resource: 'user', resourceId: person.userId });
+  }
+
+  const sendNext = () =>
+    sql.begin(async (tx) => {
+      const request = await codes.takeMailRequest(tx);
+      if (request) await sendOne(tx, request);
+      return request !== undefined;
+    });
+  async function sendRequested(limit: number): Promise<number> {
+    let sent = 0;
+    while (sent < limit && (await sendNext())) sent += 1;
+    return sent;
+  }
+
+  return {
+    async register({ email: address, password, company, name = '', timezone = 'UTC', claim }, device) {
+      if (disallowPlus && hasPlus(address)) throw new AppError('invalid_request', 'Addresses with a plus sign are not accepted');
+      await identity.requireOpen(claim); // before the costly hash; decided again in the commit
+      const passwordHash = await hashPassword(password);
+      const { ip, userAgent } = device;
+      const person = { email: address, name, company, timezone, claim, ip, userAgent };
+      const browser = randomBase64url(32);
+      return sql.begin(async (tx): Promise<Registered> => {
+        if (!email.enabled) {
+          const added = await identity.register(tx, { ...person, passwordHash, activated: true });
+          if (!added) throw new AppError('invalid_request', 'Email already exists');
+          return { credentials: await sessions.start(added.userId, device, tx) };
+        }
+        const typed = { ...person, passwordHash, browserHash: sha256(browser) };
+        const added = await identity.register(tx, { ...person, passwordHash: null, activated: false });
+        if (added) {
+          const { row, url } = makeCode('activate', frontendUrl);
+          await keepRegistration(tx, added.userId, row, typed);
+          await mail(tx, person, 'activation', url);
+        } else await tellKnown(tx, typed);
+        return { browser };
+      });
+    },
+
+    activate: (code, browser, device) =>
+      sql.begin(async (tx) => {
+        const redeemed = await codes.redeem(tx, 'activate', sha256(code));
+        const activated = redeemed && (await activate(tx, redeemed.userId, sha256(browser ?? '')));
+        if (!activated) return undefined;
+        const { userId } = redeemed;
+        await codes.dropCodes(tx, userId);
+        await revokeSessions(tx, userId);
+        await identity.becomeSuperAdmin(tx, userId, device.ip);
+        await noteAudit(tx, { userId, impersonatorId: null, ip: device.ip }, { orgId: null, action: 'user.activated', resource: 'user', resourceId: userId });
+        return { ...(await sessions.start(userId, device, tx)), ...activated };
+      }),
+
+    dropPending: (limit) => dropPending(sql, limit),
+
+    async requestMail(kind, address, { ip }) {
+      if (!email.enabled) return;
+      await codes.insertMailRequest(sql, { id: newId(), kind, email: address, ip });
+      const work = sendRequested(AT_ONCE)
+        .catch(failed)
+        .finally(() => underway.delete(work));
+      underway.add(work);
+    },
+
+    sendRequested,
+
+    async [Symbol.asyncDispose]() {
+      await Promise.all(underway);
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import type { Billing } from '../../entitlements/index.ts';
+import type { Database } from '../../platform/db/index.ts';
+import type { Email } from '../../delivery/email/index.ts';
+import type { Identity } from '../identity/index.ts';
+import { type Clock, sha256Hex } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
+import { type Accounts, type Approvals, openAccounts } from './account.ts';
+import { type ApiKeys, openApiKeys } from './api-keys.ts';
+import { dropExpiredCodes } from './code-store.ts';
+import { openTokens, type Tokens } from './jwt.ts';
+import { type KnownBrowsers, openKnownBrowsers } from './known-browsers.ts';
+import { type Attempt, openLogin } from './login.ts';
+import { forgetTraces } from './trace-store.ts';
+import { openRegistrations, type Registrations } from './registration.ts';
+import { type Browser, type Credentials, openSessions, type Sessions } from './sessions.ts';
+
+/** How people and programs prove who they are. */
+export interface Auth extends Registrations, AsyncDisposable {
+  readonly accounts: Accounts;
+  readonly sessions: Sessions;
+  readonly apiKeys: ApiKeys;
+  readonly knownBrowsers: KnownBrowsers;
+  readonly tokens: Pick<Tokens, 'verifyExtension' | 'signImpersonation' | 'verifyImpersonation'>;
+  /** One answer, in one time, for an unknown address, a wrong password and another provider. */
+  login(attempt: Attempt, browser: Browser): Promise<Credentials>;
+  /** The rate-limit bucket of one address, whether it has a user or not. */
+  accountBucket(email: string): string;
+  /** Forgets codes that were never used, at most `limit`; answers how many. */
+  dropExpiredCodes(limit: number): Promise<number>;
+  /** Forgets from where users, uses of sessions and acts in the audit log came, after IP_RETENTION_DAYS; at most `limit` of each, answers how many of the more. */
+  forgetTraces(limit: number): Promise<number>;
+}
+
+interface Options {
+  sql: Database;
+  clock: Clock;
+  identity: Identity;
+  billing: Pick<Billing, 'require'>;
+  approvals: Approvals;
+  email: Email;
+  jwtSecret: string;
+  frontendUrl: string;
+  disallowPlus: boolean;
+  /** Days for which address and agent are kept. */
+  tracesDays: number;
+  log: Pick<Log, 'warn'>;
+  /** Told when what is written behind an answer could not be written. */
+  failed: (error: unknown) => void;
+}
+
+export function openAuth({ sql, clock, identity, billing, approvals, email, jwtSecret, frontendUrl, disallowPlus, tracesDays, log, failed }: Options): Auth {
+  const tokens = openTokens({ secret: jwtSecret, clock, log });
+  const sessions = openSessions({ sql, clock, tokens, secret: jwtSecret, failed });
+  const apiKeys = openApiKeys({ sql, clock, failed, billing, email });
+  const registrations = openRegistrations({ sql, identity, email, sessions, frontendUrl, disallowPlus, failed });
+
+  return {
+    ...registrations,
+    accounts: openAccounts({ sql, clock, identity, email, apiKeys, approvals, frontendUrl, disallowPlus }),
+    sessions,
+    apiKeys,
+    knownBrowsers: openKnownBrowsers(jwtSecret),
+    tokens,
+    login: openLogin({ sql, sessions }),
+    accountBucket: (address) => `account:${sha256Hex(address.toLowerCase())}`,
+    dropExpiredCodes: (limit) => dropExpiredCodes(sql, limit),
+    forgetTraces: (limit) => forgetTraces(sql, tracesDays, limit),
+
+    async [Symbol.asyncDispose]() {
+      await registrations[Symbol.asyncDispose]();
+      await sessions[Symbol.asyncDispose]();
+      await apiKeys[Symbol.asyncDispose]();
+    },
+  };
+}

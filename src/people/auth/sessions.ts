@@ -1,0 +1,133 @@
+import type { Permission } from '../access/index.ts';
+import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
+import { AppError, type Clock, isId, newId, notFound, sha256 } from '../../platform/kernel/index.ts';
+import type { Tokens } from './jwt.ts';
+import { lastUsed } from './last-used.ts';
+import { refreshTokens } from './refresh-token.ts';
+import * as store from './store.ts';
+
+export type { Device, SessionRow } from './store.ts';
+
+/** What a client gets when it logs in or refreshes. */
+export interface Credentials {
+  userId: string;
+  sessionId: string;
+  accessToken: string;
+  refreshToken: string;
+}
+/** Whom a credential stands for, and in which org. */
+export interface Holder {
+  userId: string;
+  orgId: string;
+  roleKey: string;
+  /** What a role of the org's own grants; null for a system role. */
+  granted: readonly Permission[] | null;
+  isSuperAdmin: boolean;
+}
+
+/** Where a login comes from. */
+export interface Browser extends store.Device {
+  /** The session token of its cookie, if it sent one. */
+  session?: string | undefined;
+}
+
+export interface Sessions extends AsyncDisposable {
+  /** A new session whatever the browser sent (no fixation), which ends the one that it had; in the caller's transaction if there is one. */
+  start(userId: string, browser: Browser, transaction?: Sql): Promise<Credentials>;
+  /** Whom a session token stands for, in the wanted org if the user belongs to it; throws `session_revoked` or `unauthenticated` (S249). */
+  authenticate(token: string, wantedOrg: string | undefined): Promise<Holder & { sessionId: string }>;
+  /** The same session's token with a new expiry. */
+  renew(holder: { userId: string; sessionId: string }): Promise<string>;
+  /** New credentials for a refresh token; a token that was rotated before revokes its session (S39). */
+  refresh(token: string, device: store.Device): Promise<Credentials>;
+  list(userId: string): Promise<readonly store.SessionRow[]>;
+  /** 404 when it is not one of the user's. */
+  revoke(by: Doer & { userId: string }, sessionId: string): Promise<void>;
+  /** `action`: what the user did, for the audit log. */
+  revokeAll(by: Doer & { userId: string }, action?: 'revoked_all' | 'logged_out'): Promise<number>;
+  /** Forgets sessions that ended long ago, at most `limit`; answers how many. */
+  dropEnded(limit: number): Promise<number>;
+}
+
+export const unauthenticated = () => new AppError('unauthenticated', 'Log in first');
+const by = (userId: string, ip: string): Doer => ({ userId, impersonatorId: null, ip });
+const ofSession = (action: string, sessionId: string | null) => ({ orgId: null, action: `session.${action}`, resource: 'session', resourceId: sessionId });
+const revoked = () => new AppError('session_revoked', 'This session has ended, log in again');
+
+interface Options {
+  sql: Database;
+  clock: Clock;
+  tokens: Tokens;
+  secret: string;
+  failed: (error: unknown) => void;
+}
+
+export function openSessions({ sql, clock, tokens, secret, failed }: Options): Sessions {
+  const chain = refreshTokens(secret);
+  const uses = lastUsed<store.SessionUse>({ clock, failed, write: (notes) => store.noteSessions(sql, notes) });
+
+  return {
+    async start(userId, { session: before, ...device }, transaction) {
+      const id = newId();
+      const refreshToken = chain.first(id);
+      const replaced = before === undefined ? undefined : await tokens.verifySession(before);
+      const insert = async (tx: Sql) => {
+        if (replaced && (await store.endSession(tx, replaced.sub, replaced.sid)))
+          await noteAudit(tx, by(replaced.sub, device.ip), ofSession('replaced', replaced.sid));
+        await store.insertSession(tx, { id, userId, tokenHash: sha256(refreshToken), device });
+        await noteAudit(tx, by(userId, device.ip), ofSession('created', id));
+      };
+      await (transaction ? insert(transaction) : sql.begin(insert));
+      return { userId, sessionId: id, accessToken: await tokens.signSession({ sub: userId, sid: id }), refreshToken };
+    },
+
+    async authenticate(token, wantedOrg) {
+      const claims = await tokens.verifySession(token);
+      if (!claims) throw unauthenticated();
+      const wanted = wantedOrg !== undefined && isId(wantedOrg) ? wantedOrg : null;
+      const holder = await store.sessionHolder(sql, { id: claims.sid, userId: claims.sub, wantedOrg: wanted });
+      if (!holder) throw unauthenticated();
+      if (holder.revoked) throw revoked();
+      const { userId, orgId, roleKey, granted, isSuperAdmin } = holder;
+      if (orgId === null || roleKey === null) throw unauthenticated(); // disabled in every org (S53)
+      uses.note(`${claims.sid} ${orgId}`, { sessionId: claims.sid, userId, orgId, at: clock.now() });
+      return { userId, orgId, roleKey, granted, isSuperAdmin, sessionId: claims.sid };
+    },
+
+    renew: ({ userId, sessionId }) => tokens.signSession({ sub: userId, sid: sessionId }),
+
+    async refresh(token, device) {
+      const known = chain.sessionOf(token);
+      if (!known) throw revoked();
+      const { sessionId, secret: old } = known;
+      const refreshToken = chain.next(sessionId, old);
+      const rotation = { sessionId, oldHash: sha256(token), newHash: sha256(refreshToken), device };
+      const rotated = (await store.rotateSession(sql, rotation)) ?? (await store.recentRotation(sql, rotation));
+      if (!rotated) {
+        await sql.begin(async (tx) => {
+          const [stolen] = await store.revokeStolen(tx, sessionId);
+          if (stolen) await noteAudit(tx, { userId: null, impersonatorId: null, ip: device.ip }, ofSession('stolen', sessionId));
+        });
+        throw revoked();
+      }
+      const { userId, rotatedAt } = rotated;
+      return { userId, sessionId, accessToken: await tokens.signSession({ sub: userId, sid: sessionId }, rotatedAt), refreshToken };
+    },
+
+    list: (userId) => store.sessionsOf(sql, userId),
+    revoke: (doer, sessionId) =>
+      sql.begin(async (tx) => {
+        if (!(await store.revokeSession(tx, doer.userId, sessionId))) throw notFound();
+        await noteAudit(tx, doer, ofSession('revoked', sessionId));
+      }),
+    revokeAll: (doer, action = 'revoked_all') =>
+      sql.begin(async (tx) => {
+        const count = await store.revokeSessions(tx, doer.userId);
+        await noteAudit(tx, doer, { ...ofSession(action, null), detail: { sessions: count } });
+        return count;
+      }),
+    dropEnded: (limit) => store.dropEndedSessions(sql, limit),
+    [Symbol.asyncDispose]: () => uses[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,53 @@
+import type { Json, Sql } from '../../platform/db/index.ts';
+import type { PreferencesChange } from './preferences.ts';
+
+export interface ProfileRow {
+  name: string;
+  lastName: string;
+  bio: string;
+  avatarUrl: string | null;
+  pictureId: string | null;
+  timezone: string;
+}
+type Texts = { [K in 'name' | 'lastName' | 'bio' | 'timezone']?: string | undefined };
+
+const columns = (sql: Sql) => sql`name, last_name as "lastName", bio, avatar_url as "avatarUrl", picture_id as "pictureId", timezone`;
+
+export async function profileOf(sql: Sql, userId: string): Promise<ProfileRow | undefined> {
+  const [row] = await sql<ProfileRow[]>`select ${columns(sql)} from user_profiles where user_id = ${userId}`;
+  return row;
+}
+
+export async function updateProfile(
+  sql: Sql,
+  userId: string,
+  { name, lastName, bio, timezone }: Texts,
+  picture: { id: string | null; url: string | null } | undefined,
+): Promise<ProfileRow | undefined> {
+  const [row] = await sql<ProfileRow[]>`
+    update user_profiles set name = coalesce(${name ?? null}, name), last_name = coalesce(${lastName ?? null}, last_name), bio = coalesce(${bio ?? null}, bio),
+      timezone = coalesce(${timezone ?? null}, timezone)
+      ${picture ? sql`, picture_id = ${picture.id}, avatar_url = ${picture.url}` : sql``}
+    where user_id = ${userId} returning ${columns(sql)}`;
+  return row;
+}
+
+/** Where an image of one of the user's orgs is stored; undefined for any other id. */
+export async function pictureKey(sql: Sql, userId: string, fileId: string): Promise<string | undefined> {
+  const [row] = await sql<{ storageKey: string }[]>`
+    select f.storage_key as "storageKey"
+    from files f
+      join memberships m on m.org_id = f.org_id and m.user_id = ${userId} and not m.disabled
+      join organizations o on o.id = f.org_id and o.deleted_at is null
+    where f.id = ${fileId} and f.deleted_at is null and f.kind = 'image'`;
+  return row?.storageKey;
+}
+
+export async function preferencesOf(sql: Sql, userId: string, { lock = false } = {}): Promise<{ preferences: PreferencesChange } | undefined> {
+  const [row] = await sql<{ preferences: PreferencesChange }[]>`
+    select notification_preferences as preferences from user_profiles where user_id = ${userId} ${lock ? sql`for update` : sql``}`;
+  return row;
+}
+
+export const keepPreferences = (sql: Sql, userId: string, preferences: PreferencesChange) => sql`
+  update user_profiles set notification_preferences = ${sql.json(preferences as Json)} where user_id = ${userId}`;

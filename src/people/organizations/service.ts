@@ -1,0 +1,111 @@
+import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import type { Json, Sql } from '../../platform/db/index.ts';
+import { AppError, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
+import { acting, forbidden, type Ground, membersOfOnly, ownOrgs } from '../members/index.ts';
+import type { Providers } from '../../providers/registry/index.ts';
+import { settingsOf } from './present.ts';
+import type { Settings, SettingsChange } from './rules.ts';
+import * as store from './store.ts';
+
+/** Organizations themselves: their making, name, settings and end. */
+export interface Organizations {
+  /** 400 for who owns as many as one may. */
+  create(by: Doer & { userId: string }, name: string): Promise<store.OrganizationRow>;
+  get(orgId: string): Promise<store.OrganizationRow>;
+  update(orgId: string, by: Doer, change: { name?: string | undefined; timezone?: string | undefined }): Promise<store.OrganizationRow>;
+  /** Takes it out of use: nothing of it is published, no credential opens it. `confirm` must be its name. For owners. */
+  remove(orgId: string, by: Doer, confirm: string): Promise<void>;
+  /** Deletes for ever what was removed 30 days ago, at most `limit` orgs, each in a commit of its own; answers how many. */
+  dropRemoved(limit: number): Promise<number>;
+  settings(orgId: string): Promise<Settings>;
+  /** Fields that are absent keep their value. */
+  changeSettings(orgId: string, by: Doer, change: SettingsChange & { timezone?: string | undefined }): Promise<store.OrganizationRow>;
+}
+
+interface Options extends Ground {
+  /** Organizations that one person may own. */
+  mostOwned: number;
+  /** Stops every channel of the org with the posts that wait in it, in the same transaction. */
+  stopChannels: (sql: Sql, orgId: string, message: string) => Promise<void>;
+  providers: Pick<Providers, 'list'>;
+  /** Ends what is paid for the org, in the same transaction: nobody pays for an org that is gone. */
+  endSubscription: (sql: Sql, orgId: string) => Promise<void>;
+}
+
+const known = <T>(row: T | undefined): T => {
+  if (row === undefined) throw notFound();
+  return row;
+};
+const given = (change: Record<string, unknown>): Record<string, Json> =>
+  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Record<string, Json>;
+
+/** The service itself. */
+const NOBODY: Doer = { userId: null, impersonatorId: null, ip: null };
+
+export function openOrganizations({ mostOwned, stopChannels, providers, endSubscription, ...ground }: Options): Organizations {
+  const { sql } = ground;
+  /** Writes the change and the note of it in one commit. */
+  async function write(orgId: string, by: Doer, action: string, change: Parameters<typeof store.updateOrganization>[2], detail: Record<string, unknown>) {
+    const rows: store.OrganizationRow[] = [];
+    await sql.begin(async (tx) => {
+      rows.push(known(await store.updateOrganization(tx, orgId, change)));
+      await noteAudit(tx, by, { orgId, action, resource: 'settings', resourceId: orgId, detail: given(detail) });
+    });
+    return rows[0]!;
+  }
+
+  const dropOne = async (): Promise<boolean> => {
+    const dropped: string[] = [];
+    await sql.begin(async (tx) => {
+      const orgId = await store.dropRemoved(tx);
+      if (orgId === undefined) return;
+      await noteAudit(tx, NOBODY, { orgId: null, action: 'org.purged', resource: 'settings', resourceId: orgId, detail: {} });
+      dropped.push(orgId);
+    });
+    return dropped.length > 0;
+  };
+
+  return {
+    async create(by, name) {
+      const rows: store.OrganizationRow[] = [];
+      await sql.begin(async (tx) => {
+        if ((await store.countOwned(tx, by.userId)) >= mostOwned)
+          throw new AppError('invalid_request', `You own ${mostOwned} organizations, which is the most: delete one first, or hand one over`);
+        const org = await store.insertOrganization(tx, newId(), by.userId, name);
+        await noteAudit(tx, by, { orgId: org.id, action: 'org.created', resource: 'settings', resourceId: org.id, detail: { name } });
+        rows.push(org);
+      });
+      return rows[0]!;
+    },
+
+    get: async (orgId) => known(await store.findOrganization(sql, orgId)),
+    update: (orgId, by, { name, timezone }) => write(orgId, by, 'org.updated', { name: name ?? null, timezone: timezone ?? null }, { name, timezone }),
+
+    remove: (orgId, by, confirm) =>
+      acting(ground, orgId, by, 'settings:manage', async (tx, me) => {
+        if (me.roleKey !== 'owner' && !me.isSuperAdmin) throw forbidden('Only an owner may delete the organization');
+        if (known(await store.findOrganization(tx, orgId)).name !== confirm)
+          throw invalidField('confirm', 'confirm: must be the name of the organization', 'invalid_value');
+        await endSubscription(tx, orgId);
+        await ownOrgs(tx, await membersOfOnly(tx, orgId));
+        await stopChannels(tx, orgId, 'The organization was deleted');
+        await store.deleteOrganization(tx, orgId);
+        await noteAudit(tx, by, { orgId, action: 'org.deleted', resource: 'settings', resourceId: orgId, detail: { name: confirm } });
+      }),
+
+    async dropRemoved(limit) {
+      let dropped = 0;
+      while (dropped < limit && (await dropOne())) dropped++;
+      return dropped;
+    },
+
+    settings: async (orgId) => settingsOf(known(await store.findOrganization(sql, orgId))),
+
+    async changeSettings(orgId, by, { timezone, ...settings }) {
+      const provider = settings.defaultShortlinkProviderId;
+      if (provider && !providers.list('shortlink').some(({ id }) => id === provider))
+        throw invalidField('defaultShortlinkProviderId', 'defaultShortlinkProviderId: no such shortlink provider', 'unknown_id');
+      return write(orgId, by, 'settings.updated', { timezone: timezone ?? null, settings: given(settings) }, { timezone, ...settings });
+    },
+  };
+}

@@ -1,0 +1,210 @@
+import type { Database } from '../../db/index.ts';
+import { AppError, type Clock, draining, invalidField } from '../../kernel/index.ts';
+import type { Bus } from '../bus.ts';
+import { checkAddress, checkReminder } from '../address.ts';
+import type { Address, Engine, Reminder, ReminderCounts } from '../engine.ts';
+import { holdDatabase } from '../database-lock.ts';
+import type { Host, RuntimeLog } from '../host.ts';
+import { type Beat, startBeat } from '../hosts.ts';
+import { openDaprBus } from './bus.ts';
+import { drain } from './drain.ts';
+import { openCaller } from './invoke.ts';
+import { watchPlacement } from './placement.ts';
+import { checkProbe, PROBE, type Probe } from './probe.ts';
+import { openReminders } from './reminders.ts';
+import { reportOf } from './report.ts';
+import { openHostServer } from './server.ts';
+import { openSidecar, type Sidecar } from './sidecar.ts';
+import { startRouse } from './rearm-reminders.ts';
+import { openState } from './state.ts';
+
+export interface DaprEngineOptions {
+  /** Ports of the sidecar (`DAPR_HTTP_PORT`, `DAPR_GRPC_PORT`), and the one where it calls this process (`--app-port`). */
+  httpPort: number;
+  grpcPort: number;
+  appPort: number;
+  /** What the sidecar asks of us (`DAPR_API_TOKEN`), and what it must show us (`APP_API_TOKEN`). */
+  apiToken: string | undefined;
+  appToken: string | undefined;
+  clock: Clock;
+  log: RuntimeLog;
+  sql: Database;
+  /** Of this start of this process. */
+  incarnation: string;
+  /** Every actor type there is, hosted here or not. */
+  types: readonly string[];
+  /** Where placement answers `/placement/state`, for the report. */
+  placementHealthUrl?: string | undefined;
+  /** How the sidecar probes this host, as its flags say. */
+  probe?: Probe;
+  /** The limit of a turn that the host was made with. */
+  turnMs?: number;
+  /** A reminder whose callback failed comes again after this long. */
+  retryMs?: number;
+  /** Calls and registrations that fail are repeated this long. */
+  repeatMs?: number;
+  /** A caller waits at most this long. */
+  patienceMs?: number;
+  /** How long `host` waits for the sidecar. */
+  readyMs?: number;
+}
+
+export interface DaprEngine extends Engine {
+  readonly bus: Bus;
+  /** Ends when the sidecar can pass calls on; rejects after `readyMs`. */
+  ready(): Promise<void>;
+  /** Ends the connections to the sidecar. After the host's disposal, before the database. */
+  close(): Promise<void>;
+}
+
+/** A turn may last 2 s; a round cuts what lasts longer than this, and every caller of the type waits for it. */
+const DRAIN_MS = 3_000;
+const TURN_MS = 2_000;
+/** Daprd's own idle time. The host drops memory earlier, by its own limit. */
+const IDLE_MS = 60 * 60_000;
+const LANE = ' report';
+const LOOK_MS = 100;
+const COUNT_MS = 10_000;
+
+async function waitFor(sidecar: Sidecar, path: string, ms: number, clock: Clock): Promise<void> {
+  const started = clock.monotonic();
+  for (;;) {
+    const status = await sidecar.ask(LANE, { method: 'GET', path }).then(
+      (answer) => answer.status,
+      (error: Error) => error.message,
+    );
+    if (status === 204 || status === 200) return;
+    if (clock.monotonic() - started > ms)
+      throw new Error(
+        `The Dapr sidecar was not ready within ${Math.round(ms / 1_000)} s (${path}: ${status}). Is daprd running, can it reach placement, scheduler and its components, and does --app-port name this process?`,
+      );
+    await clock.sleep(LOOK_MS);
+  }
+}
+
+/** The engine of many processes: this one beside its own daprd. Starts nothing and waits for nothing before `host` or the first call. */
+export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEngine> {
+  const { clock, log, probe = PROBE, repeatMs = 5_000, readyMs = 60_000 } = options;
+  checkProbe(probe, options.turnMs ?? TURN_MS);
+  const hold = await holdDatabase({ sql: options.sql, mode: 'shared', clock, log });
+  const sidecar = openSidecar({ port: options.httpPort, token: options.apiToken });
+  const reminders = await openReminders({ port: options.grpcPort, token: options.apiToken, clock, retryMs: options.retryMs ?? 5_000, repeatMs });
+  const bus = openDaprBus({ sidecar, log });
+  const known = new Set(options.types);
+  const caller = openCaller({ sidecar, clock, log, repeatMs, patienceMs: options.patienceMs ?? 30_000, isType: (type) => known.has(type) });
+  const placement = watchPlacement({ sidecar, clock, log });
+  const away = () => new AppError('unavailable', 'Actors cannot be reached at the moment, try again shortly', { retryAfterMs: 5_000 });
+  let hosted: Host | undefined;
+  let left = false; // hosted, and drained: what was still under way is handed back
+  let beat: Beat | undefined;
+  let counted: { at: number; answer: Promise<ReminderCounts | undefined> } | undefined;
+
+  async function remind(list: readonly Reminder[]): Promise<void> {
+    for (const { name, due, ...to } of list) {
+      checkReminder(to, name);
+      if (Number.isNaN(due.getTime())) throw invalidField('due', 'due must be a date', 'invalid');
+    }
+    if (left) throw draining();
+    const foreign = list.find(({ type }) => !hosted?.types.includes(type));
+    if (foreign)
+      throw new Error(`Reminders of ${foreign.type} can only be set by a process that hosts it: call a method of the actor, and let it set the reminder`);
+    counted = undefined;
+    await reminders.register(list);
+  }
+
+  async function forget(to: Address, name: string): Promise<void> {
+    checkReminder(to, name);
+    counted = undefined;
+    await reminders.unregister(to, name);
+  }
+
+  /** The scheduler has no count: it lists every reminder. One list serves everybody who asks within ten seconds, unless this process changed it. */
+  async function reminderCounts(): Promise<ReminderCounts | undefined> {
+    if (!hosted) return undefined;
+    if (!counted || clock.monotonic() - counted.at > COUNT_MS) {
+      const answer = reminders.count(hosted.types).catch((error: unknown) => {
+        log.warn({ err: error }, 'reminders could not be counted');
+        return undefined;
+      });
+      counted = { at: clock.monotonic(), answer };
+    }
+    return counted.answer;
+  }
+
+  return {
+    name: 'dapr',
+    batchBytes: 1_000_000,
+    bus,
+    async invoke(to, method, input) {
+      checkAddress(to);
+      return placement.race(() => caller.invoke(to, method, input), away);
+    },
+    remind,
+    async remindWithin(_transaction, list) {
+      return () =>
+        void remind(list).catch((error: unknown) =>
+          log.warn({ reminders: list.length, err: error }, 'reminders were not set after a commit; the reconciler finds the rows'),
+        );
+    },
+    forget,
+    async host(host) {
+      if (hosted) throw new Error('This process hosts already');
+      for (const type of host.types) known.add(type);
+      hosted = host;
+      host.attach({ remind, forget, ...openState(sidecar) });
+      const server = openHostServer({
+        host,
+        subscriptions: bus,
+        port: options.appPort,
+        token: options.appToken,
+        log,
+        idleMs: IDLE_MS,
+        drainMs: DRAIN_MS,
+        now: clock.monotonic,
+      });
+      await server.listen();
+      let rouse: AsyncDisposable | undefined;
+      const leave = async (properly: boolean) => {
+        const roused = rouse?.[Symbol.asyncDispose]();
+        if (properly) await drain({ host, server, reminders, probe, clock, log });
+        await roused;
+        await beat?.[Symbol.asyncDispose]();
+        await server.close();
+        beat = undefined;
+        hosted = undefined;
+        left = true;
+      };
+      try {
+        await waitFor(sidecar, '/v1.0/healthz', readyMs, clock);
+        beat = await startBeat({
+          sql: hold.session,
+          clock,
+          log,
+          incarnation: options.incarnation,
+          engine: 'dapr',
+          address: `127.0.0.1:${options.appPort}`,
+          host,
+        });
+        if (host.types.length > 0) rouse = startRouse({ reminders, types: host.types, sql: options.sql, holder: options.incarnation, clock, log });
+      } catch (error) {
+        await leave(false);
+        throw error;
+      }
+      let leaving: Promise<void> | undefined;
+      return { [Symbol.asyncDispose]: () => (leaving ??= leave(true)) };
+    },
+    lastBeatAgeMs: () => beat?.lastBeatAgeMs() ?? Number.POSITIVE_INFINITY,
+    steadySince: () => beat?.steadySince() ?? Number.POSITIVE_INFINITY,
+    reminderCounts,
+    runtimeReport: () => reportOf(sidecar, options.placementHealthUrl),
+    ready: () => waitFor(sidecar, '/v1.0/healthz/outbound', readyMs, clock),
+    isAway: placement.isAway,
+    async close() {
+      placement.close();
+      caller.close();
+      reminders.close();
+      await sidecar.close();
+      await hold[Symbol.asyncDispose]();
+    },
+  };
+}

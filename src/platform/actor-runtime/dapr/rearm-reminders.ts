@@ -1,0 +1,50 @@
+import { type Database, openLease } from '../../db/index.ts';
+import type { Clock } from '../../kernel/index.ts';
+import type { RuntimeLog } from '../host.ts';
+import type { Reminders } from './reminders.ts';
+
+const EVERY_MS = 10_000;
+/** A reminder that waits longer than this after its time is taken for forgotten: one that fails comes every few seconds. */
+const OVERDUE_MS = 15_000;
+const LEASE_SECONDS = 25;
+const AT_MOST = 500;
+
+export interface RouseOptions {
+  reminders: Reminders;
+  types: readonly string[];
+  sql: Database;
+  holder: string;
+  clock: Clock;
+  log: RuntimeLog;
+}
+
+/**
+ * The scheduler parks a reminder that met a sidecar whose app had just died, and lets it lie until another host joins (seen with 1.18.3:
+ * one of 200). So one host looks for what is long overdue and sets it again; a handler that comes twice is nothing new. Disposing ends it.
+ */
+export function startRouse({ reminders, types, sql, holder, clock, log }: RouseOptions): AsyncDisposable {
+  const ended = new AbortController();
+  const lease = openLease({ sql, name: 'dapr-reminders', holder, seconds: LEASE_SECONDS });
+
+  const running = (async () => {
+    for (;;) {
+      await clock.sleep(EVERY_MS, ended.signal).catch(() => {});
+      if (ended.signal.aborted) return;
+      try {
+        if (!(await lease.held())) continue;
+        const roused = await reminders.rouse(types, OVERDUE_MS, AT_MOST);
+        if (roused > 0) log.warn({ roused }, 'Reminders that the scheduler had not fired were set again');
+      } catch (error) {
+        log.warn({ err: error }, 'Overdue reminders could not be looked for');
+      }
+    }
+  })();
+
+  return {
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await running;
+      await lease.release().catch(() => {}); // it expires anyway
+    },
+  };
+}

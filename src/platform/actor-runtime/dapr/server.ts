@@ -1,0 +1,200 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { AppError, asAppError, equalSecrets } from '../../kernel/index.ts';
+import type { Address } from '../engine.ts';
+import type { Host, RuntimeLog } from '../host.ts';
+import type { Subscriptions } from './bus.ts';
+import { escapeName, isDigest, readName, unescapeName } from './escape.ts';
+import { COMMAND_HEADER, decode, decodeFreight, encode, ERROR_HEADER, ID_HEADER, TOKEN_HEADER } from './wire.ts';
+
+/** Daprd keeps idle connections for 90 s; a server that closes earlier makes it meet closing sockets. */
+const KEEP_ALIVE_MS = 95_000;
+const HEADERS_MS = 100_000;
+const MAX_BODY = 16 * 1024 * 1024;
+/** A round waits for this answer, and a turn that daprd has cut may still run: after this it is answered anyway. */
+const DEACTIVATE_MS = 500;
+
+export interface ServerOptions {
+  host: Host;
+  subscriptions: Subscriptions;
+  port: number;
+  /** What daprd must send with every request but the health probe (`APP_API_TOKEN`); unset, nothing is checked. */
+  token: string | undefined;
+  log: RuntimeLog;
+  idleMs: number;
+  drainMs: number;
+  now(): number;
+}
+
+/** The host as daprd sees it. */
+export interface HostServer {
+  listen(): Promise<void>;
+  /** `/healthz` answers 503 from now on. */
+  turnUnhealthy(): void;
+  /** By the monotonic clock: when daprd last asked anything but for health, and when it last asked for health. */
+  lastAsked(): number;
+  lastProbed(): number;
+  close(): Promise<void>;
+}
+
+interface Reply {
+  status: number;
+  body?: string;
+  isError?: boolean;
+}
+
+/** By events: iterating over the stream costs several times as much, and ten thousand callbacks may come in a second. */
+const bodyOf = (request: IncomingMessage) =>
+  new Promise<string>((done, fail) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= MAX_BODY) chunks.push(chunk);
+      else fail(new AppError('too_large', 'The input of this call is too large'));
+    });
+    request.on('end', () => done(Buffer.concat(chunks).toString('utf8')));
+    request.on('error', fail);
+  });
+
+/** An error of ours is status 200 and a header: every other status daprd replaces by an error of its own, and the code is lost. */
+const failure = (error: AppError): Reply => ({ status: 200, body: JSON.stringify(error), isError: true });
+
+/** Serves the actor protocol of daprd on 127.0.0.1. A request whose socket closes goes on: its turn counts or is refused by the row. */
+export function openHostServer({ host, subscriptions, port, token, log, idleMs, drainMs, now }: ServerOptions): HostServer {
+  let healthy = true;
+  let lastAsked = now();
+  let lastProbed = Number.NEGATIVE_INFINITY;
+
+  const config = encode({
+    entities: host.types.map(escapeName),
+    actorIdleTimeout: `${idleMs}ms`,
+    drainOngoingCallTimeout: `${drainMs}ms`,
+    drainRebalancedActors: true,
+    reentrancy: { enabled: false },
+  });
+
+  /** Texts behind the digests that came by: a deactivation brings the digest alone. */
+  const digests = new Map<string, string>();
+  function addressOf(type: string | undefined, wire: string | undefined, told: string | undefined): Address | undefined {
+    if (type === undefined || wire === undefined) return undefined;
+    const known = { type: unescapeName(type), id: readName(wire, told ?? digests.get(wire)) };
+    if (known.type === undefined || known.id === undefined) return undefined;
+    if (isDigest(wire)) digests.set(wire, known.id);
+    return { type: known.type, id: known.id };
+  }
+
+  async function deactivate(type: string | undefined, wire: string | undefined): Promise<Reply> {
+    const of = addressOf(type, wire, undefined);
+    if (!of) return { status: 200 };
+    const done = host.deactivate(of).catch((error: unknown) => log.warn({ of, err: error }, 'deactivation failed'));
+    await Promise.race([done, new Promise((passed) => setTimeout(passed, DEACTIVATE_MS).unref())]);
+    digests.delete(wire!);
+    return { status: 200 };
+  }
+
+  async function actor(method: string, [type, id, verb, name, reminder, ...more]: readonly string[], request: IncomingMessage): Promise<Reply> {
+    if (method === 'DELETE' && verb === undefined) return deactivate(type, id);
+    if (method !== 'PUT' || verb !== 'method' || !name || name === 'timer' || more.length > 0) return { status: 404 };
+    if (name === 'remind') {
+      const { data, owner, ...told } = decodeFreight(await bodyOf(request));
+      const to = addressOf(type, id, told.id);
+      const which = reminder === undefined ? undefined : readName(reminder, told.name);
+      if (!to || which === undefined) return { status: 404 };
+      await host.fire(to, which, data, owner);
+      return { status: 200 };
+    }
+    const told = request.headers[ID_HEADER];
+    const to = addressOf(type, id, typeof told === 'string' ? percentDecoded(told) : undefined);
+    const called = unescapeName(name);
+    if (!to || called === undefined || reminder !== undefined) return { status: 404 };
+    const commandId = request.headers[COMMAND_HEADER];
+    return { status: 200, body: encode(await host.call(to, called, input(await bodyOf(request)), typeof commandId === 'string' ? commandId : undefined)) };
+  }
+
+  async function answer(request: IncomingMessage): Promise<Reply> {
+    const method = request.method ?? '';
+    const url = request.url ?? '';
+    if (url === '/healthz') {
+      lastProbed = now();
+      return { status: healthy ? 200 : 503 };
+    }
+    const sent = request.headers[TOKEN_HEADER];
+    if (token !== undefined && !(typeof sent === 'string' && equalSecrets(sent, token))) return { status: 401 };
+    lastAsked = now();
+    if (url === '/dapr/config' && method === 'GET') return { status: 200, body: config };
+    if (url === '/dapr/subscribe' && method === 'GET') return { status: 200, body: encode(subscriptions.list()) };
+    const [, first, ...rest] = url.split('/');
+    try {
+      if (first === 'actors') return await actor(method, rest, request);
+      if (first === 'events' && method === 'POST' && rest.length === 1)
+        return { status: 200, body: encode(await subscriptions.deliver(rest[0]!, await bodyOf(request))) };
+    } catch (thrown) {
+      const error = asAppError(thrown);
+      if (error.code === 'internal') log.error({ url, err: error.cause ?? error }, 'turn failed');
+      return failure(error);
+    }
+    return { status: 404 };
+  }
+
+  function send(response: ServerResponse, { status, body = '', isError = false }: Reply): void {
+    if (response.destroyed) return; // daprd cut the call; the turn has ended by its own rules
+    response.writeHead(status, {
+      'content-length': Buffer.byteLength(body),
+      ...(body !== '' && { 'content-type': 'application/json' }),
+      ...(isError && { [ERROR_HEADER]: 'true' }),
+    });
+    response.end(body);
+  }
+
+  const server: Server = createServer((request, response) => {
+    answer(request).then(
+      (reply) => send(response, reply),
+      (error: unknown) => {
+        log.debug({ url: request.url, err: error }, 'request of daprd was cut');
+        response.destroy();
+      },
+    );
+  });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.headersTimeout = HEADERS_MS;
+  server.requestTimeout = 0;
+
+  return {
+    listen: () =>
+      new Promise((done, fail) => {
+        server.once('error', (error: NodeJS.ErrnoException) =>
+          fail(
+            error.code === 'EADDRINUSE'
+              ? new Error(`Port ${port} for Dapr's calls to this host is taken. Set APP_PORT (and --app-port of daprd) to another one.`, { cause: error })
+              : error,
+          ),
+        );
+        server.listen(port, '127.0.0.1', done);
+      }),
+    turnUnhealthy: () => void (healthy = false),
+    lastAsked: () => lastAsked,
+    lastProbed: () => lastProbed,
+    close: () =>
+      new Promise((done) => {
+        server.close(() => done());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A body that is no JSON is a fault of the caller, named as such. */
+function input(text: string): unknown {
+  try {
+    return decode(text);
+  } catch (cause) {
+    throw new AppError('invalid_json', 'The input of this call is not JSON', {}, { cause });
+  }
+}

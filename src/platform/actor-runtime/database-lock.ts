@@ -1,0 +1,112 @@
+import { type Database, openSession } from '../db/index.ts';
+import { type Clock, StartError } from '../kernel/index.ts';
+import type { RuntimeLog } from './host.ts';
+
+/** A lock of the session and of this database: freed by the server at the moment the process is gone. */
+const LOCK = 7_261_945;
+const GRACE_MS = 1_500; // a process that was just killed may need a moment to be noticed
+const SOON_MS = 100;
+const AGAIN_MS = 1_000;
+
+/** `held`; `lost` while the database is away and nobody else is known to work on it; `taken` when another process got in meanwhile. */
+export type HoldState = 'held' | 'lost' | 'taken';
+
+export interface Hold extends AsyncDisposable {
+  /** The session of the lock, for statements that must not queue behind others: the beat. */
+  readonly session: Database;
+  state(): HoldState;
+}
+
+interface Options {
+  sql: Database;
+  /** `exclusive` for the embedded engine, `shared` for each process of the Dapr engine. */
+  mode: 'exclusive' | 'shared';
+  clock: Clock;
+  log: RuntimeLog;
+  onChange?(state: HoldState): void;
+}
+
+const refusal = (mode: Options['mode'], others: string) =>
+  mode === 'exclusive'
+    ? `Another Rookery process works on this database already${others}. The embedded engine runs in one process only: stop the other one, or run several on Dapr (\`npm run cluster\`, or ACTOR_ENGINE=dapr for each of them).`
+    : `A Rookery process on the embedded engine works on this database already${others}. Stop it before starting processes on Dapr.`;
+
+/**
+ * Keeps every engine but one's own kind away from a database: one embedded process, or any number of Dapr ones.
+ * Refused with a `StartError` that says what to do. Taken again by itself after the database was away.
+ */
+export async function holdDatabase({ sql, mode, clock, log, onChange }: Options): Promise<Hold> {
+  const ended = new AbortController();
+  let state: HoldState = 'lost';
+  let trying = false;
+  const session = openSession(sql, () => void (state === 'held' && !ended.signal.aborted && lost()));
+
+  const become = (next: HoldState) => {
+    if (state === next) return;
+    state = next;
+    onChange?.(next);
+  };
+  const take = async () => {
+    const rows =
+      mode === 'exclusive'
+        ? await session<{ held: boolean }[]>`select pg_try_advisory_lock(${LOCK}::bigint) as held`
+        : await session<{ held: boolean }[]>`select pg_try_advisory_lock_shared(${LOCK}::bigint) as held`;
+    return rows[0]!.held;
+  };
+
+  function lost(): void {
+    become('lost');
+    if (!trying) void takeAgain();
+  }
+
+  async function takeAgain(): Promise<void> {
+    trying = true;
+    const until = clock.monotonic() + GRACE_MS; // our own last session may need that to be noticed
+    log.warn({ mode }, 'The session that holds the database ended; taking it again');
+    while (!ended.signal.aborted) {
+      try {
+        if (await take()) {
+          become('held');
+          break;
+        }
+        if (state !== 'taken' && clock.monotonic() < until) {
+          await clock.sleep(SOON_MS, ended.signal).catch(() => {});
+          continue;
+        }
+        if (state !== 'taken') {
+          become('taken');
+          log.error({ mode }, refusal(mode, await whoElse()));
+        }
+      } catch (error) {
+        log.debug({ err: error }, 'The database is still away');
+      }
+      await clock.sleep(AGAIN_MS, ended.signal).catch(() => {});
+    }
+    trying = false;
+  }
+
+  async function whoElse(): Promise<string> {
+    const [other] = await session<{ engine: string; address: string }[]>`select engine, address from actor_hosts order by last_beat desc limit 1`.catch(
+      () => [],
+    );
+    return other ? ` (last seen: ${other.engine} at ${other.address})` : '';
+  }
+
+  const end = async () => {
+    ended.abort();
+    await session.end({ timeout: 1 });
+  };
+
+  const until = clock.monotonic() + GRACE_MS;
+  try {
+    while (!(await take())) {
+      if (clock.monotonic() > until) throw new StartError(refusal(mode, await whoElse()));
+      await clock.sleep(SOON_MS);
+    }
+  } catch (error) {
+    await end();
+    throw error;
+  }
+  state = 'held';
+  return { session, state: () => state, [Symbol.asyncDispose]: end };
+}

@@ -1,0 +1,109 @@
+import type { Sql } from '../db/index.ts';
+import type { Clock } from '../kernel/index.ts';
+import type { Placement } from './engine.ts';
+import { atMost } from './with-deadline.ts';
+import type { Host, RuntimeLog } from './host.ts';
+
+const EVERY_MS = 1_000;
+/** After the first beat that did not arrive: its connection was lost, and a new one may be had at once. Without a beat nothing is published. */
+const AGAIN_MS = 100;
+const GOODBYE_MS = 1_500;
+const FORGET_EVERY = 600; // beats
+/** Less than the silence after which others take over what this host holds. */
+const GAP_MS = 4_000;
+/** Between the clocks of a process and of the database; sessions and links expire by the one, posts are due by the other. */
+const DIFFERENCE_MS = 2_000;
+
+export interface Beat extends AsyncDisposable {
+  /** Milliseconds since the last beat was sent that reached the database, by the monotonic clock; Infinity before the first. */
+  lastBeatAgeMs(): number;
+  /** Since when, by the monotonic clock, beats have followed each other without a gap in which others may have taken over. */
+  steadySince(): number;
+}
+
+interface Options {
+  /** A connection that nothing slow shares; the session of `holdDatabase` is one. */
+  sql: Sql;
+  clock: Clock;
+  log: RuntimeLog;
+  incarnation: string;
+  engine: string;
+  address: string;
+  host: Pick<Host, 'types' | 'activations' | 'mailboxes'>;
+}
+
+/** Says every second in `actor_hosts` that this host lives, and what it holds. Ends after the first beat arrived; disposing it deletes the row. */
+export async function startBeat({ sql, clock, log, incarnation, engine, address, host }: Options): Promise<Beat> {
+  const ended = new AbortController();
+  let sentAt = -Infinity;
+  let steadySince = Infinity;
+  let silent = false;
+  let differs = false;
+
+  async function beat(): Promise<void> {
+    const sent = clock.monotonic();
+    const earliest = clock.now().getTime();
+    const [row] = await sql<{ at: Date }[]>`
+      insert into actor_hosts (incarnation, engine, address, types, active, mailboxes)
+      values (${incarnation}, ${engine}, ${address}, ${[...host.types]}, ${sql.json(host.activations())}, ${sql.json(host.mailboxes())})
+      on conflict (incarnation) do update set active = excluded.active, mailboxes = excluded.mailboxes, last_beat = clock_timestamp()
+      returning clock_timestamp() as at`;
+    compare(row!.at.getTime(), earliest, clock.now().getTime());
+    const arrived = clock.monotonic();
+    if (arrived - sentAt > GAP_MS) steadySince = arrived;
+    sentAt = sent;
+  }
+
+  /** Says once that the clocks differ: the database's was read between the two instants of ours. */
+  function compare(theirs: number, earliest: number, latest: number): void {
+    const aheadMs = theirs > latest ? latest - theirs : Math.max(0, earliest - theirs);
+    if (Math.abs(aheadMs) > DIFFERENCE_MS && !differs)
+      log.warn({ aheadMs }, 'The clock of this process differs from that of the database: synchronize both, sessions and due times depend on them');
+    differs = Math.abs(aheadMs) > DIFFERENCE_MS;
+  }
+
+  async function goOn(): Promise<void> {
+    let rest = EVERY_MS;
+    for (let n = 1; ; n++) {
+      await clock.sleep(rest, ended.signal).catch(() => {});
+      if (ended.signal.aborted) return;
+      rest = EVERY_MS;
+      try {
+        await beat();
+        if (n % FORGET_EVERY === 0) await sql`delete from actor_hosts where last_beat < now() - interval '1 day'`;
+        silent = false;
+      } catch (error) {
+        if (!silent) {
+          log.warn({ err: error }, 'The beat of this host does not reach the database');
+          rest = AGAIN_MS;
+        }
+        silent = true;
+      }
+    }
+  }
+
+  async function leave(): Promise<void> {
+    await going;
+    sentAt = -Infinity;
+    await sql`delete from actor_hosts where incarnation = ${incarnation}`.catch((error: unknown) =>
+      log.warn({ err: error }, 'The row of this host stays behind'),
+    );
+  }
+
+  await beat();
+  const going = goOn();
+  return {
+    lastBeatAgeMs: () => clock.monotonic() - sentAt,
+    steadySince: () => steadySince,
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await atMost(clock, GOODBYE_MS, leave());
+    },
+  };
+}
+
+/** Every host as it last said of itself; one that is silent is listed for ten minutes more. */
+export const placement = async (sql: Sql): Promise<Placement[]> =>
+  sql<Placement[]>`
+    select incarnation, engine, address, types, active as actors, mailboxes, started_at as "startedAt", last_beat as "lastBeat", last_beat < now() - interval '5 s' as silent
+    from actor_hosts where last_beat > now() - interval '10 minutes' order by started_at, incarnation`;

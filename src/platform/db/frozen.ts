@@ -1,0 +1,174 @@
+import { Socket } from 'node:net';
+import postgres from 'postgres';
+import { ARRAY_TYPES } from './arrays.ts';
+
+// A firewall or a NAT that forgets a connection tells nobody: statements on it wait until TCP gives up, a quarter of an hour or more.
+// Whether a statement that takes long is slow or was never heard of is known to the server, and a new connection can ask it.
+
+const TICK_MS = 1_000;
+/** Statements younger than this are not asked about, and connections that were heard of since are left alone. */
+const PATIENCE_MS = 3_000;
+const CONFIRM_MS = 500;
+
+/** A statement of the driver. `state` is set when it was sent: the process that serves its connection. */
+interface Query {
+  handler(query: Query): void;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+  state: { pid: number | null } | null;
+}
+interface Heard {
+  bytes: number;
+  at: number;
+}
+
+const closed = () => Object.assign(new Error('The connection to the database was ended'), { code: 'CONNECTION_CLOSED' });
+
+/**
+ * Ends a connection with an error: without one the driver tells a transaction only when it has let go of the socket, and fails
+ * where it then writes the rollback to it. Over TLS nobody listens to this socket's errors.
+ */
+function end(socket: Socket): void {
+  if (socket.listenerCount('error') === 0) socket.destroy();
+  else socket.destroy(closed());
+}
+
+/**
+ * The driver tells nobody of statements that it sent after the error of a connection and before its close, when that is said to follow
+ * an error: they would wait for ever. What is told of an error and asks again does so in just that time.
+ */
+function tellAll(socket: Socket): void {
+  const emit = socket.emit.bind(socket) as (event: string, ...args: unknown[]) => boolean;
+  socket.emit = (event: string, ...args: unknown[]) => (event === 'close' ? emit(event, false) : emit(event, ...args));
+}
+
+/** The connections of a pool and of the sessions beside it, to be ended together when one of them is found frozen. */
+export interface Lines {
+  open(options: { host: string[]; port: number[]; path?: string }): Socket;
+  /** Ends those that were not heard of for a while; the pool makes new ones. */
+  endSilent(): void;
+  look(): void;
+  /** The processes of the server whose connection ended under a statement since the last `endSilent`. */
+  readonly cut: Set<number>;
+}
+
+export function openLines(): Lines {
+  const heard = new Map<Socket, Heard>();
+  const cut = new Set<number>();
+  let turn = 0;
+  return {
+    cut,
+    /** For the driver's option `socket`: not connected yet, what is written waits. */
+    open({ host, port, path }) {
+      const socket = new Socket();
+      heard.set(socket, { bytes: 0, at: performance.now() });
+      socket.once('close', () => heard.delete(socket));
+      socket.once('end', () => end(socket));
+      socket.once('connect', () => tellAll(socket));
+      if (path) return socket.connect(path);
+      const n = turn++ % port.length;
+      return Object.assign(socket.connect(port[n]!, host[n]!), { host: host[n], port: port[n] }); // the driver reads these two for TLS
+    },
+    look() {
+      for (const [socket, { bytes }] of heard) if (socket.bytesRead !== bytes) heard.set(socket, { bytes: socket.bytesRead, at: performance.now() });
+    },
+    endSilent() {
+      this.look();
+      cut.clear();
+      for (const [socket, { at }] of heard) if (performance.now() - at >= PATIENCE_MS) end(socket);
+    },
+  };
+}
+
+/** The client with every statement watched: one that the server does not work on, though it was sent, ends the silent connections. */
+export function watched(sql: postgres.Sql, lines: Lines): postgres.Sql {
+  const waiting = new Map<Query, number>();
+  let timer: NodeJS.Timeout | undefined;
+  let checking = false;
+
+  function tick(): void {
+    lines.look();
+    const [oldest] = waiting.values();
+    if (oldest === undefined) {
+      clearInterval(timer);
+      timer = undefined;
+    } else if (!checking && performance.now() - oldest >= PATIENCE_MS) void check();
+  }
+  /** The processes of the server that should be at work for us, by what we know here. */
+  const overdue = () => {
+    const pids = new Set<number>();
+    for (const [{ state }, since] of waiting) if (performance.now() - since >= PATIENCE_MS && state?.pid) pids.add(state.pid);
+    return pids;
+  };
+
+  async function check(): Promise<void> {
+    checking = true;
+    const probe = postgres({ ...sql.options, types: ARRAY_TYPES, max: 1, connect_timeout: 3, onclose: () => {} } as unknown as postgres.Options<{}>);
+    try {
+      const frozen = await notAtWork(probe, overdue());
+      if (frozen.size === 0) return;
+      await new Promise((over) => setTimeout(over, CONFIRM_MS));
+      const still = overdue(); // an answer may have been on its way
+      const sure = [...(await notAtWork(probe, new Set([...frozen].filter((pid) => still.has(pid)))))];
+      if (sure.length === 0) return;
+      lines.endSilent();
+      await new Promise(setImmediate); // their statements are told
+      // What those processes hold, locks above all, is freed now; else the server keeps it until TCP gives up there. Those of other
+      // sessions on these lines, too, which nobody else asks about once their statements have ended: one holds the database for this host.
+      const terminated = new Set([...sure, ...lines.cut]);
+      await probe`select pg_terminate_backend(pid) from unnest(${[...terminated]}::int[]) pid`;
+      for (const query of waiting.keys()) if (query.state?.pid && terminated.has(query.state.pid)) query.reject(closed()); // over TLS `tellAll` does nothing
+      await new Promise((over) => setTimeout(over, 2 * PATIENCE_MS)); // transactions that stood still between two statements show by now
+      await probe`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and usename = current_user and application_name = current_setting('application_name')
+          and state like 'idle in transaction%' and state_change < now() - ${2 * PATIENCE_MS}::float8 * interval '1 ms'`;
+    } catch {
+      // the database is away altogether: the next tick asks again
+    } finally {
+      await probe.end({ timeout: 0 }).catch(() => {});
+      checking = false;
+    }
+  }
+
+  /** Those that are gone, have nothing to do, or wait for us. */
+  async function notAtWork(probe: postgres.Sql, pids: ReadonlySet<number>): Promise<Set<number>> {
+    if (pids.size === 0) return new Set();
+    const rows = await probe<{ pid: number }[]>`
+      select pid from pg_stat_activity where pid = any(${[...pids]}::int[]) and state = 'active' and wait_event_type is distinct from 'Client'`;
+    const busy = new Set(rows.map(({ pid }) => pid));
+    return new Set([...pids].filter((pid) => !busy.has(pid)));
+  }
+
+  function sent(query: Query, handler: Query['handler']): void {
+    const { resolve, reject } = query;
+    waiting.set(query, performance.now());
+    query.resolve = (result) => {
+      waiting.delete(query);
+      resolve(result);
+    };
+    query.reject = (error) => {
+      waiting.delete(query);
+      if (query.state?.pid && Object(error).code === 'CONNECTION_CLOSED') lines.cut.add(query.state.pid);
+      reject(error);
+    };
+    timer ??= setInterval(tick, TICK_MS).unref();
+    handler(query);
+  }
+
+  let handlerOfAll: Query['handler'] | undefined;
+  let watching: Query['handler'] | undefined;
+  return new Proxy(sql, {
+    apply(target, self, args) {
+      const made = Reflect.apply(target as never, self, args) as Partial<Query>;
+      if (typeof made.handler === 'function') {
+        if (handlerOfAll !== made.handler) {
+          const handler = (handlerOfAll = made.handler);
+          watching = Object.assign((query: Query) => sent(query, handler), handler); // with its `debug`, which the driver reads
+        }
+        made.handler = watching!;
+      }
+      return made;
+    },
+  });
+}

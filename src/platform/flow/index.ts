@@ -1,0 +1,3 @@
+export { openTurns } from './limiter.ts';
+export { FairQueue, Fifo } from './queues.ts';
+export { startWorker } from './worker.ts';

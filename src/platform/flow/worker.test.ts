@@ -1,0 +1,79 @@
+import { expect, test } from '@jest/globals';
+import { systemClock } from '../kernel/clock.ts';
+import { startWorker, type WorkerOptions } from './worker.ts';
+
+/** A queue of numbers whose work ends when the test says so. */
+function queueOf(...due: number[]) {
+  const ends = new Map<number, (error?: Error) => void>();
+  const claims: number[] = [];
+  const failed: unknown[] = [];
+  const worker = (more: Partial<WorkerOptions<number>> = {}) =>
+    startWorker<number>({
+      clock: systemClock,
+      concurrency: 2,
+      restMs: 1,
+      claim: async (limit) => {
+        claims.push(limit);
+        return due.splice(0, limit);
+      },
+      work: (row) => new Promise((resolve, reject) => ends.set(row, (error) => (error ? reject(error) : resolve()))),
+      onWorkError: (error, row) => failed.push([row, error]),
+      onClaimError: (error) => failed.push(error),
+      ...more,
+    });
+  return { due, ends, claims, failed, worker };
+}
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((look) => setTimeout(look, 1));
+}
+
+test('no more is claimed than there is room for, and a place that becomes free is used at once', async () => {
+  const { ends, claims, worker } = queueOf(1, 2, 3);
+  await using _worker = worker();
+  await until(() => ends.size === 2);
+  expect(claims).toEqual([2]);
+  ends.get(1)!();
+  await until(() => ends.has(3));
+  expect(claims).toEqual([2, 1]);
+  for (const end of ends.values()) end();
+});
+
+test('work that throws is told with its row and frees its place', async () => {
+  const { ends, failed, worker } = queueOf(1, 2, 3);
+  await using _worker = worker();
+  await until(() => ends.size === 2);
+  const error = new Error('no');
+  ends.get(2)!(error);
+  await until(() => ends.has(3));
+  expect(failed).toEqual([[2, error]]);
+  for (const end of ends.values()) end();
+});
+
+test('a claim that fails is told and made again', async () => {
+  const { due, ends, failed, worker } = queueOf(1);
+  let claims = 0;
+  await using _worker = worker({
+    clock: { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 1), signal) },
+    claim: async (limit) => {
+      if (claims++ === 0) throw new Error('away');
+      return due.splice(0, limit);
+    },
+  });
+  await until(() => ends.has(1));
+  expect(failed).toEqual([new Error('away')]);
+  ends.get(1)!();
+});
+
+test('the end waits for what is under way and claims nothing more', async () => {
+  const { ends, claims, worker } = queueOf(1, 2, 3, 4);
+  const running = worker();
+  await until(() => ends.size === 2);
+  let ended = false;
+  const end = running[Symbol.asyncDispose]().then(() => (ended = true));
+  ends.get(1)!();
+  await new Promise((look) => setImmediate(look));
+  expect(ended).toBe(false);
+  ends.get(2)!();
+  await end;
+  expect(claims).toEqual([2]);
+});

@@ -1,0 +1,73 @@
+import type { Clock } from '../kernel/index.ts';
+
+export interface WorkerOptions<Row> {
+  clock: Clock;
+  /** Most rows under way at once. */
+  concurrency: number;
+  /** Takes at most `limit` rows that are due, for a lease. */
+  claim(limit: number): Promise<readonly Row[]>;
+  work(row: Row): Promise<void>;
+  /** Between two looks when less was due than there was room for. */
+  restMs: number;
+  /** Work that threw: its row comes back when its lease is over. */
+  onWorkError(error: unknown, row: Row): void;
+  onClaimError(error: unknown): void;
+}
+
+const AFTER_FAILURE_MS = 5_000;
+const DRAIN_MS = 8_000;
+
+/**
+ * Works on rows that are due until it is disposed of: then nothing new is claimed, and what is under way has 8 s to end;
+ * the rest is taken by another process, after its lease. Any number of processes may, as the claim gives each row to one.
+ */
+export function startWorker<Row>({ clock, concurrency, claim, work, restMs, onWorkError, onClaimError }: WorkerOptions<Row>): AsyncDisposable {
+  const stopping = new AbortController();
+  const underWay = new Set<Promise<void>>();
+  let resting = new AbortController();
+  let full = false;
+
+  function start(row: Row): void {
+    const working = work(row)
+      .catch((error: unknown) => onWorkError(error, row))
+      .finally(() => {
+        underWay.delete(working);
+        if (full) resting.abort();
+      });
+    underWay.add(working);
+  }
+
+  /** How long to rest; a place that becomes free ends the rest of a full worker. */
+  async function round(): Promise<number> {
+    const free = concurrency - underWay.size;
+    full = free === 0;
+    if (full) return Infinity;
+    try {
+      const rows = await claim(free);
+      rows.forEach(start);
+      return rows.length < free ? restMs : 0;
+    } catch (error) {
+      onClaimError(error);
+      return AFTER_FAILURE_MS;
+    }
+  }
+
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      resting = new AbortController();
+      const rest = await round();
+      if (rest > 0 && !stopping.signal.aborted) await clock.sleep(Math.min(rest, 60_000), resting.signal).catch(() => undefined);
+    }
+  })();
+
+  return {
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      resting.abort();
+      await running;
+      const enough = new AbortController();
+      await Promise.race([Promise.all(underWay), clock.sleep(DRAIN_MS, enough.signal).catch(() => undefined)]);
+      enough.abort();
+    },
+  };
+}

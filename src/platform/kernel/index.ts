@@ -1,0 +1,25 @@
+export { type Clock, systemClock } from './clock.ts';
+export { encryptionKey, equalSecrets, hmacHex, openVault, randomBase62, randomBase64url, randomHex, sha256, sha256Hex, type Vault } from './crypto.ts';
+export {
+  AppError,
+  asAppError,
+  busy,
+  draining,
+  type ErrorCode,
+  type FieldError,
+  invalidField,
+  limitExceeded,
+  MOST_FAULTS,
+  notAvailable,
+  notFound,
+  PROVIDER_FAILURES,
+  ProviderError,
+  type ProviderFailure,
+  STATUS,
+  validationFailed,
+} from './errors.ts';
+export { isId, newId, splitTenantKey, tenantKey } from './ids.ts';
+export { type Page, pageOf } from './page.ts';
+export { asksNothing, judge, parse, UNBUILT, unbuilt } from './validation.ts';
+export { StartError } from './start-error.ts';
+export { isTimezone, zoneOf } from './zone.ts';

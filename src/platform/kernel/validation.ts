@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { type FieldError, MOST_FAULTS, notAvailable, validationFailed } from './errors.ts';
+import { wordsOfIssue, wordsOfOptions } from './validation-words.ts';
+
+type Issue = z.core.$ZodIssue;
+
+const ABSENT = new Set(['invalid_type', 'invalid_value', 'invalid_union']);
+const rule = (issue: Issue): string => (issue.input === undefined && ABSENT.has(issue.code) ? 'required' : issue.code);
+
+const isUnknown = ({ code }: Issue): boolean => code === 'unrecognized_keys';
+
+/** Zod's issues as the field errors of S6 and S7: one for each unknown key, each with the path of its field; as many as a refusal names. */
+function fieldErrors(issues: readonly Issue[], at: readonly PropertyKey[] = []): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const issue of [...issues.filter(isUnknown), ...issues.filter((one) => !isUnknown(one))]) {
+    if (errors.length >= MOST_FAULTS) break;
+    errors.push(...errorsOf(issue, [...at, ...issue.path]));
+  }
+  return errors;
+}
+
+/** Whether an option of a union finds fault with the value itself, and not with something in it. */
+const isWhole = (issues: readonly Issue[]): boolean => issues.some(({ code, path }) => path.length === 0 && code === 'invalid_type');
+
+function errorsOf(issue: Issue, path: readonly PropertyKey[]): FieldError[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.slice(0, MOST_FAULTS).map((key) => ({ field: [...path, key].join('.'), message: `property ${key} should not exist`, rule: 'unknown' }));
+  if (issue.code === 'invalid_union' && issue.input !== undefined && wordsOfOptions(issue.errors) === undefined) {
+    const nearest = issue.errors.toSorted((a, b) => Number(isWhole(a)) - Number(isWhole(b)) || a.length - b.length)[0];
+    if (nearest?.length) return fieldErrors(nearest, path);
+  }
+  const field = path.join('.');
+  if (issue.code === 'custom' && issue.params?.['unbuilt']) return [notAvailable(field)];
+  return [{ field, message: `${field || 'body'}: ${issue.message}`, rule: rule(issue) }];
+}
+
+/** Whether a value means that a feature is not wanted: what clients send for an option that nobody touched. */
+export const asksNothing = (value: unknown): boolean =>
+  !value || (Array.isArray(value) ? value.length === 0 : typeof value === 'object' && Object.keys(value).length === 0);
+
+/** The issue of a value that asks for a feature which is not there. */
+export const UNBUILT = { code: 'custom', message: 'is not available yet', params: { unbuilt: true } } as const;
+
+/** A field of a feature that is not there: taken are only values by which nothing is asked of it. */
+export const unbuilt = (isOff: (value: unknown) => boolean = asksNothing) =>
+  z
+    .unknown()
+    .refine((value) => value === undefined || isOff(value), UNBUILT)
+    .optional()
+    .meta({ description: 'Not available yet: only a value that asks for nothing is taken.' });
+
+/** What an input is by its schema, or every fault of it in the words that callers see; `at` is the path of the input itself. */
+export function judge<S extends z.ZodType>(
+  schema: S,
+  input: unknown,
+  at: readonly PropertyKey[] = [],
+): { data: z.output<S>; errors?: never } | { data?: never; errors: FieldError[] } {
+  const result = schema.safeParse(input, { reportInput: true, error: wordsOfIssue });
+  return result.success ? { data: result.data } : { errors: fieldErrors(result.error.issues, at) };
+}
+
+/** Parses or throws the `validation_failed` / `unknown_field` error that names every field. */
+export function parse<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
+  const { data, errors } = judge(schema, input);
+  if (errors) throw validationFailed(errors);
+  return data;
+}

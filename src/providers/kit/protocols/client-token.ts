@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import type { Line } from '../declare/line.ts';
+
+const Grant = z.object({ access_token: z.string().min(1), expires_in: z.coerce.number().positive() });
+/** A token that is about to end is not used any more. */
+const SPARE_MS = 60_000;
+
+/** The token that a program gets for itself (RFC 6749 4.4), asked for when it is needed and used for as long as it is good. */
+export function clientToken(
+  { http, clock, hide }: Pick<Line, 'http' | 'clock' | 'hide'>,
+  address: string,
+  form: Record<string, string>,
+): () => Promise<string> {
+  let held: { until: number; token: Promise<string> } | undefined;
+
+  async function ask(): Promise<string> {
+    try {
+      const { access_token, expires_in } = await http.post(address, Grant, { form: { grant_type: 'client_credentials', ...form } });
+      hide(access_token);
+      held!.until = clock.monotonic() + expires_in * 1_000 - SPARE_MS;
+      return access_token;
+    } catch (error) {
+      held = undefined; // the next call asks again
+      throw error;
+    }
+  }
+  return () => {
+    if (!held || held.until <= clock.monotonic()) {
+      held = { until: Infinity, token: Promise.resolve('') };
+      held.token = ask();
+    }
+    return held.token;
+  };
+}

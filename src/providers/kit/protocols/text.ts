@@ -1,0 +1,107 @@
+import { taglessText } from '../../../platform/content/index.ts';
+
+/** A link, mention or hashtag in a plain text; `start` and `end` are UTF-16 positions, `value` is without `@` and `#`. */
+export interface Found {
+  kind: 'link' | 'mention' | 'tag';
+  value: string;
+  start: number;
+  end: number;
+}
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** The graphemes of a text; counting ends at `most`. */
+export function countGraphemes(text: string, most = Number.POSITIVE_INFINITY): number {
+  let count = 0;
+  for (const _ of graphemes.segment(text)) if ((count += 1) >= most) break;
+  return count;
+}
+
+const encoder = new TextEncoder();
+export const byteLength = (text: string): number => encoder.encode(text).length;
+
+const LINK = /https?:\/\/[^\s<>"'`]+/giu;
+/** Punctuation that ends a sentence, and a closing bracket that was not opened in the link, do not belong to it. */
+function trimLink(link: string): string {
+  const opened = link.indexOf('(');
+  let end = link.length;
+  for (;;) {
+    const last = link[end - 1]!;
+    if (/[.,;:!?'"…]/.test(last)) end -= 1;
+    else if (last === ')' && (opened < 0 || opened > end - 2)) end -= 1;
+    else return link.slice(0, end);
+  }
+}
+
+/** What was found before, and of the rest what overlaps none of it; all in order. */
+function besides(before: readonly Found[], more: readonly Found[]): Found[] {
+  let next = 0;
+  const free = more.filter(({ start, end }) => {
+    while (next < before.length && before[next]!.end <= start) next += 1;
+    return next === before.length || before[next]!.start >= end;
+  });
+  return [...before, ...free].toSorted((a, b) => a.start - b.start);
+}
+
+/** The links of a text, in order, one at a time for those who want few of them. */
+export function* findLinks(text: string): Generator<Found> {
+  for (const match of text.matchAll(LINK)) {
+    const value = trimLink(match[0]);
+    if (URL.canParse(value)) yield { kind: 'link', value, start: match.index, end: match.index + value.length };
+  }
+}
+
+/** Links (`http…`), mentions (`@name`, `@name.example`, `@name@example`) and hashtags, in order, none inside another. */
+export function findInText(text: string): Found[] {
+  let found = [...findLinks(text)];
+  let more: Found[] = []; // of one kind, in order
+  const add = (kind: Found['kind'], start: number, whole: string, value: string) => more.push({ kind, value, start, end: start + whole.length });
+  const take = () => {
+    found = besides(found, more);
+    more = [];
+  };
+  for (const match of text.matchAll(
+    /(?<![\p{L}\p{N}_@/])@([\p{L}\p{N}_](?:[\p{L}\p{N}_.-]*[\p{L}\p{N}_])?(?:@[\p{L}\p{N}][\p{L}\p{N}.-]*[\p{L}\p{N}](?::\d+)?)?)/gu,
+  ))
+    add('mention', match.index, match[0], match[1]!);
+  take();
+  for (const match of text.matchAll(/(?<![\p{L}\p{N}_&/])#([\p{L}\p{N}_]*[\p{L}_][\p{L}\p{N}_]*)/gu)) add('tag', match.index, match[0], match[1]!);
+  take();
+  return found;
+}
+
+function withLinks(text: string, stand: string): string {
+  let at = 0;
+  const parts: string[] = [];
+  for (const { start, end } of findLinks(text)) {
+    parts.push(text.slice(at, start), stand);
+    at = end;
+  }
+  return parts.join('') + text.slice(at);
+}
+
+/** How a network counts a text. */
+interface Counting {
+  unit: 'graphemes' | 'characters' | 'bytes';
+  linkLength?: number;
+}
+/** The length of a text as a network counts it. Graphemes, which are dear, are counted up to `most`. */
+export function textLength(text: string, { unit, linkLength }: Counting, most?: number): number {
+  const counted = linkLength === undefined ? text : withLinks(text, 'x'.repeat(linkLength));
+  if (unit === 'bytes') return byteLength(counted);
+  return unit === 'graphemes' ? countGraphemes(counted, most) : Array.from(counted).length;
+}
+
+/** Without what servers change when they show a text: white space, case, link prefixes, the host of a mention. */
+const bare = (text: string): string =>
+  text
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/(@[\w.-]+)@[\w.:-]+/g, '$1')
+    .replace(/https?:\/\/(?:www\.)?/g, '')
+    .replace(/[\s\u200B\u2026]+/g, '');
+
+/** Whether a provider's HTML shows this plain text: tags, entities, white space, link prefixes and the host of a mention aside. */
+export function sameText(html: string, plain: string): boolean {
+  const seen = bare(taglessText(html));
+  return seen === bare(plain) || seen === bare(taglessText(plain)); // some servers leave `<` as it is
+}

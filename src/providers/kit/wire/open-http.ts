@@ -1,0 +1,196 @@
+import type { z } from 'zod';
+import { type Clock, ProviderError, type ProviderFailure } from '../../../platform/kernel/index.ts';
+import { type Outbound, type OutboundAnswer, OutboundError, type OutboundRequest } from '../../../platform/outbound/index.ts';
+import { ANSWER_BYTES, type Manifest, TIMEOUT_MS } from '../declare/adapter.ts';
+import { failureOfStatus, retryAfterMs } from '../declare/failures.ts';
+import type { Call, Http } from './http.ts';
+import type { Body } from '../declare/media.ts';
+import { multipartOf } from '../protocols/multipart.ts';
+import { redactor } from '../declare/redact.ts';
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+/** Some refuse whoever does not say who asks. */
+const USER_AGENT = 'rookery';
+/** Waits before a safe call is sent again after a fault of the line. */
+const SAFE_RETRIES_MS = [100, 400];
+
+export interface HttpOptions {
+  manifest: Pick<Manifest, 'title' | 'api' | 'auth' | 'errors' | 'errorOf' | 'errorHeaders' | 'errorInside' | 'timeoutMs' | 'terse'>;
+  outbound: Pick<Outbound, 'fetch'>;
+  clock: Clock;
+  values: Readonly<Record<string, string>>;
+  token?: string | undefined;
+  /** Whatever must never be seen in an error, beside the token. */
+  secrets: readonly (string | undefined)[];
+  /** Answers a fresh access token; used once when the network refuses the one that is known. */
+  renew?: (() => Promise<string>) | undefined;
+}
+
+/** Fills `{field}` from the values; a trailing slash of a value does not double. */
+export const fill = (template: string, values: Readonly<Record<string, string>>): string =>
+  template.replace(/\{(\w+)\}/g, (_, name: string) => (values[name] ?? '').replace(/(?<!\/)\/+$/, ''));
+
+/** The implementation of `Http`: see there. */
+export function openHttp({ manifest, outbound, clock, values, token, secrets, renew }: HttpOptions): Http {
+  const base = fill(manifest.api, values);
+  const words = manifest.terse ? wordOf : sentenceOf;
+  let bearer = token;
+  const clean = (text: string) => redactor([...secrets, token, bearer])(text);
+  const fail = (failure: ProviderFailure, message: string, more: { cause?: unknown; retryAfterMs?: number | undefined } = {}) =>
+    new ProviderError(failure, clean(`${manifest.title} ${message}`), {
+      retryAfterMs: more.retryAfterMs,
+      ...(more.cause !== undefined && { cause: new Error(clean(more.cause instanceof Error ? `${more.cause.name}: ${more.cause.message}` : 'unknown')) }),
+    });
+
+  function address(path: string, call: Call): URL {
+    let url: URL;
+    try {
+      url = new URL(/^https?:/.test(path) ? path : base + path);
+    } catch {
+      throw fail('rejected', `has no usable address: ${base}`);
+    }
+    for (const [name, value] of Object.entries(call.query ?? {})) if (value !== undefined) url.searchParams.set(name, value);
+    return url;
+  }
+
+  function request(method: Method, path: string, call: Call) {
+    const url = address(path, call);
+    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': USER_AGENT, ...call.headers };
+    const { auth } = manifest;
+    if (auth && url.origin === new URL(base).origin) {
+      if (auth.in === 'query') url.searchParams.set(auth.name, values[auth.field] ?? '');
+      else if (auth.in === 'header') headers[auth.name] ??= auth.prefix + (values[auth.field] ?? '');
+      else if (bearer !== undefined) headers['authorization'] ??= `Bearer ${bearer}`;
+    }
+    if (call.idempotencyKey !== undefined) headers['idempotency-key'] = call.idempotencyKey;
+    let body: OutboundRequest['body'];
+    const file = call.bytes ?? (call.multipart && multipartOf(call.multipart));
+    if (call.json !== undefined) [body, headers['content-type']] = [JSON.stringify(call.json), 'application/json'];
+    else if (call.form) [body, headers['content-type']] = [new URLSearchParams(call.form).toString(), 'application/x-www-form-urlencoded'];
+    else if (file) [body, headers['content-type']] = [streamOf(file), file.contentType];
+    return {
+      url: url.href,
+      options: {
+        method,
+        headers,
+        ...(body !== undefined && { body }),
+        timeoutMs: manifest.timeoutMs ?? TIMEOUT_MS,
+        maxBytes: call.answerBytes ?? ANSWER_BYTES,
+        redirects: 'none' as const,
+      },
+    };
+  }
+
+  async function ask(method: Method, path: string, call: Call): Promise<OutboundAnswer> {
+    const { url, options } = request(method, path, call);
+    for (const wait of method === 'GET' && !call.creates ? [...SAFE_RETRIES_MS, undefined] : [undefined]) {
+      try {
+        return await outbound.fetch(url, options);
+      } catch (error) {
+        if (error instanceof OutboundError && error.cause instanceof ProviderError) throw error.cause; // of what was to be sent
+        if (!(error instanceof OutboundError)) throw fail(call.creates ? 'lost' : 'unavailable', 'could not be asked', { cause: error });
+        const faultOfLine = error.failure === 'unreachable' || error.failure === 'interrupted';
+        if (wait === undefined || !faultOfLine) throw fail(failureOfLine(error, call), `did not answer: ${error.message}`, { cause: error });
+        await clock.sleep(wait);
+      }
+    }
+    throw fail('unavailable', 'did not answer');
+  }
+
+  function refusal(answer: OutboundAnswer, call: Call): ProviderError | undefined {
+    const { status, headers } = answer;
+    const said = () => (status >= 400 ? words(answer) : '');
+    if (status >= 200 && status < 300) {
+      const inside = manifest.errorInside?.safeParse(bodyOf(answer));
+      return inside?.success ? fail(inside.data, `refused${words(answer)}`, { retryAfterMs: retryAfterMs(headers, clock.now()) }) : undefined;
+    }
+    if (status < 400) return fail('rejected', `sends us elsewhere (${status}): check the address of the server`);
+    const special = manifest.errorOf?.safeParse(withHeaders(answer, manifest.errorHeaders));
+    const failure = special?.success ? special.data : (manifest.errors?.[status] ?? failureOfStatus(status, call.creates ?? false));
+    return fail(failure, `answered ${status}${said()}`, { retryAfterMs: status === 429 || status === 503 ? retryAfterMs(headers, clock.now()) : undefined });
+  }
+
+  async function send(method: Method, path: string, call: Call, gone?: (answer: OutboundAnswer) => boolean): Promise<OutboundAnswer | undefined> {
+    let answer = await ask(method, path, call);
+    let problem = gone?.(answer) ? undefined : refusal(answer, call);
+    if (problem?.failure === 'reauthorize' && renew && manifest.auth?.in === 'token' && bearer === token) {
+      bearer = await renew(); // a refused login means that nothing was done: the same call may go out again
+      answer = await ask(method, path, call);
+      problem = gone?.(answer) ? undefined : refusal(answer, call);
+    }
+    if (problem) throw problem;
+    return gone?.(answer) ? undefined : answer;
+  }
+
+  function parsed<S extends z.ZodType>(answer: OutboundAnswer, reply: S, call: Call): z.output<S> {
+    const result = reply.safeParse(withHeaders(answer, call.replyHeaders));
+    if (result.success) return result.data;
+    const issue = result.error.issues[0];
+    throw fail(
+      call.creates ? 'lost' : 'unavailable',
+      `answered ${answer.status} with something we do not understand (${issue?.path.join('.') || 'body'}: ${issue?.code ?? 'invalid'})`,
+    );
+  }
+
+  const withBody =
+    (method: Method) =>
+    async <S extends z.ZodType>(path: string, reply: S, call: Call = {}) =>
+      parsed((await send(method, path, call))!, reply, call);
+  return {
+    get: withBody('GET'),
+    post: withBody('POST'),
+    put: withBody('PUT'),
+    async find(path, reply, { absent, ...call } = {}) {
+      const answer = await send(
+        call.json === undefined ? 'GET' : 'POST',
+        path,
+        call,
+        (one) => isGone(one) || (one.status >= 400 && (absent?.safeParse(bodyOf(one)).success ?? false)),
+      );
+      return answer && parsed(answer, reply, call);
+    },
+    async delete(path, call = {}) {
+      await send('DELETE', path, call, isGone);
+    },
+  };
+}
+
+const streamOf = (file: Body) => ({ from: { [Symbol.asyncIterator]: () => file.open()[Symbol.asyncIterator]() }, bytes: file.size });
+
+const isGone = ({ status }: OutboundAnswer): boolean => status === 404 || status === 410;
+
+function failureOfLine(error: OutboundError, call: Call): ProviderFailure {
+  if (error.failure === 'invalid' || error.failure === 'blocked' || error.failure === 'too_many_redirects') return 'rejected';
+  return call.creates && error.sent ? 'lost' : 'unavailable';
+}
+
+/** The body as JSON, else as text. */
+function bodyOf(answer: OutboundAnswer): unknown {
+  const text = answer.text();
+  try {
+    return text === '' ? {} : JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The same, with these headers as `headers` beside it. */
+const withHeaders = (answer: OutboundAnswer, names: readonly string[] | undefined): unknown =>
+  names ? { ...Object(bodyOf(answer)), headers: Object.fromEntries(names.map((name) => [name, answer.headers.get(name) ?? undefined])) } : bodyOf(answer);
+
+function wordOf(answer: OutboundAnswer): string {
+  const { error } = Object(bodyOf(answer)) as { error?: unknown };
+  return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? `: ${error}` : '';
+}
+
+/** What a provider says about its refusal, in one short line; pages of HTML say nothing. */
+function sentenceOf(answer: OutboundAnswer): string {
+  const body = bodyOf(answer);
+  const said =
+    typeof body === 'object' && body !== null
+      ? Object.values(body)
+          .filter((value) => typeof value === 'string')
+          .join(': ')
+      : String(body);
+  return said === '' || said.trimStart().startsWith('<') ? '' : `: ${said.replace(/\s+/g, ' ').slice(0, 200)}`;
+}

@@ -1,0 +1,68 @@
+import { expect, test } from '@jest/globals';
+import { AppError, ProviderError, systemClock } from '../../../platform/kernel/index.ts';
+import type { Outbound } from '../../../platform/outbound/index.ts';
+import { email } from '../../email/_contract.ts';
+import { secret } from '../declare/fields.ts';
+import { openLines, type Outcome } from './open-line.ts';
+
+const adapter = email({
+  id: 'demo',
+  version: 'v1',
+  title: 'Demo',
+  description: 'Demo.',
+  authType: 'api_key',
+  credentials: { key: secret('Key') },
+  api: 'https://demo.example',
+});
+
+function world() {
+  const outcomes: boolean[] = [];
+  const onCall = ({ ok, ...of }: Outcome) => {
+    expect(of).toEqual({ domain: 'email', id: 'demo', version: 'v1' });
+    outcomes.push(ok);
+  };
+  const lines = openLines({
+    outbound: {} as Outbound,
+    operatorOutbound: {} as Outbound,
+    clock: systemClock,
+    servers: {},
+    authorities: [],
+    timeoutMs: 30_000,
+    folder: undefined,
+    onCall,
+  });
+  const guard = <T extends object>(contract: T) => lines.guard(adapter, contract, { secrets: ['the-key'] });
+  return { lines, guard, outcomes };
+}
+
+test('each operation counts once, those of nested contracts too, and what answers at once does not', async () => {
+  const { guard, outcomes } = world();
+  const port = guard({ name: 'x', address: () => 'here', send: async (n: number) => n, parts: { begin: async () => 'p' } });
+  expect([port.name, port.address(), await port.send(7), await port.parts.begin()]).toEqual(['x', 'here', 7, 'p']);
+  expect(outcomes).toEqual([true, true]);
+});
+
+test.each([
+  [new ProviderError('unavailable', 'gone'), [false]],
+  [new ProviderError('reauthorize', 'wrong key'), [false]],
+  [new ProviderError('unsupported', 'not offered'), []],
+  [new AppError('too_large', 'ours'), []],
+  [new TypeError('a fault of the adapter'), [false]],
+])('of failures those of the provider and of its adapter count: %s', async (error, counted) => {
+  const { guard, outcomes } = world();
+  await expect(
+    guard({
+      send: async (): Promise<void> => {
+        throw error;
+      },
+    }).send(),
+  ).rejects.toBe(error);
+  expect(outcomes).toEqual(counted);
+});
+
+test('what an adapter words itself shows no secret, and keeps its word and its wait', async () => {
+  const { guard, lines } = world();
+  const failing = () => Promise.reject(new ProviderError('rate_limited', 'the-key is used too often', { retryAfterMs: 5 }));
+  for (const failed of [guard({ send: failing }).send(), lines.call(adapter, { secrets: ['the-key'] }, failing)])
+    await expect(failed).rejects.toMatchObject({ failure: 'rate_limited', retryAfterMs: 5, message: '*** is used too often' });
+});

@@ -1,0 +1,163 @@
+import { AppError, type Clock, ProviderError } from '../../../platform/kernel/index.ts';
+import { type Outbound, until } from '../../../platform/outbound/index.ts';
+import { type Domain, type Manifest } from '../declare/adapter.ts';
+import type { Values } from '../declare/fields.ts';
+import { openInstances } from '../declare/instances.ts';
+import type { Line, Use } from '../declare/line.ts';
+import { openFetch } from './open-fetch.ts';
+import { fill, type HttpOptions, openHttp } from './open-http.ts';
+import { openS3 } from './open-s3.ts';
+import { openSmtp } from './open-smtp.ts';
+import { openSockets } from './open-sockets.ts';
+import { openStream } from './open-stream.ts';
+import { redactor } from '../declare/redact.ts';
+
+/** An adapter, as far as a line has to know it. */
+export type Provider = Manifest & { domain: Domain };
+
+/** One finished operation of a provider version: any method of its contract, however many exchanges it took. */
+export interface Outcome {
+  domain: Domain;
+  id: string;
+  version: string;
+  ok: boolean;
+}
+
+export interface LineOptions extends Partial<Pick<HttpOptions, 'token' | 'renew' | 'secrets'>> {
+  /** In the place of the declared one. */
+  errorOf?: Manifest['errorOf'];
+  /** Another way out: a route of a channel or an organization. */
+  outbound?: Pick<Outbound, 'fetch' | 'stream' | 'webSocket'> | undefined;
+  /** Null: the setting is one of the instance, whose calls may reach the ranges of the operator. */
+  owner?: string | null | undefined;
+  /** Nothing is sent any more once it is aborted, and what is under way is broken off. */
+  ended?: AbortSignal | undefined;
+}
+
+interface Guard {
+  secrets: readonly (string | undefined)[];
+  /** What a call brings that must not be seen either. */
+  ofCall?: (call: unknown) => readonly string[];
+}
+
+/** The way from here to the providers of every domain. */
+export interface Lines {
+  readonly clock: Clock;
+  /** A line of its own, which nobody counts: for what is wrapped by `guard` or `call`. */
+  open(adapter: Provider, values: Values, options?: LineOptions): Line;
+  /** The same contract, whose failures never show a secret, and whose operations are counted. */
+  guard<T extends object>(adapter: Provider, contract: T, guard: Guard): T;
+  /** One operation, as those of `guard`. */
+  call<T>(adapter: Provider, guard: Guard, work: () => Promise<T>): Promise<T>;
+  /** What `connect` makes of a line, guarded: the same one for the same version, owner and credentials, with what it has learned, for ten minutes. */
+  opened<T extends object>(adapter: Provider, use: Use, connect: (line: Line) => T, ofCall?: Guard['ofCall']): T;
+  /** The next use of this owner opens anew. */
+  forget(provider: { domain: string; id: string }, orgId: string | null): void;
+}
+
+interface Options {
+  outbound: Outbound;
+  /** What settings of the instance call by. */
+  operatorOutbound: Outbound;
+  clock: Clock;
+  /** Base URL instead of the declared one, by `domain/id`, of one of its `hosts` by `domain/id/name`. */
+  servers: Readonly<Record<string, string>>;
+  authorities: readonly string[];
+  /** Milliseconds of a call to a provider whose adapter names none. */
+  timeoutMs: number;
+  folder: string | undefined;
+  onCall: (outcome: Outcome) => void;
+}
+
+/** What a connection has learned of its provider, its addresses above all, is learned anew after this time. */
+const INSTANCE_MS = 600_000;
+const MOST_INSTANCES = 1_000;
+
+export const secretsOf = ({ credentials, setup }: Pick<Manifest, 'credentials' | 'setup'>, values: Values): string[] =>
+  Object.entries({ ...setup?.fields, ...credentials })
+    .filter(([name, { secret }]) => secret && values[name] !== undefined)
+    .map(([name]) => values[name]!);
+
+export function openLines({ outbound, operatorOutbound, clock: lasting, servers, authorities, timeoutMs: usualMs, folder, onCall }: Options): Lines {
+  const smtp = openSmtp(authorities);
+  const instances = openInstances({ clock: lasting, forMs: INSTANCE_MS, most: MOST_INSTANCES });
+
+  function open(
+    adapter: Provider,
+    values: Values,
+    { errorOf = adapter.errorOf, secrets = [], owner, outbound: lastingWay = owner === null ? operatorOutbound : outbound, ended, ...more }: LineOptions = {},
+  ): Line {
+    const way = ended ? until(ended, lastingWay) : lastingWay;
+    const clock = ended ? { ...lasting, sleep: (ms: number, signal = ended) => lasting.sleep(ms, signal) } : lasting;
+    const place = `${adapter.domain}/${adapter.id}`;
+    const api = servers[place] ?? adapter.regions?.[values['region'] ?? ''] ?? adapter.api;
+    const hosts = Object.fromEntries(Object.entries(adapter.hosts ?? {}).map(([name, url]) => [name, servers[`${place}/${name}`] ?? url]));
+    const timeoutMs = adapter.timeoutMs ?? usualMs;
+    const manifest = { ...adapter, api, timeoutMs, ...(errorOf && { errorOf }) };
+    const hidden = [...secretsOf(adapter, values), ...secrets];
+    const http = openHttp({ manifest, outbound: way, clock, values, secrets: hidden, ...more });
+    const stream = openStream(way, timeoutMs);
+    return {
+      http,
+      fetch: openFetch(way, timeoutMs),
+      stream,
+      sockets: openSockets(way),
+      smtp,
+      s3: openS3({ stream, clock, title: adapter.title }),
+      folder,
+      base: fill(api, values),
+      hosts,
+      values,
+      clock,
+      hide: (secret) => void hidden.push(secret),
+      timeoutMs,
+    };
+  }
+
+  /** Notes how an operation ended, and cleans the words of its failure: `http` cleans its own, adapters may word others. */
+  async function watched<T>({ domain, id, version }: Provider, secrets: Guard['secrets'], work: Promise<T>): Promise<T> {
+    try {
+      const result = await work;
+      onCall({ domain, id, version, ok: true });
+      return result;
+    } catch (error) {
+      if (isProvidersFault(error)) onCall({ domain, id, version, ok: false });
+      throw cleaned(error, secrets);
+    }
+  }
+
+  function guard<T extends object>(adapter: Provider, contract: T, { secrets, ofCall = () => [] }: Guard): T {
+    const wrap = (member: unknown): unknown => {
+      if (isPlain(member)) return guard(adapter, member, { secrets, ofCall });
+      if (typeof member !== 'function') return member;
+      return (...call: unknown[]): unknown => {
+        const result: unknown = (member as (...call: unknown[]) => unknown)(...call);
+        return result instanceof Promise ? watched(adapter, [...secrets, ...ofCall(call[0])], result) : result; // what is not waited for asks nobody
+      };
+    };
+    return Object.fromEntries(Object.entries(contract).map(([name, member]) => [name, wrap(member)])) as T;
+  }
+
+  return {
+    clock: lasting,
+    open,
+    guard,
+    call: (adapter, { secrets }, work) => watched(adapter, secrets, work()),
+    opened: (adapter, use, connect, ofCall) =>
+      instances.get(adapter, use, () =>
+        guard(adapter, connect(open(adapter, use.values, { owner: use.orgId })), { secrets: secretsOf(adapter, use.values), ...(ofCall && { ofCall }) }),
+      ),
+    forget: (provider, orgId) => instances.forget(provider, orgId),
+  };
+}
+
+/** Not what a provider does not offer, and not a refusal of our own. */
+const isProvidersFault = (error: unknown): boolean => (error instanceof ProviderError ? error.failure !== 'unsupported' : !(error instanceof AppError));
+
+function cleaned(error: unknown, secrets: Guard['secrets']): unknown {
+  if (!(error instanceof ProviderError)) return error;
+  const message = redactor(secrets)(error.message);
+  return message === error.message ? error : new ProviderError(error.failure, message, { retryAfterMs: error.retryAfterMs });
+}
+
+const isPlain = (member: unknown): member is object => typeof member === 'object' && member !== null && Object.getPrototypeOf(member) === Object.prototype;

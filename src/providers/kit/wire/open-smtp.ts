@@ -1,0 +1,68 @@
+import { rootCertificates } from 'node:tls';
+import type { Transporter } from 'nodemailer';
+import { ProviderError, type ProviderFailure } from '../../../platform/kernel/index.ts';
+import { redactor } from '../declare/redact.ts';
+import type { Smtp, SmtpServer } from '../protocols/smtp.ts';
+
+const CONNECT_MS = 10_000;
+const SILENCE_MS = 30_000;
+/** A server that trickles its replies is never silent. */
+const WHOLE_MS = 60_000;
+const IDLE_MS = 15_000;
+const CONNECTIONS = 4;
+
+interface SmtpError extends Error {
+  code?: string;
+  command?: string;
+  responseCode?: number;
+}
+
+/** Opens lines to mail servers over nodemailer. `authorities` (PEM) are trusted beside the usual ones. */
+export const openSmtp =
+  (authorities: readonly string[] = []): Smtp =>
+  (server) => {
+    const clean = redactor([server.password]);
+    const fail = (error: SmtpError): never => {
+      throw new ProviderError(failureOf(error), clean(error.message), { cause: error });
+    };
+    let transport: Promise<Transporter> | undefined;
+    const connect = () => (transport ??= import('nodemailer').then(({ createTransport }) => createTransport(optionsOf(server, authorities))));
+
+    return {
+      async send({ messageId, from, to, subject, text, html }) {
+        const line = await connect();
+        const message = { messageId: `<${messageId}>`, from, to: { name: '', address: to }, subject, text, html, signal: AbortSignal.timeout(WHOLE_MS) };
+        await line.sendMail({ ...message, headers: { 'Auto-Submitted': 'auto-generated' }, disableFileAccess: true, disableUrlAccess: true }).catch(fail);
+      },
+      async verify() {
+        const line = await connect();
+        await line.verify().catch(fail);
+      },
+      close: () => void transport?.then((line) => line.close()),
+    };
+  };
+
+const optionsOf = ({ host, port, secure, username, password }: SmtpServer, authorities: readonly string[]) => ({
+  pool: true as const,
+  host,
+  port,
+  secure: secure === 'tls',
+  requireTLS: secure === 'starttls',
+  ignoreTLS: secure === 'none',
+  ...(username !== '' && { auth: { user: username, pass: password } }),
+  ...(authorities.length > 0 && { tls: { ca: [...rootCertificates, ...authorities] } }),
+  maxConnections: CONNECTIONS,
+  maxRequeues: 0, // whoever sends tries again, and counts
+  idleTimeout: IDLE_MS,
+  dnsTimeout: CONNECT_MS,
+  connectionTimeout: CONNECT_MS,
+  greetingTimeout: CONNECT_MS,
+  socketTimeout: SILENCE_MS,
+});
+
+/** For ever is only what was said of the recipient or of the content (RFC 5321 4.2.1); what is said of the login or the sender, an operator can mend. */
+function failureOf({ code, command, responseCode = 0 }: SmtpError): ProviderFailure {
+  if (responseCode >= 500 && (command === 'RCPT TO' || command === 'DATA')) return 'rejected';
+  if (code === 'EAUTH' || code === 'ENOAUTH') return 'reauthorize';
+  return 'unavailable';
+}

@@ -1,0 +1,47 @@
+import { type Outbound, OutboundError } from '../../../platform/outbound/index.ts';
+import type { Stream } from './stream.ts';
+
+const STALL_MS = 30_000;
+/** The slowest line that an upload is waited for. */
+const SLOWEST_BYTES_MS = 64;
+const WHOLE_MS = 86_400_000;
+
+/** The implementation of `Stream`: see there. `headMs`: how long the head of an answer may take, beside the time for what is sent. */
+export const openStream =
+  (outbound: Pick<Outbound, 'stream'>, headMs: number): Stream =>
+  async (url, request = {}) => {
+    const { body } = request;
+    const sent = body === undefined ? 0 : 'from' in body ? body.bytes : body.length;
+    const stalled = new AbortController();
+    async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+      const timer = setTimeout(() => stalled.abort(), ms);
+      try {
+        return await work;
+      } catch (error) {
+        throw stalled.signal.aborted ? new OutboundError('timeout', 'timeout', { cause: error, sent: true }) : error;
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+
+    const asked = outbound.stream(url, { ...request, signal: stalled.signal, timeoutMs: WHOLE_MS, maxBytes: Infinity, redirects: 'none' });
+    const answer = await within(headMs + sent / SLOWEST_BYTES_MS, asked);
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      cancel: answer.cancel,
+      body: {
+        [Symbol.asyncIterator]() {
+          const pieces = answer.body[Symbol.asyncIterator]();
+          return {
+            next: () => within(STALL_MS, pieces.next()),
+            async return() {
+              answer.cancel(); // also where nothing was read yet
+              await pieces.return?.();
+              return { done: true, value: undefined };
+            },
+          };
+        },
+      },
+    };
+  };

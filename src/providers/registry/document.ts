@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { DOMAINS } from '../kit/declare/adapter.ts';
+import { type AnyAdapter, declaredStatus } from './rules.ts';
+
+/** By `domain/id`: what an adapter was tried against beside its facts, and the test that does it. */
+export const Proofs = z.record(z.string(), z.array(z.strictObject({ by: z.string().min(1), in: z.string().min(1) })).min(1));
+
+/**
+ * By `domain/id`: the maker's document that a fixture was written from, and how it was read. `description`: in a form for machines;
+ * `clients`: through programs of others, where the document was not at hand; `unread`: as it is generally known.
+ */
+export const Documents = z.record(
+  z.string(),
+  z.strictObject({ document: z.url().nullable(), basis: z.enum(['description', 'document', 'clients', 'unread']), asOf: z.iso.date() }),
+);
+const BASIS = {
+  description: 'its description for machines',
+  document: 'its document',
+  clients: 'programs of others',
+  unread: 'general knowledge of its document',
+} as const;
+interface Known {
+  proofs: z.output<typeof Proofs>;
+  documents: z.output<typeof Documents>;
+}
+
+const INTRO = `# Providers
+
+Every provider that is registered, in every version. Beside its own tests each is held to the contract of its domain: the requests and the refusals that its documents name, on a wire that takes nothing else. **Proven by** names what it was tried against beyond that: a real server, or an implementation of the protocol by others. Where nothing is named, only **Written from** speaks for it: how its maker's document was read, and when. None was tried with a live key (\`verified\` is false for all).
+
+Fields in **bold** are secret; one with a question mark may be left out.
+`;
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replace(/\s+/g, ' ');
+
+function fieldsOf({ credentials, setup }: AnyAdapter): string {
+  const fields = Object.entries({ ...credentials, ...setup?.fields });
+  return fields.map(([name, { secret, required }]) => `${secret ? `**${name}**` : name}${required ? '' : '?'}`).join(', ') || 'none';
+}
+
+function settingsOf({ setup }: AnyAdapter): string {
+  const names = { instance: 'instance', org: 'organization' };
+  return setup ? setup.owners.map((owner) => names[owner]).join(', ') : '';
+}
+
+function documentOf({ documents }: Known, name: string): string {
+  const known = documents[name];
+  if (!known) return '';
+  const words = `${BASIS[known.basis]}, ${known.asOf}`;
+  return known.document ? `[${words}](${known.document})` : words;
+}
+
+function row(adapter: AnyAdapter, known: Known): string {
+  const { id, version, title, website, capabilities, setupNotes, check, domain } = adapter;
+  const status = declaredStatus(adapter);
+  return `| ${[
+    `\`${id}@${version}\`${status === 'active' ? '' : ` (${status})`}`,
+    website ? `[${title}](${website})` : title,
+    fieldsOf(adapter),
+    [...capabilities, ...(check ? ['check'] : [])].join(', '),
+    settingsOf(adapter),
+    documentOf(known, `${domain}/${id}`),
+    (known.proofs[`${domain}/${id}`] ?? []).map(({ by }) => by).join(', '),
+    setupNotes ?? '',
+  ]
+    .map(cell)
+    .join(' | ')} |`;
+}
+
+/** The page of these providers, as `docs/providers.gen.md` has it. */
+export function providersReference(adapters: readonly AnyAdapter[], known: Known): string {
+  const sections = DOMAINS.flatMap((domain) => {
+    const own = adapters.filter((adapter) => adapter.domain === domain).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    if (own.length === 0) return [];
+    const rows = own.map((adapter) => row(adapter, known));
+    return [
+      `## ${domain}: ${own.length}\n\n| Identity | Name | Fields | Operations | Settings of | Written from | Proven by | Notes |\n|---|---|---|---|---|---|---|---|\n${rows.join('\n')}\n`,
+    ];
+  });
+  return [INTRO, ...sections].join('\n');
+}

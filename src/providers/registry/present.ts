@@ -1,0 +1,106 @@
+import type { AuthType, Domain, Lifecycle } from '../kit/declare/adapter.ts';
+import type { Field, Fields } from '../kit/declare/fields.ts';
+import type { AnyAdapter } from './rules.ts';
+import type { SocialAdapter } from '../social/_contract.ts';
+
+/** What the console is told of a credential field (S155). */
+interface CredentialField {
+  name: string;
+  label: string;
+  secret: boolean;
+  required: boolean;
+  help: string | null;
+  default?: string;
+  placeholder?: string;
+}
+
+/** One registered version of a provider, as the catalog shows it (PV6, S155). */
+export interface CatalogEntry {
+  domain: Domain;
+  providerId: string;
+  version: string;
+  displayName: string;
+  status: Lifecycle;
+  verified: boolean;
+  authType: AuthType;
+  defaultDomain: string | null;
+  setupNotes: string | null;
+  credentialFields: CredentialField[];
+  capabilities: { kind: 'direct' | 'hub' | 'action' | null; operations: string[]; [fact: string]: unknown };
+  deprecatedAt: string | null;
+  sunsetAt: string | null;
+  description: string;
+  website: string | null;
+  mediaCategories: string[];
+  featured: boolean;
+  featuredSortOrder: number | null;
+}
+
+const entries = (fields: Fields): [string, Field][] => Object.entries(fields);
+
+/** The catalog card of an adapter; `featuredSortOrder` comes from the featured rows, where there is one. */
+export const presentCatalogEntry = (adapter: AnyAdapter, status: Lifecycle, featuredSortOrder: number | null = null): CatalogEntry => ({
+  domain: adapter.domain,
+  providerId: adapter.id,
+  version: adapter.version,
+  displayName: adapter.title,
+  status,
+  verified: false, // true only for an adapter that was tried with a live key (PV7)
+  authType: adapter.authType,
+  defaultDomain: adapter.defaultDomain ?? null,
+  setupNotes: adapter.setupNotes ?? null,
+  credentialFields: entries(adapter.credentials).map(([name, field]) => ({
+    name,
+    label: field.label,
+    secret: field.secret,
+    required: field.required ?? false,
+    help: field.help ?? null,
+    ...(field.default !== undefined && { default: field.default }),
+    ...(field.placeholder !== undefined && { placeholder: field.placeholder }),
+  })),
+  capabilities: {
+    kind: adapter.kind ?? null,
+    operations: [...adapter.capabilities],
+    ...adapter.facts,
+  },
+  deprecatedAt: adapter.deprecatedAt ?? null,
+  sunsetAt: adapter.sunsetAt ?? null,
+  description: adapter.description,
+  website: adapter.website ?? null,
+  mediaCategories: [...(adapter.mediaCategories ?? [])],
+  featured: featuredSortOrder !== null,
+  featuredSortOrder,
+});
+
+/** Featured ones first, then by name, then by version (S155). */
+export const inOrder = (a: CatalogEntry, b: CatalogEntry): number =>
+  (a.featuredSortOrder ?? Infinity) - (b.featuredSortOrder ?? Infinity) ||
+  a.displayName.localeCompare(b.displayName, 'en') ||
+  Number(a.version.slice(1)) - Number(b.version.slice(1));
+
+/** A field of the form by which a person connects a channel (S245). */
+export interface CustomField {
+  key: string;
+  label: string;
+  type: 'text' | 'password' | 'select';
+  required: boolean;
+  defaultValue?: string;
+  validation?: string;
+  options?: { value: string; label: string }[];
+  help?: string;
+}
+
+/** The form of an adapter that is connected by typed fields; empty for one that is connected by consent. */
+export const presentCustomFields = ({ login, credentials }: Pick<SocialAdapter, 'login' | 'credentials'>): CustomField[] =>
+  login.kind === 'oauth2'
+    ? []
+    : entries(credentials).map(([key, field]) => ({
+        key,
+        label: field.label,
+        type: field.options ? 'select' : field.secret ? 'password' : 'text',
+        required: field.required ?? false,
+        ...(field.default !== undefined && { defaultValue: field.default }),
+        ...(field.validation !== undefined && { validation: field.validation }),
+        ...(field.options && { options: [...field.options] }),
+        ...(field.help !== undefined && { help: field.help }),
+      }));

@@ -1,0 +1,91 @@
+import { type Fragment, isReferenced, isUniqueViolation, type Sql } from '../../platform/db/index.ts';
+import { AppError } from '../../platform/kernel/index.ts';
+import type { Owner, Values } from './rules.ts';
+
+export interface SettingRow {
+  id: string;
+  domain: string;
+  providerId: string;
+  version: string;
+  name: string;
+  isDefault: boolean;
+  enabled: boolean;
+  /** Fields that are no secrets. */
+  options: Values;
+  /** Sealed. */
+  credentials: string;
+  lastTestAt: Date | null;
+  lastTestOk: boolean | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+export type NewSetting = Omit<SettingRow, 'lastTestAt' | 'lastTestOk' | 'createdAt' | 'updatedAt'>;
+
+const owned = (sql: Sql, owner: Owner): Fragment => (owner === null ? sql`org_id is null` : sql`org_id = ${owner}`);
+const columns = (sql: Sql): Fragment => sql`
+  id, domain, provider_id as "providerId", provider_version as version, name, is_default as "isDefault", enabled, options, credentials,
+  last_test_at as "lastTestAt", last_test_ok as "lastTestOk", created_at as "createdAt", updated_at as "updatedAt"`;
+
+/** The rows of an owner, of one domain when given; the default first, then the oldest. */
+export const settingsOf = (sql: Sql, owner: Owner, domain?: string) => sql<SettingRow[]>`
+  select ${columns(sql)} from provider_settings
+  where ${owned(sql, owner)} ${domain === undefined ? sql`` : sql`and domain = ${domain}`}
+  order by domain, is_default desc, created_at, id`;
+
+export async function settingOf(sql: Sql, owner: Owner, id: string): Promise<SettingRow | undefined> {
+  const [row] = await sql<SettingRow[]>`select ${columns(sql)} from provider_settings where id = ${id} and ${owned(sql, owner)}`;
+  return row;
+}
+
+/** For a change, with the row held until the commit. */
+export async function settingForUpdate(sql: Sql, owner: Owner, id: string): Promise<SettingRow | undefined> {
+  const [row] = await sql<SettingRow[]>`select ${columns(sql)} from provider_settings where id = ${id} and ${owned(sql, owner)} for update`;
+  return row;
+}
+
+export const unsetDefault = (sql: Sql, owner: Owner, domain: string, exceptId: string) => sql`
+  update provider_settings set is_default = false, updated_at = now() where ${owned(sql, owner)} and domain = ${domain} and is_default and id <> ${exceptId}`;
+
+/** Two that want to be the default at once: the later one is told to try again. */
+async function oneDefault<T>(work: PromiseLike<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isUniqueViolation(error, 'provider_settings_default')) throw new AppError('conflict', 'Another setting became the default meanwhile: try again');
+    throw error;
+  }
+}
+
+export async function insertSetting(sql: Sql, owner: Owner, row: NewSetting): Promise<SettingRow> {
+  const [made] = await oneDefault(sql<SettingRow[]>`
+    insert into provider_settings (id, org_id, domain, provider_id, provider_version, name, is_default, enabled, options, credentials)
+    values (${row.id}, ${owner}, ${row.domain}, ${row.providerId}, ${row.version}, ${row.name}, ${row.isDefault}, ${row.enabled}, ${sql.json(row.options)}, ${row.credentials})
+    returning ${columns(sql)}`);
+  return made!;
+}
+
+/** Writes the whole row; what the last test said counts no more. */
+export async function updateSetting(sql: Sql, owner: Owner, row: NewSetting): Promise<SettingRow> {
+  const [made] = await oneDefault(sql<SettingRow[]>`
+    update provider_settings set provider_version = ${row.version}, name = ${row.name}, is_default = ${row.isDefault}, enabled = ${row.enabled},
+      options = ${sql.json(row.options)}, credentials = ${row.credentials}, last_test_at = null, last_test_ok = null, updated_at = now()
+    where id = ${row.id} and ${owned(sql, owner)}
+    returning ${columns(sql)}`);
+  return made!;
+}
+
+/** Rows that need a setting refer to it, each with a foreign key of its own; the first that is found keeps it. */
+export async function deleteSetting(sql: Sql, owner: Owner, id: string): Promise<Pick<SettingRow, 'domain' | 'providerId'> | undefined> {
+  try {
+    const [row] = await sql<Pick<SettingRow, 'domain' | 'providerId'>[]>`
+      delete from provider_settings where id = ${id} and ${owned(sql, owner)} returning domain, provider_id as "providerId"`;
+    return row;
+  } catch (error) {
+    if (isReferenced(error)) throw new AppError('conflict', 'This setting is in use: disable it, or move what uses it to another one first');
+    throw error;
+  }
+}
+
+/** Of the row as it was tested: what was written meanwhile has not been. Every write seals anew. */
+export const noteTest = (sql: Sql, owner: Owner, { id, credentials }: Pick<SettingRow, 'id' | 'credentials'>, ok: boolean) => sql`
+  update provider_settings set last_test_at = now(), last_test_ok = ${ok} where id = ${id} and ${owned(sql, owner)} and credentials = ${credentials}`;

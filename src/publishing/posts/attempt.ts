@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { PROVIDER_FAILURES } from '../../platform/kernel/index.ts';
+import type { Published } from '../../providers/registry/index.ts';
+import type { Link } from '../shortlinks/index.ts';
+import type { PostMedia } from './input.ts';
+import type { ChannelSnapshot } from './ports.ts';
+
+/** One attempt at one post: whoever reports on it names all of it, and the row refuses what is stale. */
+export interface Attempt {
+  orgId: string;
+  channelId: string;
+  postId: string;
+  attempt: number;
+  incarnation: string;
+}
+
+/** All that sending needs, read by the statement that took the post. */
+export interface Taken extends Attempt {
+  content: string;
+  media: readonly PostMedia[];
+  /** Links that were to go out short; undecided until just before the first request leaves. */
+  links: readonly (Link & { decided: boolean })[];
+  settings: Readonly<Record<string, unknown>>;
+  /** What an earlier attempt saved. */
+  saved: unknown;
+  attemptsFailed: number;
+  /** Items of the thread that are out, root first; empty for a root. */
+  thread: readonly Published[];
+  /** By the database's clock: when the attempt was taken, how long its answer has been missing (the request left before that), and how long after its due time it was taken. */
+  takenAt: Date;
+  unansweredMs: number;
+  lateMs: number;
+  /** By the monotonic clock of this process: when it asked for the slot, which it surely held right after. */
+  heldSince: number;
+  /** A network that cannot be asked: whether a request of this attempt may have left. Others are asked. */
+  mayHaveSent: boolean;
+  lookUps: number;
+  channel: ChannelSnapshot;
+}
+
+/** What the taking update found. `early`: when it is due, and the time that is missing until then, by the database's clock. `idle`: slot taken, channel stopped, or nothing waits. */
+export type Next = { kind: 'taken'; taken: Taken } | { kind: 'early'; dueAt: Date; missingMs: number; remind: boolean } | { kind: 'idle' };
+
+/** What the network answered to a publish that worked. Anything else is garbage: the post may be out. */
+export const Release = z.object({ id: z.string().min(1), url: z.string(), saved: z.unknown().optional() });
+
+/** What became of one attempt. `handed-back`: no request has left, and this host will not send it. */
+export type Outcome =
+  | { kind: 'published'; release: Published }
+  | { kind: 'processing'; processingMs: number }
+  | { kind: 'absent' }
+  | { kind: 'handed-back' }
+  | { kind: 'undecided'; message: string; similar?: readonly Published[] }
+  | { kind: (typeof PROVIDER_FAILURES)[number]; message: string; retryAfterMs?: number | undefined; mediaFault?: boolean };

@@ -1,0 +1,146 @@
+import { contentToText } from '../../platform/content/index.ts';
+import { AppError, invalidField, isId, newId } from '../../platform/kernel/index.ts';
+import { textLength } from '../../providers/registry/index.ts';
+import type { CreateBody, ElementBody } from './body.ts';
+import type { NewPost, PostChange, PostMedia } from './input.ts';
+import type { NetworkRules } from './ports.ts';
+import { tooLongAgo } from './rules.ts';
+import type { Card, Existing } from './store/read.ts';
+
+/** What a body asks for, judged: new posts, and changes of posts that it names. `reply` has one entry for each element. */
+export interface Composed {
+  posts: NewPost[];
+  edits: { postId: string; change: PostChange }[];
+  reply: { postId: string; integration: string }[];
+}
+
+interface Known {
+  cards: ReadonlyMap<string, Card>;
+  existing: ReadonlyMap<string, Existing>;
+  rules(card: Card): NetworkRules;
+  /** Shared by all that is composed, so that whoever composes may fill it in afterwards. */
+  tagIds: string[];
+  now: Date;
+}
+interface Content {
+  content: string;
+  media: readonly PostMedia[];
+}
+
+/** The ids of a body that may name posts. */
+export const namedPosts = (body: CreateBody): string[] =>
+  body.posts.flatMap(({ value }) => value.flatMap(({ id }) => (id !== undefined && isId(id) ? [id] : [])));
+
+/** 400 `invalid_content` for what the network would refuse (S108). `items`: the root first. */
+export function judgeContent({ title, limits }: NetworkRules, card: Pick<Card, 'name' | 'providerId'>, items: readonly Content[]): void {
+  const fault = (message: string): never => {
+    throw new AppError('invalid_content', `${title} (${card.name}): ${message}`, { provider: card.providerId, name: card.name });
+  };
+  items.forEach(({ content, media }, n) => {
+    const text = contentToText(content);
+    const where = n === 0 ? '' : `item ${n + 1} of the thread: `;
+    if (text === '' && media.length === 0) fault(`${where}there is neither text nor media`);
+    const { textBytes = Number.POSITIVE_INFINITY } = limits;
+    if (Buffer.byteLength(text) > textBytes) fault(`${where}the text is longer than ${textBytes} bytes (${Buffer.byteLength(text)})`);
+    const most = 10 * limits.text; // a length that is told is exact
+    const length = textLength(text, limits, most);
+    if (length > limits.text) fault(`${where}the text is longer than ${limits.text} ${limits.unit} (${length < most ? length : `${most} or more`})`);
+    if (media.length > limits.media) fault(`${where}at most ${limits.media} files can be attached (${media.length})`);
+    if (limits.needsMedia && n === 0 && media.length === 0) fault('a picture or film is needed');
+  });
+}
+
+/** Settings as they are stored: the channel's provider decides, whatever `__type` said (T5). */
+export const typedSettings = (settings: Readonly<Record<string, unknown>>, providerId: string): Record<string, unknown> => {
+  const { __type, ...own } = settings;
+  return { __type: providerId, ...own };
+};
+
+/** Whether links go out short: the org decides, or leaves it to whoever writes; undefined where they did not say. */
+export const shortensLinks = ({ shortlink }: Pick<Card, 'shortlink'>, wished: boolean | null | undefined): boolean | undefined =>
+  shortlink === 'ASK' ? (wished ?? undefined) : shortlink === 'YES';
+
+/** 400 for a date that is too long ago to be meant (S104). */
+export function checkDate(date: Date, now: Date, field = 'date'): void {
+  if (tooLongAgo(date, now))
+    throw new AppError('date_in_past', 'The date is more than a day ago', { errors: [{ field, message: 'is more than a day ago', rule: 'date' }] });
+}
+
+/** What a create body means. Throws the first fault; nothing is stored before the whole body is judged. */
+export function compose(body: CreateBody, known: Known): Composed {
+  const composed: Composed = { posts: [], edits: [], reply: [] };
+  if (body.type === 'schedule') checkDate(body.date!, known.now);
+  body.posts.forEach((element, n) => {
+    const at = `posts.${n}`;
+    const card = known.cards.get(element.integration.id);
+    if (!card)
+      throw new AppError('invalid_request', 'Integration not found', {
+        errors: [{ field: `${at}.integration.id`, message: 'Integration not found', rule: 'unknown_id' }],
+      });
+    if (card.disabled && (body.type === 'schedule' || body.type === 'now'))
+      throw new AppError('invalid_request', `Integration is disabled: ${card.name}`, {
+        errors: [{ field: `${at}.integration.id`, message: 'Integration is disabled', rule: 'disabled' }],
+      });
+
+    const rules = known.rules(card);
+    rules.checkSettings(element.settings, `${at}.settings`);
+    const shortLinks = shortensLinks(card, body.shortLink);
+    const items = element.value.map(({ content, image }) => ({ content, media: image }));
+    const rootId = element.value[0]!.id;
+    const root = rootId === undefined ? undefined : known.existing.get(rootId);
+    const queued = body.type === 'schedule' || body.type === 'now' || (body.type === 'update' && root?.state !== 'DRAFT');
+    if (queued) judgeContent(rules, card, items);
+
+    if (body.type === 'update' && !root) throw invalidField(`${at}.value.0.id`, `${at}.value.0.id: names no post of this organization`, 'unknown_id');
+    if (root) editOf(element, root);
+    else createOf(element, card);
+
+    function editOf({ value, group, settings }: ElementBody, post: Existing): void {
+      if (post.rootPostId !== null) throw invalidField(`${at}.value.0.id`, `${at}.value.0.id: names an item inside a thread, not its first post`, 'unknown_id');
+      if (post.channelId !== card!.id) throw invalidField(`${at}.integration.id`, `${at}.integration.id: the post belongs to another channel`, 'other_channel');
+      composed.edits.push({
+        postId: post.id,
+        change: {
+          content: items[0]!.content,
+          media: items[0]!.media,
+          settings: { values: typedSettings(settings, card!.providerId), merge: false },
+          thread: value.slice(1).map(({ content, id, delay }, index) => ({
+            id: id !== undefined && known.existing.get(id)?.rootPostId === post.id ? id : newId(),
+            content,
+            media: items[index + 1]!.media,
+            delayMinutes: delay,
+          })),
+          ...(group !== undefined && { group }),
+          ...(shortLinks !== undefined && { shortLinks }),
+          ...(body.tags.length > 0 && { tagIds: known.tagIds }),
+          ...(body.type === 'now' ? { publishDate: known.now } : body.date && { publishDate: body.date }),
+          ...(body.type === 'draft' ? { status: 'draft' as const } : body.type !== 'update' && { status: 'schedule' as const }),
+        },
+      });
+      composed.reply.push({ postId: post.id, integration: card!.id });
+    }
+
+    function createOf({ value, group = newId(), settings }: ElementBody, { id: channelId, providerId }: Card): void {
+      const ids = value.map(() => newId());
+      value.forEach(({ delay }, index) =>
+        composed.posts.push({
+          id: ids[index]!,
+          channelId,
+          group,
+          ...(index > 0 && { parentId: ids[index - 1]!, rootId: ids[0]! }),
+          state: body.type === 'draft' ? 'DRAFT' : 'QUEUE',
+          content: items[index]!.content,
+          media: items[index]!.media,
+          settings: typedSettings(settings, providerId),
+          delayMinutes: delay,
+          publishDate: body.type === 'now' ? null : (body.date ?? known.now),
+          tagIds: known.tagIds,
+          ...(shortLinks && { shortLinks }),
+          creationMethod: body.creationMethod === 'CLI' ? 'CLI' : 'API',
+        }),
+      );
+      composed.reply.push({ postId: ids[0]!, integration: channelId });
+    }
+  });
+  return composed;
+}

@@ -1,0 +1,101 @@
+import type { Sql } from '../../platform/db/index.ts';
+import type { Handle, Limits, Media, Post, Published, Social, SocialAdapter } from '../../providers/registry/index.ts';
+import type { Shortlinks } from '../shortlinks/index.ts';
+import type { Events } from '../../platform/telemetry/index.ts';
+import type { PostMedia } from './input.ts';
+
+// What publishing needs of its neighbours. `openPosts` is handed these; `src/context.ts` binds them.
+
+/** The row of a channel as the taking update found it, so that nothing has to be read again. */
+export interface ChannelSnapshot {
+  id: string;
+  orgId: string;
+  providerId: string;
+  providerVersion: string;
+  /** The account's id at the network. */
+  internalId: string;
+  name: string;
+  /** Sealed. */
+  credentials: string;
+  tokenExpiresAt: Date | null;
+  /** The provider's own settings of this channel. */
+  settings: Readonly<Record<string, unknown>>;
+  /** The route that its calls take; null: the open way. */
+  routeId: string | null;
+}
+
+/** The network has the post and still works on it: look again after this long. */
+export interface Processing {
+  processingMs: number;
+}
+
+/** A connected channel with a fresh token. */
+export interface Connected {
+  social: Omit<Social, 'publish'> & { publish(post: Post, settings: unknown, handle: Handle): Promise<Published | Processing> };
+  once: SocialAdapter['once'];
+  /** Provider and origin, such as `mastodon https://a.example`: whatever hangs there holds only the slots of this lane. */
+  lane: string;
+  /** How long one call of the adapter may take, where it says so. */
+  timeoutMs?: number | undefined;
+  /** `absent` counts only when this long has passed since the request may have left, where the adapter says so. */
+  settlesWithinMs?: number | undefined;
+}
+
+/** What a network takes, for judging a post before it is stored. */
+export interface NetworkRules {
+  title: string;
+  limits: Limits;
+  checkSettings(settings: unknown, at: string): void;
+}
+
+export interface ChannelsPort {
+  /**
+   * Opens the channel; its token is renewed first where it has to be, one renewal at a time. Throws `ProviderError`: `reauthorize` when
+   * a person must log in, `unavailable` when it may be tried again. Nothing is sent over the connection once `ended` is aborted.
+   */
+  connect(orgId: string, channelId: string, snapshot: ChannelSnapshot, ended?: AbortSignal): Promise<Connected>;
+  /** What a network takes, or a `server` of it. Throws `AppError` for a provider or version that is not registered or retired. */
+  rules(providerId: string, providerVersion: string, server?: Pick<Limits, 'text' | 'linkLength' | 'media'> | null): NetworkRules;
+}
+
+export interface MediaPort {
+  /** The pictures and films of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
+  load(orgId: string, items: readonly PostMedia[], attempt: { signal: AbortSignal; limits: Limits }): Promise<readonly Media[]>;
+  /** A post has settled: what was fetched for it is no longer needed. */
+  settled(orgId: string, items: readonly PostMedia[]): Promise<void>;
+  /** Judges addresses before they are stored: 400 naming the field below `at`. */
+  judge(orgId: string, fields: readonly { at: string; items: readonly PostMedia[] }[]): Promise<void>;
+}
+
+/** Links of posts: noted with the post, decided before it goes out. */
+export type LinksPort = Pick<Shortlinks, 'plan' | 'isAsked' | 'replan' | 'decide'>;
+
+/** A channel's next due time. */
+export interface Nudge {
+  orgId: string;
+  channelId: string;
+  dueAt: Date;
+}
+
+/** Moves the reminder `due` of channels. Bound to `engine.remindWithin`. */
+export interface Nudges {
+  /** Within the caller's transaction, once in it; the answer is called after the commit, and never rejects. */
+  within(transaction: Sql, nudges: readonly Nudge[]): Promise<() => void>;
+}
+
+/** The part of the business events that happens here. */
+export type PostEvents = Pick<Events, 'postsCreated' | 'publishCalled' | 'attemptSettled'>;
+
+/** Milliseconds since the last beat of this host was sent that reached the database. */
+export interface Beat {
+  lastBeatAgeMs(): number;
+  /** Since when beats have followed each other without a gap in which another host may have taken over, by the monotonic clock. */
+  steadySince(): number;
+}
+
+export interface Log {
+  debug(detail: object, message: string): void;
+  info(detail: object, message: string): void;
+  warn(detail: object, message: string): void;
+  error(detail: object, message: string): void;
+}

@@ -1,0 +1,189 @@
+import type { ProviderFailure } from '../../platform/kernel/index.ts';
+import type { Attempt, Outcome, Taken } from './attempt.ts';
+import type { Connected } from './ports.ts';
+import type { Settlement } from './store/settle.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** How long one publish may take, all its steps together, and how long its slot is held without news. */
+export const CALL_MS = 60 * SECOND;
+export const HOLD_MS = 2 * CALL_MS;
+/** How long an unconfirmed post keeps its channel from the next one. */
+export const UNCONFIRMED_HOLD_MS = MINUTE;
+/** No call is made when the last beat is older; others call this host silent after `SILENCE_MS`. */
+export const BEAT_MS = 4 * SECOND;
+export const SILENCE_MS = 5 * SECOND;
+/** Clocks of a network and of the database may differ by this much. */
+export const SKEW_MS = 30 * SECOND;
+
+const RETRIES = [10 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR] as const;
+/** How long to wait before the next attempt, or undefined: give up. `failed` counts the attempts that failed before this one. */
+export function retryDelay(failed: number, failure: ProviderFailure | 'absent', retryAfterMs?: number): number | undefined {
+  if (failure !== 'unavailable' && failure !== 'rate_limited' && failure !== 'absent') return undefined;
+  const usual = RETRIES[failed];
+  if (usual === undefined) return undefined;
+  if (failure === 'absent') return 0; // looked for long enough and not there: at once
+  return retryAfterMs === undefined ? usual : Math.min(Math.max(retryAfterMs, RETRIES[failed - 1] ?? SECOND), 24 * HOUR); // as the network says, and longer where that was not enough
+}
+
+const LOOK_UPS = [2, 4, 8, 15, 30, 60, 120, 300, 300, 600, 900, 1_800, 1_800, 3_600].map((seconds) => seconds * SECOND);
+/** When to ask the network again that did not say, or undefined: a person decides. */
+export const lookUpDelay = (lookUps: number): number | undefined => LOOK_UPS[lookUps];
+const POLLS = 200;
+
+/** Whether a post that the network does not have will not appear there any more. An id or key of our own makes a second send harmless, unless the adapter says otherwise. */
+export function settles({ once, timeoutMs, settlesWithinMs }: Pick<Connected, 'once' | 'timeoutMs' | 'settlesWithinMs'>): number {
+  if (settlesWithinMs !== undefined) return settlesWithinMs;
+  return once === 'key' || once === 'own-id' ? 0 : (timeoutMs ?? CALL_MS) + 10 * SECOND;
+}
+
+/** Why a post failed, in the words of clients.md S102. */
+const ERROR_KIND = {
+  reauthorize: 'auth_expired',
+  rate_limited: 'rate_limited',
+  exhausted: 'billing_required',
+  rejected: 'validation',
+  unsupported: 'unsupported',
+  unavailable: 'network',
+  lost: 'unconfirmed',
+} as const satisfies Record<ProviderFailure, string>;
+
+const settlement = (
+  { orgId, channelId, postId, attempt, incarnation }: Attempt,
+  change: Partial<Settlement> & Pick<Settlement, 'kind' | 'message'>,
+): Settlement => ({
+  orgId,
+  channelId,
+  postId,
+  attempt,
+  incarnation,
+  state: 'QUEUE',
+  detail: null,
+  errorKind: null,
+  error: null,
+  releaseId: null,
+  releaseUrl: null,
+  released: null,
+  dueInMs: null,
+  lookUpInMs: null,
+  failed: false,
+  slot: 'free',
+  data: null,
+  topic: null,
+  payload: { channelId },
+  ...change,
+});
+
+/** What an outcome writes. `asked`: it was found by asking the network, not by sending. `undefined`: there is nothing to write. */
+export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | 'processing'): Settlement {
+  const { channelId, attemptsFailed, lookUps } = taken;
+  const attempts = attemptsFailed + 1;
+  const fail = (errorKind: string, error: string, retryable: boolean) =>
+    settlement(taken, {
+      state: 'ERROR',
+      errorKind,
+      error,
+      failed: true,
+      kind: 'failed',
+      message: error,
+      data: { errorKind },
+      topic: 'post.failed',
+      payload: { channelId, errorKind, error, attempts, retryable },
+    });
+  const undecided = (error: string) =>
+    settlement(taken, {
+      state: 'ERROR',
+      detail: 'unconfirmed',
+      errorKind: 'unconfirmed',
+      error,
+      failed: true,
+      kind: 'failed',
+      message: error,
+      topic: 'post.unconfirmed',
+      payload: { channelId, error },
+    });
+  const again = (errorKind: string, error: string, dueInMs: number) =>
+    settlement(taken, {
+      detail: 'retrying',
+      errorKind,
+      error,
+      dueInMs,
+      failed: true,
+      kind: errorKind === 'rate_limited' ? 'rate_limited' : 'retry_planned',
+      message: error,
+      data: { inMs: dueInMs },
+      topic: 'post.retrying',
+      payload: { channelId, errorKind, error, attempt: attempts, inMs: dueInMs },
+    });
+
+  switch (outcome.kind) {
+    case 'published':
+      return settlement(taken, {
+        state: 'PUBLISHED',
+        releaseId: outcome.release.id,
+        releaseUrl: outcome.release.url,
+        released: outcome.release.saved ?? null,
+        kind: asked === 'unconfirmed' ? 'reconciled' : 'published',
+        message: asked === 'unconfirmed' ? 'Found on the network' : 'Published',
+        data: { url: outcome.release.url },
+        topic: 'post.published',
+      });
+    case 'processing':
+      if (lookUps >= POLLS) return undecided('The network took the post and never said that it is out');
+      return settlement(taken, { detail: 'processing', lookUpInMs: outcome.processingMs, kind: 'accepted', message: 'The network works on it' });
+    case 'handed-back':
+      return settlement(taken, { detail: attemptsFailed > 0 ? 'retrying' : 'scheduled', kind: 'woke', message: 'Handed back before anything was sent' });
+    case 'undecided':
+      return undecided(outcome.message);
+    case 'absent': {
+      const delay = retryDelay(attemptsFailed, 'absent');
+      const error = 'The answer was lost, and the post is not on the network';
+      return delay === undefined ? fail('network', error, true) : again('network', error, delay);
+    }
+    case 'lost': {
+      const delay = asked ? lookUpDelay(lookUps) : 0;
+      if (delay === undefined) return undecided(`Nobody knows whether the post is out: ${outcome.message}`);
+      return settlement(taken, {
+        detail: 'unconfirmed',
+        errorKind: 'unconfirmed',
+        error: outcome.message,
+        lookUpInMs: outcome.retryAfterMs ?? delay,
+        slot: asked ? 'keep' : 'hold',
+        kind: 'unconfirmed',
+        message: asked ? 'The network does not show it yet' : 'The answer was lost; the network will be asked',
+        data: { reason: outcome.message },
+      });
+    }
+    case 'reauthorize':
+      return settlement(taken, {
+        detail: 'paused',
+        errorKind: 'auth_expired',
+        error: outcome.message,
+        kind: 'paused',
+        message: 'The channel needs a new login',
+        topic: 'post.paused',
+        payload: { channelId, reason: 'channel' },
+      });
+    case 'rate_limited':
+    case 'unavailable':
+    case 'rejected':
+    case 'unsupported':
+    case 'exhausted': {
+      const errorKind = outcome.mediaFault ? 'media_processing' : ERROR_KIND[outcome.kind];
+      const delay = retryDelay(attemptsFailed, outcome.kind, outcome.retryAfterMs);
+      return delay === undefined
+        ? fail(errorKind, outcome.message, outcome.kind === 'rate_limited' || outcome.kind === 'unavailable')
+        : again(errorKind, outcome.message, delay);
+    }
+  }
+}
+
+/** Which reminder of the Post asks next, where one has to. */
+export const questionOf = ({ detail, lookUpInMs }: Settlement): 'look-up' | 'processing' | undefined =>
+  lookUpInMs === null ? undefined : detail === 'processing' ? 'processing' : 'look-up';
+
+const PAST_MS = 24 * HOUR;
+/** Whether a date is too long ago to be sent by accident (S104). */
+export const tooLongAgo = (date: Date, now: Date): boolean => now.getTime() - date.getTime() > PAST_MS;

@@ -1,0 +1,134 @@
+import { groupCommit, type Json, LOCKED, type Sql } from '../../../platform/db/index.ts';
+import type { Clock } from '../../../platform/kernel/index.ts';
+import type { Attempt, Taken } from '../attempt.ts';
+import { earliestDue, takenColumns, takenOf, type TakenRow, takePicked, toldTaken } from './take.ts';
+
+/** What one attempt's end writes. `null` leaves a time as it is. */
+export interface Settlement extends Attempt {
+  state: 'QUEUE' | 'PUBLISHED' | 'ERROR';
+  detail: 'scheduled' | 'retrying' | 'paused' | 'processing' | 'unconfirmed' | null;
+  errorKind: string | null;
+  error: string | null;
+  releaseId: string | null;
+  releaseUrl: string | null;
+  released: unknown;
+  /** The next attempt, from now. */
+  dueInMs: number | null;
+  /** The next look-up or poll, from now. */
+  lookUpInMs: number | null;
+  /** Counts towards giving up. */
+  failed: boolean;
+  /** `hold`: kept for a while from now on; `keep`: as long as was said before. */
+  slot: 'free' | 'hold' | 'keep';
+  kind: string;
+  message: string;
+  data: Json;
+  topic: string | null;
+  payload: Json;
+  /** Where it is published, the same commit takes the next post of the channel that is due already. */
+  takesNext?: boolean;
+}
+
+/** `holdMs`: how long a slot that is taken is held without news. `doubtMs`: how long that of an unconfirmed post is kept. `lateMs`: a post published later than this is announced as late. */
+export interface SettleOptions {
+  clock: Pick<Clock, 'monotonic'>;
+  incarnation: string;
+  holdMs: number;
+  doubtMs: number;
+  lateMs: number;
+}
+
+/** An attempt that was still the row's own, and when its question is due by the database's clock. */
+export interface Settled {
+  lookUpAt: Date | null;
+  /** The next post of the channel, taken in the same commit. Undefined says nothing: who wants to know asks. */
+  next?: Taken | undefined;
+}
+type Row = { n: number; channelId: string; settled: boolean; locked: boolean; lookUpAt: Date | null } & ({ postId: null } | TakenRow);
+
+/**
+ * For each attempt that was still the row's own: fact, slot, timeline and outbox in one commit for all who report now. The slot of
+ * a post that is published goes on to the next one of its channel, under all the conditions of the taking update; where that one is
+ * of the same thread, or the thread goes on, the asker takes it: this statement's snapshot does not show what it settles itself.
+ */
+export const settleOf = ({ clock, incarnation, holdMs, doubtMs, lateMs }: SettleOptions) =>
+  groupCommit(async (sql: Sql, rows: readonly Settlement[]): Promise<(Settled | undefined | typeof LOCKED)[]> => {
+    const heldSince = clock.monotonic();
+    const found = await sql<Row[]>`
+      with input as (
+        select * from json_to_recordset(${JSON.stringify(rows.map((row, n) => ({ ...row, released: row.released ?? null, n })))}::text::json) as t (
+          n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text, "errorKind" text, error text,
+          "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8, "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text, payload jsonb, "takesNext" boolean)
+      ), channel as materialized (
+        select c.* from (select distinct "orgId", "channelId" from input order by "channelId") i
+        cross join lateral (select c.*, c.disabled or c.refresh_needed as stopped from channels c where c.id = i."channelId" and c.org_id = i."orgId" for no key update of c skip locked) c
+      ), settled as (
+        update posts p set
+          state = i.state, error_kind = i."errorKind", error = i.error,
+          detail = case when i.detail = 'paused' and not c.stopped then 'retrying' when i.detail in ('scheduled', 'retrying') and c.stopped then 'paused' else i.detail end, -- a person may have logged in, or stopped the channel, meanwhile
+          deleted_at = coalesce(p.deleted_at, case when i.detail in ('scheduled', 'retrying', 'paused') then c.deleted_at end), -- it goes with its channel, and comes back with it
+          release_id = coalesce(i."releaseId", p.release_id), release_url = coalesce(i."releaseUrl", p.release_url), released = coalesce(nullif(i.released, 'null'), p.released),
+          published_at = case when i.state = 'PUBLISHED' then now() else p.published_at end,
+          due_at = case when i.detail = 'paused' and not c.stopped then now() + interval '10 seconds' else coalesce(greatest(now() + i."dueInMs" * interval '1 ms', case when i."dueInMs" is not null then p.publish_date end), p.due_at) end, -- never before the date, should the clock have been set back
+          look_up_at = now() + i."lookUpInMs" * interval '1 ms',
+          look_ups = p.look_ups + case when p.detail in ('unconfirmed', 'processing') then 1 else 0 end,
+          attempts_failed = p.attempts_failed + i.failed::int
+        from input i join channel c on c.id = i."channelId" and c.org_id = i."orgId"
+        where p.id = i."postId" and p.org_id = i."orgId" and p.channel_id = i."channelId" and p.attempt = i.attempt and p.incarnation = i.incarnation
+          and p.state = 'QUEUE' and p.detail in ('publishing', 'processing', 'unconfirmed')
+        returning p.id, p.org_id, p.channel_id, p.root_post_id, p.seq, p.state, p.detail, p.due_at, p.publish_date, p.look_up_at, i.n, i.slot, i.kind, i.message, i.data, i.topic, i.payload, i."errorKind" as error_kind,
+          i."takesNext" and i.state = 'PUBLISHED' and i.slot = 'free' and c.slot_post_id = p.id and c.slot_incarnation = ${incarnation} and not c.stopped and c.deleted_at is null as goes_on
+      ), opened as (
+        update posts p set due_at = greatest(now() + p.delay_minutes * interval '1 minute', p.publish_date)
+        from settled s
+        where s.state = 'PUBLISHED' and p.parent_post_id = s.id and p.org_id = s.org_id and p.state = 'QUEUE' and p.detail in ('scheduled', 'paused') and p.due_at is null and p.deleted_at is null
+        returning p.channel_id, p.due_at, p.detail
+      ), abandoned as (
+        update posts p set state = 'ERROR', detail = null, error_kind = s.error_kind, error = 'The item of the thread before it was not published'
+        from settled s
+        where s.state = 'ERROR' and p.root_post_id = coalesce(s.root_post_id, s.id) and p.org_id = s.org_id and p.seq > s.seq and p.state = 'QUEUE' and p.deleted_at is null
+        returning p.id, p.org_id
+      ), ended as materialized (
+        select channel_id, array_agg(id) filter (where slot = 'free') as freed, array_agg(id) filter (where slot = 'hold') as held,
+          min(due_at) filter (where state = 'QUEUE' and detail in ('scheduled', 'retrying')) as due_at,
+          max(due_at) filter (where kind = 'rate_limited') as rests_until
+        from settled group by channel_id
+      ), picked as materialized (
+        select c.*, s.n, q.id as post_id from settled s join channel c on c.id = s.channel_id join ended e on e.channel_id = s.channel_id
+        cross join lateral (${earliestDue(sql)}
+        ) q
+        where s.goes_on and e.rests_until is null and q.root_post_id is distinct from coalesce(s.root_post_id, s.id) and s.channel_id not in (select channel_id from opened)
+      ), taken as (${takePicked(sql, incarnation)}, c.n
+      ), slots as (
+        update channels c set
+          slot_incarnation = case when t.id is not null then ${incarnation} when c.slot_post_id = any(e.freed) then null else c.slot_incarnation end,
+          slot_until = case
+            when t.id is not null then now() + ${holdMs}::float8 * interval '1 ms'
+            when c.slot_post_id = any(e.freed) then null when c.slot_post_id = any(e.held) then now() + ${doubtMs}::float8 * interval '1 ms' else c.slot_until end,
+          slot_post_id = case when t.id is not null then t.id when c.slot_post_id = any(e.freed) then null else c.slot_post_id end,
+          resting_until = coalesce(e.rests_until, c.resting_until),
+          next_due_at = greatest(e.rests_until, least(c.next_due_at, e.due_at, (select min(o.due_at) from opened o where o.channel_id = c.id and o.detail = 'scheduled'))),
+          moves = c.moves + 1
+        from ended e left join taken t on t.channel_id = e.channel_id where c.id = e.channel_id
+      ), told as (
+        insert into post_timeline (org_id, post_id, kind, message, data)
+        select org_id, id, kind, message, nullif(data, 'null') from settled
+        union all ${toldTaken(sql)}
+        union all select org_id, id, 'failed', 'The item of the thread before it was not published', null from abandoned
+      ), announced as (
+        insert into outbox (org_id, topic, entity_id, payload)
+        select org_id, topic, id, payload from settled where topic is not null and (topic <> 'post.published' or root_post_id is null)
+        union all
+        select org_id, 'post.late', id, jsonb_build_object('latenessMs', round(extract(epoch from now() - publish_date) * 1000)) from settled
+        where state = 'PUBLISHED' and root_post_id is null and now() - publish_date > ${lateMs}::float8 * interval '1 ms'
+      )
+      select i.n, i."channelId", s.n is not null as settled, k.id is null and exists (select from channels c where c.id = i."channelId" and c.org_id = i."orgId") as locked, s.look_up_at as "lookUpAt",${takenColumns(sql)}
+      from input i left join channel k on k.id = i."channelId" and k.org_id = i."orgId" left join settled s on s.n = i.n left join taken t on t.n = i.n`;
+    const settled: (Settled | undefined | typeof LOCKED)[] = rows.map(() => undefined);
+    for (const row of found) {
+      if (row.locked) settled[row.n] = LOCKED;
+      else if (row.settled)
+        settled[row.n] = { lookUpAt: row.lookUpAt, next: row.postId === null ? undefined : takenOf(row, rows[row.n]!.orgId, incarnation, heldSince) };
+    }
+    return settled;
+  });

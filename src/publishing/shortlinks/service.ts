@@ -1,0 +1,141 @@
+import type { Database, Sql } from '../../platform/db/index.ts';
+import { type Clock, newId } from '../../platform/kernel/index.ts';
+import type { Providers } from '../../providers/registry/index.ts';
+import { type ChooseNeeds, openChoice } from './choose.ts';
+import { openMaking } from './make.ts';
+import { startMaker } from './maker.ts';
+import { isShortAlready, type Link, linksOf } from './rules.ts';
+import * as store from './store.ts';
+
+export interface ShortlinksOptions extends ChooseNeeds {
+  sql: Database;
+  clock: Clock;
+  providers: Pick<Providers, 'list' | 'shortener'>;
+  log: { warn(detail: object, message: string): void; error(detail: object, message: string): void };
+  /** How long a post that is due waits for its links, and how long whoever asks for one is believed to live; only tests shorten them. */
+  waitMs?: number;
+  leaseSeconds?: number;
+}
+
+/** Whose links are to be made: an item of a thread. */
+interface Item {
+  orgId: string;
+  postId: string;
+  content: string;
+}
+
+/** Short links in the place of the long ones: made ahead of the post where there is time, once for each link of an item, and never in its way. */
+export interface Shortlinks {
+  /** Notes the links of new posts, in the transaction that stores them. */
+  plan(tx: Sql, items: readonly Item[]): Promise<void>;
+  /** Whether links of this thread are to be shortened. */
+  isAsked(tx: Sql, orgId: string, postId: string): Promise<boolean>;
+  /** Notes the links of a thread as it is after an edit, or forgets them. What has been decided stays. */
+  replan(tx: Sql, orgId: string, postId: string, wanted: boolean): Promise<void>;
+  /** Decides every link of an item that goes out now, after a short wait for those that are not made yet. From then on the answer is the same. */
+  decide(orgId: string, postId: string): Promise<readonly Link[]>;
+  /** Makes links ahead of time until it is disposed of. */
+  startMaker(options?: { restMs?: number }): AsyncDisposable;
+  /** Whether a person who writes this has to be asked (S119): the org leaves it to them, there is a link, and somebody to shorten it. */
+  shouldAsk(orgId: string, messages: readonly string[]): Promise<boolean>;
+  /** The short links of a thread with how often they were followed, as of the last minutes. */
+  clicks(orgId: string, postId: string): Promise<store.Counted[]>;
+}
+
+const WAIT_MS = 2_000;
+const LEASE_SECONDS = 60;
+const LOOK_MS = 50;
+/** A person waits for the numbers of the providers, which are asked for at most once in this time. */
+const COUNT_MS = 5_000;
+const FRESH_SECONDS = 300;
+const AT_ONCE = 5;
+
+/** Some of the work at a time, in its order. */
+async function few<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (const item of left) await work(item); // they share one iterator
+    }),
+  );
+}
+
+export function openShortlinks({
+  sql,
+  clock,
+  providers,
+  organizations,
+  settings,
+  log,
+  waitMs = WAIT_MS,
+  leaseSeconds = LEASE_SECONDS,
+}: ShortlinksOptions): Shortlinks {
+  const choice = openChoice({ organizations, settings, providers });
+  const make = openMaking({ sql, providers, choose: choice.of, log });
+  const rowsOf = (items: readonly Item[]): store.NewLink[] =>
+    items.flatMap(({ orgId, postId, content }) => linksOf(content).map((url) => ({ id: newId(), orgId, postId, url })));
+
+  /** Waits no longer than that for the work, which goes on. */
+  async function within(ms: number, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const enough = new AbortController();
+    const late = clock.sleep(ms, enough.signal).catch(() => undefined);
+    await Promise.race([work(enough.signal), late]);
+    enough.abort();
+  }
+
+  async function count(link: store.Counted): Promise<void> {
+    try {
+      const found = await choice.use(link.orgId, link.providerId);
+      const adapter = providers.list('shortlink').find(({ id, version }) => id === link.providerId && version === link.providerVersion);
+      const shortener = found && adapter && providers.shortener(adapter, { orgId: found.orgId, values: found.values });
+      const clicks = await shortener?.clicks?.({ id: link.linkId, shortUrl: link.shortUrl });
+      if (clicks === undefined) return;
+      link.clicks = clicks;
+      await store.noteClicks(sql, link, clicks);
+    } catch (error) {
+      log.warn({ err: error, provider: link.providerId }, 'the clicks of a short link are not known now');
+    }
+  }
+
+  return {
+    async plan(tx, items) {
+      const rows = rowsOf(items);
+      if (rows.length > 0) await store.insertLinks(tx, rows);
+    },
+    isAsked: store.isAsked,
+    async replan(tx, orgId, postId, wanted) {
+      const items = await store.itemsOf(tx, orgId, postId);
+      const rows = wanted ? rowsOf(items.map(({ id, content }) => ({ orgId, postId: id, content }))) : [];
+      await store.deleteOthers(
+        tx,
+        orgId,
+        items.map(({ id }) => id),
+        rows,
+      );
+      if (rows.length > 0) await store.insertLinks(tx, rows);
+    },
+
+    async decide(orgId, postId) {
+      const mine = await store.claimOfPost(sql, orgId, postId, leaseSeconds);
+      await within(waitMs, async (signal) => {
+        await few(mine, (row) => make(row).catch((error: unknown) => log.warn({ err: error, postId }, 'a short link could not be made')));
+        while (!signal.aborted && (await store.isBeingAsked(sql, orgId, postId).catch(() => false))) await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+      });
+      return store.close(sql, orgId, postId);
+    },
+    startMaker: (options = {}) => startMaker({ sql, clock, make, log, leaseSeconds, ...options }),
+
+    async shouldAsk(orgId, messages) {
+      if ((await organizations.settings(orgId)).shortlink !== 'ASK') return false;
+      const found = await choice.of(orgId);
+      return found !== undefined && messages.some((text) => linksOf(text).some((url) => !isShortAlready(url, found.adapter, found.values)));
+    },
+
+    async clicks(orgId, postId) {
+      const links = await store.countedLinks(sql, orgId, postId, FRESH_SECONDS);
+      const old = links.filter(({ isOld }) => isOld);
+      if (old.length > 0) await within(COUNT_MS, () => few(old, count));
+      return links;
+    },
+  };
+}

@@ -1,5 +1,0 @@
-export { type Events, openEvents } from './events.ts';
-export { bearsToken, startMetricsListener } from './listener.ts';
-export { type Log, type Logs, openLogs, type Room } from './logger.ts';
-export { type Metrics, openMetrics } from './metrics.ts';
-export { redact, redactText } from './redact.ts';

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Answer, type Client, type SignedUp } from '../../support/worlds/app.ts';
+import { type Product, wholeProduct } from '../../support/worlds/product.ts';
+
+// What no part of the product does is refused, never stored and shown as if it were done.
+
+let product: Product;
+let ann: SignedUp;
+let key: Client;
+let channel: string;
+beforeAll(async () => {
+  product = await wholeProduct({ sandbox: true });
+  ann = await product.signUp();
+  key = await ann.withKey();
+  channel = (await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'Net' }, allowPreview: true })).body.id;
+});
+afterAll(() => product[Symbol.asyncDispose]());
+
+const later = () => new Date(Date.now() + 3_600_000).toISOString();
+const body = (more: object = {}, settings: object = {}) => ({
+  type: 'schedule',
+  date: later(),
+  ...more,
+  posts: [{ integration: { id: channel }, value: [{ content: 'x' }], settings }],
+});
+const posts = async () => (await product.db.sql`select count(*)::int as n from posts`)[0]!['n'] as number;
+const refused = (field: string) => ({
+  status: 400,
+  body: { code: 'not_available', errors: [{ field, message: `${field}: is not available yet`, rule: 'not_available' }] },
+});
+const expectRefused = (answer: Answer, field: string) => expect({ status: answer.status, body: answer.body }).toMatchObject(refused(field));
+
+describe('a post', () => {
+  const asked: [string, object, object][] = [
+    ['inter', { inter: 1 }, {}],
+    ['inter', { inter: 365 }, {}],
+    ['recurrence', { recurrence: { rrule: 'FREQ=DAILY', timezone: 'UTC' } }, {}],
+    ['republish', { republish: true }, {}],
+    ['order', { order: 'after' }, {}],
+    ['posts.0.settings.firstComment', {}, { firstComment: 'first!' }],
+    ['posts.0.settings.plug--like--active', {}, { 'plug--like--active': true }],
+    ['posts.0.settings.plug--like--message', {}, { 'plug--like--message': 'hi' }],
+    ['posts.0.settings.plug--like--integrations', {}, { 'plug--like--integrations': [{ id: 'x' }] }],
+  ];
+  test.each(asked)('with %s is refused, as a draft and by key or session too, and nothing is stored', async (field, more, settings) => {
+    const before = await posts();
+    for (const type of ['schedule', 'draft', 'now']) expectRefused(await key.post('/public/v1/posts', body({ ...more, type }, settings)), field);
+    expectRefused(await ann.client.post('/posts', body(more, settings)), field);
+    expect(await posts()).toBe(before);
+  });
+
+  test.each([
+    { inter: 0, order: '', republish: false, recurrence: null, timezone: null },
+    { inter: null, order: null, republish: null, recurrence: {}, timezone: '' },
+    { order: [], republish: 0, timezone: undefined },
+  ])('that asks for nothing of it is taken: %j', async (more) => {
+    const off = {
+      firstComment: '',
+      'plug--like--active': false,
+      'plug--like--integrations': [{ id: 'x' }],
+      'plug--like--message': 'hi',
+      'plug--more--integrations': [],
+    };
+    const answer = await key.post('/public/v1/posts', body(more, off));
+    expect(answer.status).toBe(201);
+    const { body: post } = await ann.client.get(`/posts/${answer.body[0].postId}`);
+    expect(post).toMatchObject({ intervalInDays: null, firstComment: { state: 'none', error: null }, firstCommentPostedAt: null, approval: null });
+  });
+
+  test('is not given a first comment by an edit either, nor by its settings', async () => {
+    const id = (await key.post('/public/v1/posts', body())).body[0].postId as string;
+    for (const settings of [{ firstComment: 'first!' }, { 'plug--like--active': 'true' }]) {
+      const [name] = Object.keys(settings);
+      for (const method of ['PUT', 'PATCH'] as const) expectRefused(await ann.client.send(method, `/posts/${id}`, { settings }), `settings.${name}`);
+      expectRefused(await key.put(`/public/v1/posts/${id}/settings`, { settings }), `settings.${name}`);
+      expectRefused(
+        await key.post('/public/v1/posts', { type: 'update', posts: [{ integration: { id: channel }, value: [{ id, content: 'y' }], settings }] }),
+        `posts.0.settings.${name}`,
+      );
+    }
+    expect((await ann.client.get(`/posts/${id}`)).body.settings).toEqual({ __type: 'sandbox' });
+  });
+
+  test('that an earlier release stored with such wishes claims nothing of them', async () => {
+    const id = (await key.post('/public/v1/posts', body())).body[0].postId as string;
+    await product.db.sql`update posts set interval_in_days = 1, settings = settings || '{"firstComment":"first!"}' where id = ${id}`;
+    expect((await ann.client.get(`/posts/${id}`)).body).toMatchObject({ intervalInDays: null, firstComment: { state: 'none' } });
+    expect((await key.get(`/public/v1/posts/${id}`)).body).toMatchObject({ intervalInDays: null, firstComment: { state: 'none' } });
+  });
+});
+
+test('settings of an organization that nothing obeys are refused; the values that hold are taken and shown', async () => {
+  for (const [field, value] of [
+    ['approvalRequired', 'all'],
+    ['approvalRequired', 'members'],
+    ['missedPolicy', 'ask'],
+    ['missedPolicy', 'drop'],
+  ] as const)
+    expectRefused(await ann.client.put('/settings', { shortlink: 'YES', [field]: value }), field);
+  const kept = await ann.client.put('/settings', { approvalRequired: false, missedPolicy: 'publish' });
+  expect([kept.status, kept.body]).toEqual([200, expect.objectContaining({ approvalRequired: false, missedPolicy: 'publish', shortlink: 'ASK' })]);
+  await product.db.sql`update organizations set settings = settings || '{"approvalRequired":"all","missedPolicy":"drop"}' where id = ${ann.orgId}`;
+  expect((await ann.client.get('/settings')).body).toMatchObject({ approvalRequired: false, missedPolicy: 'publish' });
+});
+
+test('what programs may do over MCP cannot be set while there is no MCP, and no document describes it', async () => {
+  expect((await ann.client.get('/settings/mcp')).status).toBe(404);
+  expect((await ann.client.put('/settings/mcp', { allowedScopes: [] })).status).toBe(404);
+  for (const surface of ['mcp', 'media-mcp', 'api/mcp'])
+    expect((await product.client().get(`/.well-known/oauth-protected-resource/${surface}`)).status).toBe(404);
+  for (const path of ['/mcp', '/media-mcp', '/sse/x']) expect((await key.post(path, {})).status).toBe(404);
+});
+
+test('events that never happen are not listed and cannot be asked for', async () => {
+  const unheard = ['comment.new', 'comment.reply', 'analytics.snapshot_complete', 'analytics.anomaly_detected'];
+  const listed = (await ann.client.get('/webhooks/event-types')).body.map(({ event }: { event: string }) => event);
+  expect(listed).toContain('post.published');
+  for (const event of unheard) {
+    expect(listed).not.toContain(event);
+    const hook = { name: 'Hook', url: 'https://hook.example/', integrations: [], events: ['post.published', event] };
+    expectRefused(await ann.client.post('/webhooks', hook), 'events.1');
+  }
+  const made = await ann.client.post('/webhooks', { name: 'Hook', url: 'https://hook.example/', integrations: [] });
+  expectRefused(
+    await ann.client.put('/webhooks', { id: made.body.id, name: 'Hook', url: 'https://hook.example/', integrations: [], events: unheard.slice(0, 1) }),
+    'events.0',
+  );
+});

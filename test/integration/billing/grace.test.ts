@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { disable, enable } from '../../../src/publishing/channels/transitions.ts';
+import { newId } from '../../../src/platform/kernel/index.ts';
+import { type SignedUp, testApp, WITH_MAIL } from '../../support/worlds/app.ts';
+import { eventually } from '../../support/wire/eventually.ts';
+import { mailsOf } from '../../support/worlds/mails.ts';
+import { type PayingApp, payingApp } from '../../support/worlds/paying.ts';
+
+let world: PayingApp;
+beforeAll(async () => (world = await payingApp({ env: WITH_MAIL })));
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** Someone on a paid plan whose next invoice could not be collected. */
+async function owing(billing = 'PRO') {
+  const ann = await world.signUp();
+  await world.sql`update organizations set allow_trial = false where id = ${ann.orgId}`;
+  const remote = await world.buy(ann, billing);
+  return { ann, remote, fail: async () => (world.processor.setCard(remote.id, false), world.processor.renew(remote.id), world.deliverAll()) };
+}
+/** Channels of an org, oldest first, each with a post that is to go out tomorrow. */
+async function channels(orgId: string, many: number): Promise<string[]> {
+  const ids = Array.from({ length: many }, newId);
+  for (const [n, id] of ids.entries()) {
+    await world.sql`
+      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, created_at, next_due_at)
+      values (${id}, ${orgId}, 'sandbox', 'v1', ${`account ${n}`}, ${`channel ${n}`}, '', now() + ${n}::float8 * interval '1 second', now() + interval '1 day')`;
+    await world.sql`
+      insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at)
+      values (${newId()}, ${orgId}, ${id}, ${id}, 'QUEUE', 'scheduled', 'hello', now() + interval '1 day', now() + interval '1 day')`;
+  }
+  return ids;
+}
+async function members(orgId: string, many: number): Promise<void> {
+  for (let n = 0; n < many; n++) {
+    const id = newId();
+    await world.sql`insert into users (id, email, provider_name, provider_id, activated) values (${id}, ${`${id}@example.com`}, 'local', ${id}, true)`;
+    await world.sql`insert into user_profiles (user_id, name) values (${id}, ${`member ${n}`})`;
+    await world.sql`insert into memberships (org_id, user_id, role_key, created_at) values (${orgId}, ${id}, 'editor', now() + ${n + 1}::float8 * interval '1 second')`;
+  }
+}
+const state = async (orgId: string) => ({
+  enabled: (await world.sql<{ name: string }[]>`select name from channels where org_id = ${orgId} and not disabled order by created_at`).map(
+    ({ name }) => name,
+  ),
+  due: (await world.sql`select 1 from channels where org_id = ${orgId} and next_due_at is not null`).length,
+  posts: Object.fromEntries(
+    (await world.sql<{ detail: string; n: number }[]>`select detail, count(*)::int as n from posts where org_id = ${orgId} group by 1`).map(({ detail, n }) => [
+      detail,
+      n,
+    ]),
+  ),
+  seats: (await world.sql`select 1 from memberships where org_id = ${orgId} and not disabled`).length,
+});
+const mailsTo = async ({ email }: SignedUp) => (await world.mails()).filter((mail) => mail.endsWith(email)).map((mail) => mail.split(' ')[0]);
+const pass = async ({ orgId }: SignedUp, days: number) => {
+  await world.passDays(orgId, days);
+  await world.settled();
+};
+
+describe('a payment that failed', () => {
+  test('starts a grace period of 7 days in which everything goes on; further attempts do not make it longer [BI15, BI16, BI18]', async () => {
+    const { ann, remote, fail } = await owing();
+    const key = await ann.withKey();
+    await channels(ann.orgId, 2);
+    await fail();
+    const { gracePeriodEnd } = await world.subscription(ann);
+    expect(Math.round((new Date(gracePeriodEnd).getTime() - new Date().getTime()) / 86_400_000)).toBe(7);
+    expect((await key.get('/public/v1/is-connected')).status).toBe(200);
+    expect((await ann.client.get('/billing')).body).toMatchObject({ subscription: { subscriptionTier: 'PRO' }, limits: { channel: { effective: 10 } } });
+    expect(await state(ann.orgId)).toMatchObject({ due: 2, posts: { scheduled: 2 } });
+    await pass(ann, 2);
+    const shifted = (await world.subscription(ann)).gracePeriodEnd;
+    world.processor.advance(86_400);
+    world.processor.renew(remote.id);
+    await world.deliverAll();
+    expect((await world.subscription(ann)).gracePeriodEnd).toBe(shifted);
+  });
+
+  test('members who may manage billing are told on day 0, 3 and 6, and at the end, each once [BI17, S220, S221]', async () => {
+    const { ann, fail } = await owing();
+    await members(ann.orgId, 1);
+    await fail();
+    expect(await mailsTo(ann)).toEqual(['payment-failed']);
+    const [{ letter }] = (await mailsOf({ sql: world.sql, vault: world.app.context.vault }, ann.email)) as [Awaited<ReturnType<typeof mailsOf>>[0]];
+    expect(letter).toMatchObject({ template: 'payment-failed', data: { url: `${world.app.context.config.http.frontendUrl}/billing` } });
+    for (const [days, mails] of [
+      [2, 1],
+      [1, 2],
+      [2, 2],
+      [1, 3],
+      [0, 3],
+    ] as const) {
+      await pass(ann, days);
+      await world.settled();
+      expect(await mailsTo(ann)).toHaveLength(mails);
+    }
+    await pass(ann, 1);
+    await world.settled();
+    expect(await mailsTo(ann)).toEqual(['payment-failed', 'payment-failed', 'payment-failed', 'subscription-lapsed']);
+    expect((await world.sql<{ n: number }[]>`select count(*)::int as n from emails where org_id = ${ann.orgId}`)[0]!.n).toBe(4); // the editor heard nothing
+    expect(await world.audits(ann.orgId)).toEqual(expect.arrayContaining(['billing.payment_failed', 'billing.subscription_lapsed']));
+  });
+
+  test('a role of the org with billing:manage is told too', async () => {
+    const { ann, fail } = await owing();
+    await members(ann.orgId, 1);
+    const role = newId();
+    await world.sql`insert into roles (id, org_id, name, permissions) values (${role}, ${ann.orgId}, 'Treasurer', '{billing:manage}')`;
+    await world.sql`update memberships set role_key = ${role} where org_id = ${ann.orgId} and role_key = 'editor'`;
+    await fail();
+    expect(await world.sql`select 1 from emails where org_id = ${ann.orgId} and template = 'payment-failed'`).toHaveLength(2);
+  });
+
+  test('unpaid at its end, the org is without an active subscription: keys 401, queued posts paused, nothing deleted; a payment restores it [S80, S220]', async () => {
+    const { ann, remote, fail } = await owing();
+    const key = await ann.withKey();
+    await channels(ann.orgId, 2);
+    await fail();
+    await pass(ann, 7);
+    await world.settled();
+    await eventually('the key opens nothing any more', async () => (await key.get('/public/v1/is-connected')).body.message === 'No subscription found');
+    expect((await key.get('/public/v1/is-connected')).status).toBe(401);
+    expect(await state(ann.orgId)).toEqual({ enabled: ['channel 0', 'channel 1'], due: 0, posts: { paused: 2 }, seats: 1 });
+    expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO' });
+    expect((await ann.client.get('/billing')).body.limits.channel.effective).toBe(3);
+    expect((await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'TEAM' })).body).toEqual({ portal: expect.any(String) });
+
+    world.processor.setCard(remote.id, true);
+    world.processor.collect(remote.id);
+    await world.deliverAll();
+    expect(await world.subscription(ann)).toMatchObject({ gracePeriodEnd: null });
+    await eventually('the key opens again', async () => (await key.get('/public/v1/is-connected')).status === 200);
+    expect(await state(ann.orgId)).toMatchObject({ due: 2, posts: { scheduled: 2 } });
+  });
+
+  test('paid in time, nothing is told any more', async () => {
+    const { ann, remote, fail } = await owing();
+    await fail();
+    world.processor.setCard(remote.id, true);
+    world.processor.collect(remote.id);
+    await world.deliverAll();
+    await pass(ann, 30);
+    expect(await mailsTo(ann)).toEqual(['payment-failed']);
+    expect(await world.subscription(ann)).toMatchObject({ gracePeriodEnd: null, subscriptionTier: 'PRO' });
+  });
+
+  test('the processor gives up: without the row; a new plan starts the paused posts again', async () => {
+    const { ann, remote, fail } = await owing();
+    await channels(ann.orgId, 1);
+    await fail();
+    await pass(ann, 7);
+    world.processor.end(remote.id);
+    await world.deliverAll();
+    expect(await world.subscription(ann)).toBeNull();
+    expect(await state(ann.orgId)).toMatchObject({ due: 0, posts: { paused: 1 } });
+    await world.buy(ann, 'STARTER');
+    expect(await state(ann.orgId)).toMatchObject({ due: 1, posts: { scheduled: 1 } });
+  });
+
+  test('where billing is switched off nobody owes anything, and where it is on again an org that has not paid is as it was [BI2, S80]', async () => {
+    const { ann, fail } = await owing();
+    const [id] = await channels(ann.orgId, 1);
+    await fail();
+    await pass(ann, 7);
+    expect(await state(ann.orgId)).toMatchObject({ posts: { paused: 1 } });
+    await using off = await testApp({ sql: world.sql }); // billing begins anew as a process opens
+    await disable(world.sql, ann.orgId, id!);
+    await enable(world.sql, off.context.billing, ann.orgId, id!);
+    expect(await state(ann.orgId)).toMatchObject({ due: 1, posts: { scheduled: 1 } });
+    await world.app.context.billing.begin();
+    await world.settled();
+    expect(await state(ann.orgId)).toMatchObject({ due: 0, posts: { paused: 1 } });
+  });
+
+  test('two sweeps at once tell once', async () => {
+    const { ann, fail } = await owing();
+    await fail();
+    await world.passDays(ann.orgId, 3);
+    await Promise.all(Array.from({ length: 10 }, () => world.settled()));
+    expect(await mailsTo(ann)).toEqual(['payment-failed', 'payment-failed']);
+  });
+});
+
+describe('room for less', () => {
+  test('a downgrade disables what is beyond the lower limits, the newest first, as it was shown before [BI24, BI25, S64]', async () => {
+    const { ann, remote } = await owing('TEAM');
+    await channels(ann.orgId, 5);
+    await members(ann.orgId, 3);
+    const { pruned } = (await ann.client.post('/billing/prorate', { period: 'MONTHLY', billing: 'STARTER' })).body;
+    expect(pruned.channels.map(({ name }: { name: string }) => name).toSorted()).toEqual(['channel 3', 'channel 4']);
+    expect(pruned.members).toHaveLength(3);
+    await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'STARTER' });
+    expect((await state(ann.orgId)).enabled).toHaveLength(5);
+    world.processor.renew(remote.id);
+    await world.deliverAll();
+    expect(await state(ann.orgId)).toEqual({ enabled: ['channel 0', 'channel 1', 'channel 2'], due: 3, posts: { scheduled: 3, paused: 2 }, seats: 1 });
+    expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'STARTER', totalChannels: 3 });
+  });
+
+  test('`customer.subscription.deleted`: STARTER, the excess pruned, the row gone, its packs ended with it; overrides stay [BI26, BI27, BI28, S218]', async () => {
+    const { ann, remote } = await owing('PRO');
+    const packs = await world.buyPacks(ann, 'channel', 1);
+    await world.sql`update organizations set limit_overrides = '{"team_members": 2}' where id = ${ann.orgId}`;
+    await channels(ann.orgId, 12);
+    await members(ann.orgId, 2);
+    world.processor.end(remote.id);
+    await world.deliverAll();
+    expect(await world.subscription(ann)).toBeNull();
+    expect(await world.sql`select 1 from subscriptions where org_id = ${ann.orgId}`).toHaveLength(0);
+    expect(packs.status).toBe('canceled');
+    expect(await state(ann.orgId)).toMatchObject({ enabled: ['channel 0', 'channel 1', 'channel 2'], seats: 2 });
+    expect((await ann.client.get('/billing')).body).toMatchObject({
+      subscription: null,
+      limits: { channel: { effective: 3, addons: 0 }, team_members: { effective: 2 } },
+    });
+  });
+});

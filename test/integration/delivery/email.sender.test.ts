@@ -1,0 +1,205 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { Letter } from '../../../src/delivery/email/index.ts';
+import { testDatabase } from '../../support/wire/database.ts';
+import { eventually } from '../../support/wire/eventually.ts';
+import { mailServer, type MailServer } from '../../support/peers/mail-server.ts';
+import { openSender, type SenderSetup, startSenderProcess } from '../../support/worlds/mail-world.ts';
+import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
+import { freePort } from '../../support/wire/ports.ts';
+
+const letter = (url = 'https://app.example.com/auth/activate/a-secret-code'): Letter => ({ template: 'activation', data: { name: 'Ann', url } });
+
+await describePeer(
+  'email',
+  () => npmPeer('email'),
+  ({ start }) => {
+    let peer: Peer;
+    let server: MailServer;
+    let db: Awaited<ReturnType<typeof testDatabase>>;
+    let setup: SenderSetup;
+    let room: Awaited<ReturnType<typeof openSender>>;
+    const senders: AsyncDisposable[] = [];
+    let addresses = 0;
+    const address = (name = 'ann') => `${name}-${(addresses += 1)}@example.com`;
+
+    beforeAll(async () => {
+      peer = await start();
+      server = mailServer(peer);
+      db = await testDatabase();
+      setup = { url: db.url, port: await server.listen({ starttls: true, port: await freePort() }), cert: server.certificate.cert, leaseSeconds: 120 };
+    });
+    beforeEach(async () => {
+      room = await openSender(setup);
+    });
+    afterEach(async () => {
+      for (const sender of senders.splice(0)) await sender[Symbol.asyncDispose]();
+      await room[Symbol.asyncDispose]();
+      await db.sql`delete from emails`;
+    });
+    afterAll(async () => {
+      await peer.stop();
+      await db[Symbol.asyncDispose]();
+    });
+
+    const send = (from = room, leaseSeconds = 120) => void senders.push(from.email.startSender({ leaseSeconds, restMs: 50 })!);
+    const queue = (to: string, what = letter()) => room.email.queue(db.sql, { to, orgId: null, letter: what });
+    const rowOf = async (to: string) => (await db.sql`select * from emails where to_address = ${to}`)[0]!;
+    const comes = (to: string, status: string) => eventually(`the mail to ${to} is ${status}`, async () => (await rowOf(to))['status'] === status);
+
+    test('a mail goes `queued`, then `sent`, arrives once, and what it said is erased [EM1]', async () => {
+      const to = address();
+      await queue(to);
+      expect(await rowOf(to)).toMatchObject({
+        status: 'queued',
+        template: 'activation',
+        provider_id: 'smtp',
+        provider_version: 'v1',
+        attempts: 0,
+        sent_at: null,
+      });
+      send();
+      await comes(to, 'sent');
+      const [mail, ...more] = await server.mails(to);
+      expect(more).toEqual([]);
+      const row = await rowOf(to);
+      expect(row).toMatchObject({ letter: null, attempts: 1, next_attempt_at: null, last_error: null, sent_at: expect.any(Date) });
+      expect(mail!.messageId).toBe(`<${row['provider_message_id']}>`);
+      expect(mail!.text).toContain('https://app.example.com/auth/activate/a-secret-code');
+      expect([mail!.subject, mail!.secure]).toEqual(['Activate your account at Rookery', true]);
+    });
+
+    test('while it waits, the link in it is in no column [X19]', async () => {
+      await queue(address());
+      const [row] = await db.sql<{ whole: string }[]>`select e::text as whole from emails e`;
+      expect(row!.whole).toContain('v2:');
+      expect(row!.whole).not.toContain('a-secret-code');
+    });
+
+    test('a mail stands exactly when the transaction does that wrote it', async () => {
+      const [kept, dropped] = [address(), address()];
+      await db.sql.begin((tx) => room.email.queue(tx, { to: kept, orgId: null, letter: letter() }));
+      await db.sql
+        .begin(async (tx) => {
+          await room.email.queue(tx, { to: dropped, orgId: null, letter: letter() });
+          throw new Error('rolled back');
+        })
+        .catch(() => undefined);
+      send();
+      await comes(kept, 'sent');
+      expect([(await server.mails(kept)).length, (await server.mails(dropped)).length, await rowOf(dropped)]).toEqual([1, 0, undefined]);
+    });
+
+    test('three senders share a hundred mails, and each arrives once', async () => {
+      await using second = await openSender(setup);
+      await using third = await openSender(setup);
+      const all = Array.from({ length: 100 }, () => address('many'));
+      for (const to of all) await queue(to);
+      for (const one of [room, second, third]) send(one);
+      await eventually('all are sent', async () => (await db.sql`select 1 from emails where status <> 'sent'`).length === 0);
+      const got = (await server.mails()).map(({ envelope }) => envelope.to[0]!).filter((to) => to.startsWith('many-'));
+      expect(got.toSorted()).toEqual(all.toSorted());
+      for (const sender of senders.splice(0)) await sender[Symbol.asyncDispose]();
+    });
+
+    test('a server that asks to come again is asked again later, and the mail is sent', async () => {
+      const to = address('busy-2');
+      let before = new Date().getTime();
+      await queue(to);
+      send();
+      for (const attempt of [1, 2]) {
+        await eventually('it was tried', () => room.attempted().length >= attempt);
+        const row = await rowOf(to);
+        expect(row).toMatchObject({ status: 'queued', last_error: expect.stringContaining('451') });
+        expect(row['next_attempt_at'].getTime() - before).toBeGreaterThan(3_000);
+        before = new Date().getTime();
+        await db.sql`update emails set next_attempt_at = now() where to_address = ${to} and attempts = ${attempt}`; // unless its time has come already
+      }
+      await comes(to, 'sent');
+      expect(room.attempted().map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
+        [1, 'retried'],
+        [2, 'retried'],
+        [3, 'sent'],
+      ]);
+      expect((await server.mails(to)).length).toBe(1);
+    });
+
+    test('a refused recipient is `bounced` at once, with the reason, without the link that the server spoke of', async () => {
+      const to = address('unknown');
+      await queue(to);
+      send();
+      await comes(to, 'bounced');
+      const row = await rowOf(to);
+      expect(row).toMatchObject({ attempts: 1, letter: null, next_attempt_at: null, sent_at: null });
+      expect(row['last_error']).toMatch(/550 5\.1\.1 No mailbox .*, see …/);
+    });
+
+    test('the last attempt that fails ends it', async () => {
+      const to = address('busy-9');
+      await queue(to);
+      await db.sql`update emails set attempts = 10`;
+      send();
+      await comes(to, 'bounced');
+      expect(await rowOf(to)).toMatchObject({ attempts: 11, letter: null, last_error: expect.stringContaining('451') });
+    });
+
+    test('mails wait while the server is away, and leave when it is back', async () => {
+      const to = address();
+      await server.close(setup.port);
+      await queue(to);
+      send();
+      await eventually('it was tried', async () => room.attempted().length === 1);
+      expect(await rowOf(to)).toMatchObject({ status: 'queued', last_error: expect.stringContaining('ECONNREFUSED') });
+      await server.listen({ starttls: true, port: setup.port });
+      await db.sql`update emails set next_attempt_at = now()`;
+      await comes(to, 'sent');
+    });
+
+    test('a process that is killed after the commit and before it sends loses nothing', async () => {
+      const to = address();
+      const killed = await startSenderProcess({ ...setup, port: 1, leaseSeconds: 1 }); // it can reach no server
+      await queue(to);
+      await eventually('it was taken', async () => (await rowOf(to))['attempts'] > 0);
+      await killed.kill();
+      await db.sql`update emails set next_attempt_at = now()`;
+      send();
+      await comes(to, 'sent');
+      expect((await server.mails(to)).length).toBe(1);
+    });
+
+    test('a process that is killed while the server takes a mail leaves it to another, under the same Message-ID', async () => {
+      const to = address('held');
+      const killed = await startSenderProcess(setup);
+      await queue(to);
+      await eventually('the server has it', async () => (await server.held(to)).length === 1);
+      await killed.kill();
+      await server.release(to);
+      await db.sql`update emails set next_attempt_at = now()`; // its lease is over
+      send();
+      await comes(to, 'sent');
+      const mails = await server.mails(to);
+      expect([1, 2]).toContain(mails.length); // at least once: the server may have kept what it was given
+      expect(new Set(mails.map(({ messageId }) => messageId)).size).toBe(1);
+      expect((await rowOf(to))['attempts']).toBe(2);
+    });
+
+    test('who was overtaken cannot write over what the next one found', async () => {
+      const to = address('held');
+      await queue(to);
+      send(room, 0.3); // it is taken again while it is under way
+      await eventually('the server has it twice', async () => (await server.held(to)).length > 1);
+      await server.release(to);
+      await comes(to, 'sent');
+      await eventually('every attempt has ended', async () => room.attempted().length === (await rowOf(to))['attempts']);
+      expect(await rowOf(to)).toMatchObject({ status: 'sent', letter: null, last_error: null });
+    });
+
+    test('the log is forgotten when it is older than its days [RT5]', async () => {
+      const [old, young] = [address(), address()];
+      await queue(old);
+      await queue(young);
+      await db.sql`update emails set created_at = now() - interval '91 days' where to_address = ${old}`;
+      expect(await room.email.dropOld(100)).toBe(1);
+      expect([await rowOf(old), (await rowOf(young))['status']]).toEqual([undefined, 'queued']);
+    });
+  },
+);

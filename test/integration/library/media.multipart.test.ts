@@ -1,0 +1,562 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newId } from '../../../src/platform/kernel/index.ts';
+import type { Media } from '../../../src/library/media/index.ts';
+import type { ProviderSettings } from '../../../src/providers/settings/index.ts';
+import type { SignedUp, TestApp } from '../../support/worlds/app.ts';
+import { override, WITH_BILLING } from '../../support/worlds/billing.ts';
+import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { eventually } from '../../support/wire/eventually.ts';
+import { BACKEND, HASTY, mediaApp } from '../../support/worlds/media.ts';
+import { startReceiver } from '../../support/wire/receiver.ts';
+import { HEADS, picture } from '../../support/worlds/samples.ts';
+
+const MAX = 3_000_000;
+let db: TestDatabase;
+let app: TestApp;
+/** Beside it over the same folder, with the limits of plans. */
+let paid: TestApp;
+let media: Media;
+let settings: ProviderSettings;
+let folder: string;
+let ann: SignedUp;
+let ben: SignedUp;
+let now = () => new Date();
+
+beforeAll(async () => {
+  db = await testDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'rookery-media-'));
+  const env = { MEDIA_UPLOAD_MAX_BYTES: String(MAX) };
+  const parts = { sql: db.sql, folder, clock: { ...HASTY, now: () => now() } };
+  app = await mediaApp({ ...parts, env });
+  paid = await mediaApp({ ...parts, env: { ...env, ...WITH_BILLING } });
+  ({ media, providerSettings: settings } = app.context);
+  [ann, ben] = [await app.signUp(), await app.signUp()];
+});
+afterAll(async () => {
+  await paid?.[Symbol.asyncDispose]();
+  await app?.[Symbol.asyncDispose]();
+  await db?.[Symbol.asyncDispose]();
+  if (folder) await rm(folder, { recursive: true });
+});
+
+type Name = { uploadId: string; key: string };
+/** What lies in the storage: objects, parts, and what is on its way. */
+const lying = async () => ({
+  objects: (await readdir(folder, { recursive: true })).filter((name) => /^[0-9a-f-]{36}\/./.test(name)).toSorted(),
+  parts: await readdir(join(folder, '.parts')).catch(() => []),
+  incoming: await readdir(join(folder, '.incoming')),
+});
+const film = (bytes: number) => Buffer.concat([HEADS['mp4']!, Buffer.alloc(bytes - HEADS['mp4']!.length, 7)]);
+const begin = (who: SignedUp, size: number, more: Record<string, unknown> = {}, file: Record<string, unknown> = {}) =>
+  who.client.post('/files/create-multipart-upload', { file: { name: 'film.mp4', size, type: 'video/mp4', ...file }, ...more });
+const sign = async (who: SignedUp, { uploadId, key }: Name, partNumber: number): Promise<string> =>
+  (await who.client.post('/files/sign-part', { uploadId, key, partNumber })).body.url.replace(BACKEND, who.client.address);
+/** As an uploader does it: by the address alone, without a cookie. */
+const put = (url: string, bytes: Uint8Array) => fetch(url, { method: 'PUT', body: bytes as Uint8Array<ArrayBuffer> });
+async function send(who: SignedUp, name: Name, pieces: readonly Uint8Array[]) {
+  const parts = [];
+  for (const [n, piece] of pieces.entries()) {
+    const answer = await put(await sign(who, name, n + 1), piece);
+    expect(answer.status).toBe(200);
+    parts.push({ PartNumber: n + 1, ETag: answer.headers.get('etag')! });
+  }
+  return parts;
+}
+const complete = (who: SignedUp, { uploadId, key }: Name, parts: unknown) => who.client.post('/files/complete-multipart-upload', { uploadId, key, parts });
+const bytesOf = async (path: string) => Buffer.from(await (await fetch(app.address + new URL(path).pathname)).arrayBuffer());
+
+describe('an upload in parts', () => {
+  test('becomes a file of the library, with its address [S149]', async () => {
+    const whole = film(250_000);
+    const begun = await begin(ann, whole.length);
+    expect([begun.status, Object.keys(begun.body).toSorted()]).toEqual([200, ['key', 'partSize', 'uploadId']]);
+    expect(begun.body.key).toMatch(new RegExp(`^${ann.orgId}/[0-9A-Za-z]{32}\\.mp4$`));
+    const parts = await send(ann, begun.body, [whole.subarray(0, 100_000), whole.subarray(100_000, 200_000), whole.subarray(200_000)]);
+    const listed = await ann.client.post('/files/list-parts', { uploadId: begun.body.uploadId, key: begun.body.key });
+    expect(listed.body.map(({ PartNumber, Size }: { PartNumber: number; Size: number }) => [PartNumber, Size])).toEqual([
+      [1, 100_000],
+      [2, 100_000],
+      [3, 50_000],
+    ]);
+    const done = await complete(ann, begun.body, parts);
+    expect([done.status, done.body]).toMatchObject([
+      200,
+      { name: 'film.mp4', mime: 'video/mp4', size: 250_000, type: 'video', location: done.body.path, organizationId: ann.orgId },
+    ]);
+    expect((await bytesOf(done.body.path)).equals(whole)).toBe(true);
+    expect((await ann.client.get(`/files/${done.body.id}`)).status).toBe(200);
+    expect(await lying()).toMatchObject({ parts: [], incoming: [] });
+    const again = await complete(ann, begun.body, parts);
+    expect([again.status, again.body.id]).toEqual([200, done.body.id]);
+  });
+
+  test('goes on after it was cut off: the parts that are there need not be sent again, and one may be sent anew [S149]', async () => {
+    const whole = film(90_000);
+    const first = (await begin(ann, whole.length, { fileHash: 'h1' })).body;
+    await send(ann, first, [whole.subarray(0, 30_000)]);
+    const second = (await begin(ann, whole.length, { fileHash: 'h1' })).body;
+    expect(second).toEqual(first);
+    for (const [who, more] of [
+      [ann, { fileHash: 'h2' }],
+      [ben, { fileHash: 'h1' }],
+    ] as const)
+      expect((await begin(who, whole.length, more)).body.uploadId).not.toBe(first.uploadId);
+    const wrong = await put(await sign(ann, first, 2), Buffer.alloc(10));
+    await put(await sign(ann, first, 2), whole.subarray(30_000));
+    const arrived = (await ann.client.post('/files/list-parts', { uploadId: first.uploadId, key: first.key })).body;
+    expect(arrived.map(({ Size }: { Size: number }) => Size)).toEqual([30_000, 60_000]);
+    const stale = await complete(ann, first, [arrived[0], { PartNumber: 2, ETag: wrong.headers.get('etag') }]);
+    expect([stale.status, stale.body.errors[0].field]).toEqual([400, 'parts.1.ETag']);
+    const done = await complete(
+      ann,
+      first,
+      arrived.map(({ PartNumber, ETag }: { PartNumber: number; ETag: string }) => ({ PartNumber, ETag })),
+    );
+    expect((await bytesOf(done.body.path)).equals(whole)).toBe(true);
+  });
+
+  test('that was begun in a storage that is no longer chosen is begun anew where files go now, whatever became of the old one [S149]', async () => {
+    const cat = await app.signUp();
+    const by = { userId: cat.userId, impersonatorId: null, ip: null };
+    const bucket = await startReceiver({
+      answer: (response) =>
+        void response
+          .writeHead(200, { 'content-type': 'application/xml' })
+          .end('<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>'),
+    });
+    const options = { endpoint: bucket.url, region: 'us-east-1', bucket: 'first' };
+    const credentials = { accessKeyId: 'rookery', secretAccessKey: 'secret-of-the-storage' };
+    const { id } = await settings.create(cat.orgId, { domain: 'storage', providerId: 's3_compatible', credentials, options }, by);
+    const whole = film(80_000);
+    const first = (await begin(cat, whole.length, { fileHash: 'h1' })).body;
+    expect((await sign(cat, first, 1)).startsWith(bucket.url)).toBe(true);
+    await settings.update(cat.orgId, id, { enabled: false }, by);
+    await bucket[Symbol.asyncDispose]();
+    const second = await begin(cat, whole.length, { fileHash: 'h1' });
+    expect([second.status, second.body.uploadId === first.uploadId]).toEqual([200, false]);
+    expect((await complete(cat, second.body, await send(cat, second.body, [whole]))).status).toBe(200);
+    expect((await cat.client.post('/files/list-parts', { uploadId: first.uploadId, key: first.key })).body.code).toBe('provider_failed');
+  });
+
+  test('whose storage refuses or fails in the middle says so, is not held for that, and is not lost [S149]', async () => {
+    const cat = await app.signUp();
+    let [status, code] = [200, ''];
+    await using bucket = await startReceiver({
+      answer: (response) =>
+        void response
+          .writeHead(status, { 'content-type': 'application/xml' })
+          .end(
+            status === 200 ? '<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>' : `<Error><Code>${code}</Code></Error>`,
+          ),
+    });
+    const options = { endpoint: bucket.url, region: 'us-east-1', bucket: 'first' };
+    const credentials = { accessKeyId: 'rookery', secretAccessKey: 'secret-of-the-storage' };
+    const by = { userId: cat.userId, impersonatorId: null, ip: null };
+    await settings.create(cat.orgId, { domain: 'storage', providerId: 's3_compatible', credentials, options }, by);
+    const name = (await begin(cat, 5_000)).body;
+    for (const [answered, word, listed, completed] of [
+      [403, 'AccessDenied', 502, 502],
+      [403, 'SignatureDoesNotMatch', 502, 502],
+      [404, 'NoSuchBucket', 502, 502],
+      [404, 'NoSuchUpload', 404, 409],
+      [503, 'SlowDown', 502, 502],
+    ] as const) {
+      [status, code] = [answered, word];
+      const list = await cat.client.post('/files/list-parts', { uploadId: name.uploadId, key: name.key });
+      const done = await complete(cat, name, [{ PartNumber: 1, ETag: 'x' }]);
+      expect([word, list.status, done.status]).toEqual([word, listed, completed]);
+      expect(list.text + done.text).not.toContain('secret-of-the-storage');
+      expect(await db.sql`select held_until as held from media_uploads where id = ${name.uploadId}`).toEqual([{ held: null }]);
+    }
+  });
+
+  test('is given up with its parts; what is gone is 404 [S149]', async () => {
+    const name = (await begin(ann, 50_000)).body;
+    const url = await sign(ann, name, 1);
+    await put(url, film(50_000));
+    const { uploadId, key } = name;
+    const before = (await lying()).parts.length;
+    expect((await ann.client.post('/files/abort-multipart-upload', { uploadId, key })).body).toEqual({ success: true });
+    expect((await lying()).parts).toHaveLength(before - 1);
+    expect((await put(url, film(50_000))).status).toBe(404);
+    for (const [path, more] of [
+      ['sign-part', { partNumber: 1 }],
+      ['list-parts', {}],
+      ['complete-multipart-upload', { parts: [{ PartNumber: 1, ETag: 'x' }] }],
+      ['abort-multipart-upload', {}],
+    ] as const)
+      expect([path, (await ann.client.post(`/files/${path}`, { uploadId, key, ...more })).status]).toEqual([path, 404]);
+  });
+
+  test('is 404 also for who is sending a part when it is given up, and nothing of the part stays [S149]', async () => {
+    const name = (await begin(ann, 6_000)).body;
+    const before = (await lying()).incoming.length;
+    const slow = httpRequest(await sign(ann, name, 1), { method: 'PUT', headers: { 'content-length': 6_000 } });
+    const answered = new Promise<number | undefined>((done, fail) => {
+      slow.once('response', (response) => done(response.resume().statusCode)).once('error', fail);
+    });
+    slow.write(film(3_000));
+    await eventually('half of a part is here', async () => (await lying()).incoming.length > before);
+    const { uploadId, key } = name;
+    expect((await ann.client.post('/files/abort-multipart-upload', { uploadId, key })).body).toEqual({ success: true });
+    slow.end(Buffer.alloc(3_000));
+    expect(await answered).toBe(404);
+    expect((await lying()).incoming).toHaveLength(before);
+  });
+
+  test('of another organization is out of reach, as one that is not there [S9, S149]', async () => {
+    const { uploadId, key } = (await begin(ann, 1_000)).body;
+    for (const [path, more] of [
+      ['sign-part', { partNumber: 1 }],
+      ['list-parts', {}],
+      ['complete-multipart-upload', { parts: [{ PartNumber: 1, ETag: 'x' }] }],
+      ['abort-multipart-upload', {}],
+    ] as const) {
+      const foreign = await ben.client.post(`/media/${path}`, { uploadId, key, ...more });
+      const unknown = await ben.client.post(`/media/${path}`, { uploadId: newId(), key, ...more });
+      expect([path, foreign.status, foreign.body.message]).toEqual([path, 404, unknown.body.message]);
+      expect((await ann.client.post(`/media/${path}`, { uploadId, key: key.replace('mp4', 'mov'), ...more })).status).toBe(404);
+    }
+    expect((await ann.client.post('/files/list-parts', { uploadId, key })).status).toBe(200);
+  });
+
+  test('that a hundred complete at once becomes one file [S149]', async () => {
+    const whole = film(60_000);
+    const name = (await begin(ann, whole.length)).body;
+    const parts = await send(ann, name, [whole]);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => complete(ann, name, parts)));
+    expect([...new Set(answers.map(({ status }) => status))].filter((status) => ![200, 409].includes(status))).toEqual([]);
+    expect(new Set(answers.flatMap(({ status, body }) => (status === 200 ? [body.id] : []))).size).toBe(1);
+    expect(await db.sql`select 1 from files where org_id = ${ann.orgId} and bytes = ${whole.length}`).toHaveLength(1);
+    expect(await db.sql`select 1 from media_uploads where id = ${name.uploadId}`).toHaveLength(0);
+    const [file] = await db.sql`select id from files where org_id = ${ann.orgId} and bytes = ${whole.length}`;
+    const again = await complete(ann, name, parts);
+    expect([again.status, again.body.id]).toEqual([200, file!['id']]);
+  });
+
+  test('that became a file answers with it for ever, also where its content was another than announced; 409 when the file was deleted [S149]', async () => {
+    const png = await picture(31, 17);
+    const name = (await begin(ann, png.length, {}, { name: 'film.mp4', type: 'video/mp4' })).body;
+    const parts = await send(ann, name, [png]);
+    const { body: file } = await complete(ann, name, parts);
+    const again = await complete(ann, name, parts);
+    expect([again.status, again.body.id, again.body.mime]).toEqual([200, file.id, 'image/png']);
+    expect((await complete(ben, name, parts)).status).toBe(404);
+    await ann.client.delete(`/files/${file.id}`);
+    expect(await complete(ann, name, parts)).toMatchObject({ status: 409, body: { code: 'conflict' } });
+  });
+
+  test('that is held by another who completes it is 409, and is there when that one gave up [S149]', async () => {
+    const whole = film(64_000);
+    const name = (await begin(ann, whole.length)).body;
+    const parts = await send(ann, name, [whole]);
+    await db.sql`update media_uploads set held_until = now() + interval '1 minute' where id = ${name.uploadId}`;
+    expect(await complete(ann, name, parts)).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    await db.sql`update media_uploads set held_until = now() - interval '1 second' where id = ${name.uploadId}`;
+    expect((await complete(ann, name, parts)).status).toBe(200);
+  });
+
+  test('that takes longer than it was held for is completed by another: both answer with the one file [S149]', async () => {
+    const whole = film(65_000);
+    const name = (await begin(ann, whole.length)).body;
+    const parts = await send(ann, name, [whole]);
+    const id = newId();
+    const late = await db.sql.begin(async (tx) => {
+      await tx`
+        insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, upload_id)
+        values (${id}, ${ann.orgId}, 'film.mp4', 'film.mp4', ${name.key}, 'video', 'video/mp4', ${whole.length}, ${name.uploadId})`;
+      const answer = complete(ann, name, parts);
+      const waits = () =>
+        db.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into files%'`;
+      await eventually('the other one waits for this commit', async () => (await waits()).length === 1);
+      await tx`delete from media_uploads where id = ${name.uploadId}`;
+      return { answer };
+    });
+    const done = await late.answer;
+    expect([done.status, done.body.id]).toEqual([200, id]);
+    expect((await bytesOf(done.body.path)).equals(whole)).toBe(true);
+  });
+
+  test('that another has completed keeps its bytes, whatever the slower one is refused for [S149, LM20]', async () => {
+    const cat = await paid.signUp();
+    const whole = film(67_000);
+    const name = (await begin(cat, whole.length)).body;
+    const parts = await send(cat, name, [whole]);
+    const id = newId();
+    await override(db.sql, cat.orgId, { storage_gb: 0 });
+    const late = await db.sql.begin(async (tx) => {
+      await tx`select from organizations where id = ${cat.orgId} for no key update`;
+      const answer = complete(cat, name, parts);
+      const waits = () =>
+        db.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from organizations%'`;
+      await eventually('the other one waits to be admitted', async () => (await waits()).length === 1);
+      await tx`
+        insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, upload_id)
+        values (${id}, ${cat.orgId}, 'film.mp4', 'film.mp4', ${name.key}, 'video', 'video/mp4', ${whole.length}, ${name.uploadId})`;
+      await tx`delete from media_uploads where id = ${name.uploadId}`;
+      return { answer };
+    });
+    const done = await late.answer;
+    expect([done.status, done.body.id]).toEqual([200, id]);
+    await media.sweep(100);
+    expect((await bytesOf(done.body.path)).equals(whole)).toBe(true);
+  });
+
+  test('whose bytes were taken out of the storage by somebody else is 409 [S149]', async () => {
+    const whole = film(66_000);
+    const name = (await begin(ann, whole.length)).body;
+    const parts = await send(ann, name, [whole]);
+    for (const lost of await readdir(join(folder, '.parts'))) await rm(join(folder, '.parts', lost), { recursive: true });
+    expect(await complete(ann, name, parts)).toMatchObject({ status: 409, body: { code: 'conflict' } });
+  });
+
+  test('whose process ended between the object and the row is completed by the next attempt [S149]', async () => {
+    const whole = film(70_000);
+    const name = (await begin(ann, whole.length)).body;
+    const parts = await send(ann, name, [whole]);
+    await db.sql.unsafe(
+      'create function refuse() returns trigger language plpgsql as $$ begin raise exception $m$cut off$m$; end $$; create trigger refuse before insert on files for each row execute function refuse()',
+    );
+    await expect(media.uploads.complete(ann.orgId, name, parts)).rejects.toThrow('cut off');
+    await db.sql.unsafe('drop trigger refuse on files; drop function refuse');
+    expect((await lying()).objects).toContain(name.key);
+    const done = await complete(ann, name, parts);
+    expect([done.status, (await bytesOf(done.body.path)).equals(whole)]).toEqual([200, true]);
+  });
+});
+
+describe('what is judged', () => {
+  test('the announcement: size, kind and room, before a byte is sent [S147, S149, LM20]', async () => {
+    expect((await begin(ann, MAX)).status).toBe(200);
+    expect(await begin(ann, MAX + 1)).toMatchObject({ status: 413, body: { code: 'too_large' } });
+    for (const file of [
+      { type: 'text/html', name: 'a.html' },
+      { type: 'image/svg+xml', name: 'a.svg' },
+      { type: '', name: 'virus.exe' },
+      { type: undefined, name: 'x' },
+    ])
+      expect([file, (await begin(ann, 100, {}, file)).status]).toEqual([file, 415]);
+    for (const [file, extension] of [
+      [{ type: '', name: 'Photo.JPEG' }, 'jpg'],
+      [{ type: 'VIDEO/MP4; codecs=avc1', name: 'x' }, 'mp4'],
+      [{ type: 'application/octet-stream', name: 'a.b.webm' }, 'webm'],
+    ] as const)
+      expect((await begin(ann, 100, {}, file)).body.key.split('.').at(-1)).toBe(extension);
+    const cat = await paid.signUp();
+    await override(db.sql, cat.orgId, { storage_gb: 1 });
+    await db.sql`
+      insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes)
+      values (${newId()}, ${cat.orgId}, 'film.mp4', 'film.mp4', ${newId()}, 'video', 'video/mp4', ${1024 ** 3 - 999})`;
+    expect(await begin(cat, 1_000)).toMatchObject({ status: 402, body: { code: 'limit_exceeded' } });
+    expect((await begin(cat, 999)).status).toBe(200);
+    for (const [body, field] of [
+      [{}, 'file'],
+      [{ file: { name: '', size: 5 } }, 'file.name'],
+      [{ file: { name: 'a.png', size: 0 } }, 'file.size'],
+      [{ file: { name: 'a.png', size: '5' } }, 'file.size'],
+      [{ file: { name: 'a.png', size: 5 }, key: 'x' }, 'key'],
+    ] as const) {
+      const answer = await ann.client.post('/files/create-multipart-upload', body);
+      expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);
+    }
+  });
+
+  test('a hundred uploads may be open, no more [S149]', async () => {
+    const cat = await app.signUp();
+    const { uploadId, key } = (await begin(cat, 100)).body;
+    await db.sql`
+      insert into media_uploads select copy.* from media_uploads one, generate_series(2, 99) n,
+        jsonb_populate_record(one, jsonb_build_object('id', gen_random_uuid(), 'storage_key', one.storage_key || n, 'provider_upload_id', n::text)) copy
+      where one.id = ${uploadId}`;
+    expect((await begin(cat, 100)).status).toBe(200);
+    const refused = await begin(cat, 100);
+    expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
+    await cat.client.post('/files/abort-multipart-upload', { uploadId, key });
+    expect((await begin(cat, 100)).status).toBe(200);
+  });
+
+  test('open uploads were announced with 10 GiB together, no more, unless they go to a storage of the organization [S149]', async () => {
+    const cat = await app.signUp();
+    const { uploadId } = (await begin(cat, 100)).body;
+    await db.sql`update media_uploads set bytes = ${10 * 1024 ** 3 - 150} where id = ${uploadId}`;
+    expect((await begin(cat, 100)).status).toBe(200);
+    const refused = await Promise.all([begin(cat, 100), begin(cat, 100)]);
+    expect(refused.map(({ status, body }) => [status, body.code])).toEqual([
+      [409, 'conflict'],
+      [409, 'conflict'],
+    ]);
+    await db.sql`update media_uploads set own_storage = true where id = ${uploadId}`;
+    expect((await begin(cat, 100)).status).toBe(200);
+  });
+
+  test('the address of a part: only as it was signed, and for an hour [S149]', async () => {
+    const name = (await begin(ann, 10_000)).body;
+    const url = new URL(await sign(ann, name, 1));
+    const other = (await begin(ann, 10_000)).body;
+    const changed = (change: (url: URL) => void) => {
+      const copy = new URL(url);
+      change(copy);
+      return put(copy.href, Buffer.alloc(10));
+    };
+    const cases: [string, (url: URL) => void, number][] = [
+      ['another part', (one) => (one.pathname = one.pathname.replace(/1$/, '2')), 403],
+      ['another upload', (one) => (one.pathname = one.pathname.replace(name.uploadId, other.uploadId)), 403],
+      ['a later end', (one) => one.searchParams.set('expires', String(Number(one.searchParams.get('expires')) + 1)), 403],
+      ['no signature', (one) => one.searchParams.delete('signature'), 400],
+      ['another signature', (one) => one.searchParams.set('signature', 'a'.repeat(64)), 403],
+      ['a path', (one) => (one.pathname = '/uploads/..%2f..%2fetc/1'), 403],
+    ];
+    for (const [what, change, status] of cases) expect([what, (await changed(change)).status]).toEqual([what, status]);
+    now = () => new Date(Date.now() + 3_602_000);
+    expect((await put(url.href, Buffer.alloc(10))).status).toBe(410);
+    now = () => new Date();
+    expect((await put(url.href, Buffer.alloc(10))).status).toBe(200);
+    expect((await ann.client.post('/files/list-parts', { uploadId: other.uploadId, key: other.key })).body).toEqual([]);
+  });
+
+  test('the parts: never more than was announced, all of them, each once [S149]', async () => {
+    const name = (await begin(ann, 10_000)).body;
+    const [one, two] = [await sign(ann, name, 1), await sign(ann, name, 2)];
+    expect((await put(one, Buffer.alloc(10_001))).status).toBe(413);
+    expect((await put(one, Buffer.alloc(0))).status).toBe(400);
+    const pieces = new Blob([film(6_000) as Uint8Array<ArrayBuffer>]).stream();
+    expect((await fetch(one, { method: 'PUT', body: pieces, duplex: 'half' } as RequestInit)).status).toBe(400); // of no length
+    const etag = (await put(one, film(6_000))).headers.get('etag')!;
+    expect((await put(two, Buffer.alloc(4_001))).status).toBe(413);
+    const refusals: [unknown, string][] = [
+      [[], 'parts'],
+      [[{ PartNumber: 1, ETag: etag }], 'parts'],
+      [[{ PartNumber: 2, ETag: etag }], 'parts.0.PartNumber'],
+      [
+        [
+          { PartNumber: 1, ETag: etag },
+          { PartNumber: 1, ETag: etag },
+        ],
+        'parts.1.PartNumber',
+      ],
+      [[{ PartNumber: 0, ETag: etag }], 'parts.0.PartNumber'],
+      [[{ PartNumber: 1 }], 'parts.0.ETag'],
+    ];
+    for (const [parts, field] of refusals) {
+      const answer = await complete(ann, name, parts);
+      expect([field, answer.status, answer.body.errors[0].field]).toEqual([field, 400, field]);
+    }
+    const last = (await put(two, Buffer.alloc(4_000))).headers.get('etag')!;
+    expect(
+      (
+        await complete(ann, name, [
+          { PartNumber: 2, ETag: last },
+          { PartNumber: 1, ETag: etag },
+        ])
+      ).status,
+    ).toBe(200);
+  });
+
+  test('the parts: also those that are on their way count, and of two sendings of one part the later one is meant [S149]', async () => {
+    const name = (await begin(ann, 10_000)).body;
+    const [one, two] = [await sign(ann, name, 1), await sign(ann, name, 2)];
+    const before = (await lying()).incoming.length;
+    const slow = httpRequest(one, { method: 'PUT', headers: { 'content-length': 6_000 } });
+    const cut = new Promise<Error>((failed) => slow.once('error', failed));
+    slow.write(film(3_000));
+    await eventually('half of a part is here', async () => (await lying()).incoming.length > before);
+    expect((await put(two, Buffer.alloc(4_001))).status).toBe(413);
+    const etag = (await put(one, film(6_000))).headers.get('etag')!;
+    await cut;
+    await eventually('what came of it is gone', async () => (await lying()).incoming.length === before);
+    const last = (await put(two, Buffer.alloc(4_000))).headers.get('etag')!;
+    const parts = [
+      { PartNumber: 1, ETag: etag },
+      { PartNumber: 2, ETag: last },
+    ];
+    expect((await complete(ann, name, parts)).body.size).toBe(10_000);
+  });
+
+  test.each([
+    ['a page', Buffer.from('<!doctype html><script>alert(1)</script>')],
+    ['a vector picture', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>')],
+    ['a picture cut off', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
+    ['an archive', Buffer.concat([Buffer.from('504b0304140000000000', 'hex'), Buffer.alloc(90)])],
+  ])('the content: %s that is announced as a picture is 415 and leaves nothing behind [X4, S147, S149]', async (_, content) => {
+    const before = (await lying()).objects;
+    const name = (await begin(ann, content.length, {}, { name: 'nice.png', type: 'image/png' })).body;
+    const answer = await complete(ann, name, await send(ann, name, [content]));
+    expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media']);
+    expect((await lying()).objects).toEqual(before);
+    expect(await db.sql`select 1 from media_uploads where id = ${name.uploadId}`).toHaveLength(0);
+    expect((await fetch(`${app.address}/uploads/${name.key}`)).status).toBe(404);
+  });
+
+  test('the content: what is of another kind than announced is kept as what it is [S147, S149]', async () => {
+    const png = await picture(30, 20);
+    const name = (await begin(ann, png.length, {}, { name: 'film.mp4', type: 'video/mp4' })).body;
+    const { body } = await complete(ann, name, await send(ann, name, [png]));
+    expect(body).toMatchObject({
+      mime: 'image/png',
+      type: 'image',
+      width: 30,
+      height: 20,
+      path: expect.stringMatching(/\.png$/),
+      thumbnail: expect.stringMatching(/\.webp$/),
+    });
+    expect((await bytesOf(body.path)).equals(png)).toBe(true);
+    await media.sweep(100);
+    expect((await lying()).objects).not.toContain(name.key);
+  });
+
+  test('the room in the end: 402, and nothing stays [LM20, S149]', async () => {
+    const cat = await paid.signUp();
+    const name = (await begin(cat, 5_000)).body;
+    const parts = await send(cat, name, [film(5_000)]);
+    await override(db.sql, cat.orgId, { storage_gb: 0 });
+    const answer = await complete(cat, name, parts);
+    expect([answer.status, answer.body.code]).toEqual([402, 'limit_exceeded']);
+    expect((await lying()).objects).not.toContain(name.key);
+  });
+});
+
+test('whoever completes, aborts, sends again, deletes and sweeps at once: each file has its bytes, and nothing else lies there [S149, S150]', async () => {
+  const cat = await app.signUp();
+  for (let round = 0; round < 12; round += 1) {
+    const whole = round % 3 === 0 ? await picture(40 + round, 30) : film(20_000 + round);
+    const name = (await begin(cat, whole.length)).body;
+    const url = await sign(cat, name, 1);
+    const parts = [{ PartNumber: 1, ETag: (await put(url, whole)).headers.get('etag')! }];
+    const { uploadId, key } = name;
+    const abort = () => cat.client.post('/files/abort-multipart-upload', { uploadId, key });
+    const answers = await Promise.all([
+      ...Array.from({ length: 5 }, () => complete(cat, name, parts)),
+      ...(round % 2 === 0 ? [abort(), abort()] : []),
+      put(url, whole),
+      media.sweep(100),
+      complete(cat, name, parts).then(async (done) => (round % 4 === 1 && done.status === 200 ? cat.client.delete(`/files/${done.body.id}`) : done)),
+    ]);
+    const statuses = answers.map((answer) => (typeof answer === 'number' ? 200 : answer.status));
+    expect(statuses.filter((status) => ![200, 400, 404, 409].includes(status))).toEqual([]);
+    await abort();
+    const [file, ...others] =
+      await db.sql`select storage_key as key, deleted_at is not null as deleted from files where org_id = ${cat.orgId} and upload_id = ${uploadId}`;
+    expect([others.length, (await db.sql`select 1 from media_uploads where id = ${uploadId}`).length]).toEqual([0, 0]);
+    if (file) expect((await fetch(`${app.address}/uploads/${file['key']}`)).status).toBe(file['deleted'] ? 404 : 200);
+  }
+  await media.sweep(1_000);
+  const rows = await db.sql`select storage_key as key, thumbnail_key as small from files where org_id = ${cat.orgId}`;
+  const named = rows.flatMap(({ key, small }) => [key as string, ...(small === null ? [] : [small as string])]);
+  expect((await lying()).objects.filter((key) => key.startsWith(cat.orgId))).toEqual(named.toSorted());
+});
+
+test('an upload that was abandoned goes after MULTIPART_UPLOAD_RETENTION_DAYS, with its parts [RT8, S149]', async () => {
+  await media.sweep(1_000);
+  const [old, young] = [(await begin(ann, 9_000)).body, (await begin(ann, 9_000)).body];
+  for (const name of [old, young]) await send(ann, name, [film(9_000)]);
+  const before = (await lying()).parts.length;
+  await db.sql`update media_uploads set created_at = now() - case id when ${old.uploadId} then interval '7 days 1 minute' else interval '6 days 23 hours' end where id in (${old.uploadId}, ${young.uploadId})`;
+  expect(await media.sweep(100)).toBe(1);
+  expect((await lying()).parts).toHaveLength(before - 1);
+  const list = ({ uploadId, key }: Name) => ann.client.post('/files/list-parts', { uploadId, key });
+  expect([(await list(old)).status, (await list(young)).status]).toEqual([404, 200]);
+});

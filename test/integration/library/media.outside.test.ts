@@ -1,0 +1,145 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newId } from '../../../src/platform/kernel/index.ts';
+import type { Media } from '../../../src/library/media/index.ts';
+import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { eventually } from '../../support/wire/eventually.ts';
+import { ATTEMPT } from '../../support/worlds/media-of.ts';
+import { admit, type Network, newPost, openNetwork, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../../support/worlds/publishing.ts';
+import { startReceiver } from '../../support/wire/receiver.ts';
+import { HEADS, picture } from '../../support/worlds/samples.ts';
+
+// What posts name by an address outside is copied: how much of it, and how long.
+
+const ROOM = 2 * 1024 ** 3;
+let db: TestDatabase;
+let media: Media;
+let network: Network;
+let world: Publisher;
+let folder: string;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'rookery-outside-'));
+  network = openNetwork();
+  world = await startPublisher({ url: db.url, network, env: { UPLOAD_FOLDER: folder, MEDIA_UPLOAD_MAX_BYTES: String(ROOM) } });
+  ({ media } = world.context);
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const item = (path: string) => ({ path, alt: '' });
+const load = (orgId: string, path: string, attempt: typeof ATTEMPT | object = ATTEMPT) => media.load(orgId, [item(path)], attempt as never);
+async function seedPost(orgId: string, channelId: string, paths: readonly string[], state = 'QUEUE'): Promise<string> {
+  const id = newId();
+  await db.sql`
+    insert into posts (id, org_id, channel_id, group_id, state, detail, content, media, publish_date, due_at)
+    values (${id}, ${orgId}, ${channelId}, 'g', ${state}, 'scheduled', 'hi', ${db.sql.json(paths.map(item))}, now(), now())`;
+  return id;
+}
+/** A copy that is there already, of so many bytes as its row says. */
+const seedCopy = (orgId: string, url: string, bytes: number) => db.sql`
+  insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, source_url, listed)
+  values (${newId()}, ${orgId}, 'x', 'x', ${newId()}, 'image', 'image/png', ${bytes}, ${url}, false)`;
+const copies = async (orgId: string) => {
+  const [row] = await db.sql<{ n: number; bytes: number }[]>`
+    select count(*)::int as n, coalesce(sum(bytes), 0)::float8 as bytes from files where org_id = ${orgId} and source_url is not null`;
+  return row!;
+};
+
+test('one that many posts name is fetched once, and each tells the network the address that was typed', async () => {
+  const png = await picture(9, 9);
+  await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
+  const { orgId } = await seedOrg(db.sql);
+  const loaded = await Promise.all(Array.from({ length: 16 }, () => load(orgId, `${site.url}/a.png`)));
+  expect([site.ledger.length, (await copies(orgId)).n]).toEqual([1, 1]);
+  expect(new Set(loaded.map(([one]) => one!.url))).toEqual(new Set([`${site.url}/a.png`])); // its copy goes with the post
+});
+
+test('copies of an organization take 2 GiB and 200 files at a time; a post waits until others have settled', async () => {
+  const png = await picture(9, 9);
+  await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
+  for (const [files, bytes] of [
+    [1, ROOM - 10],
+    [200, 10],
+  ] as const) {
+    const { orgId, channelIds } = await seedOrg(db.sql);
+    const named = Array.from({ length: files }, (_, n) => `https://elsewhere.example/${n}.png`);
+    const posts = await Promise.all(named.map((url) => seedPost(orgId, channelIds[0]!, [url])));
+    for (const url of named) await seedCopy(orgId, url, bytes);
+    const waiting = `${site.url}/waits-${files}.png`;
+    await seedPost(orgId, channelIds[0]!, [waiting]);
+    await expect(load(orgId, waiting)).rejects.toMatchObject({ failure: 'unavailable', retryAfterMs: expect.any(Number) });
+    expect(await copies(orgId)).toEqual({ n: files, bytes: files * bytes });
+    await db.sql`update posts set state = 'PUBLISHED' where id = any(${posts})`;
+    expect(await load(orgId, waiting)).toHaveLength(1);
+    expect(await copies(orgId)).toEqual({ n: 1, bytes: png.length });
+  }
+});
+
+test('however many are fetched at once, they fit', async () => {
+  const png = await picture(9, 9);
+  await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
+  const { orgId, channelIds } = await seedOrg(db.sql);
+  const urls = Array.from({ length: 12 }, (_, n) => `${site.url}/many.png?n=${n}`);
+  await seedPost(orgId, channelIds[0]!, [...urls, 'https://elsewhere.example/big.mp4']);
+  await seedCopy(orgId, 'https://elsewhere.example/big.mp4', ROOM - png.length * 5 - 1);
+  const done = await Promise.allSettled(urls.map((url) => load(orgId, url)));
+  for (const one of done) if (one.status === 'rejected') expect(one.reason).toMatchObject({ failure: 'unavailable' });
+  const kept = await copies(orgId);
+  expect([kept.bytes <= ROOM, kept.n - 1]).toEqual([true, done.filter(({ status }) => status === 'fulfilled').length]);
+  expect(await readdir(join(folder, '.incoming'))).toEqual([]);
+});
+
+test('no more is fetched than the network takes', async () => {
+  let sent = 0;
+  const piece = Buffer.concat([HEADS['mp4']!, Buffer.alloc(1024 ** 2)]);
+  await using site = await startReceiver({
+    answer: (response) => {
+      response.writeHead(200);
+      const more = (): void => {
+        while (!response.destroyed && sent < 400 * 1024 ** 2) {
+          sent += piece.length;
+          if (!response.write(piece)) return void response.once('drain', more);
+        }
+        response.end();
+      };
+      more();
+    },
+  });
+  const { orgId } = await seedOrg(db.sql);
+  const pictures = { ...ATTEMPT, limits: { ...ATTEMPT.limits, mediaTypes: ['image/png'] } };
+  await expect(load(orgId, `${site.url}/film.mp4`, pictures)).rejects.toMatchObject({ failure: 'rejected' });
+  expect(sent).toBeLessThan(200 * 1024 ** 2);
+  expect(await copies(orgId)).toEqual({ n: 0, bytes: 0 });
+}, 60_000);
+
+test('a copy leaves the disk when its last post has settled', async () => {
+  const png = await picture(9, 9);
+  await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
+  const { orgId, channelIds } = await seedOrg(db.sql, 2);
+  const url = `${site.url}/settles.png`;
+  const key = async () => (await db.sql<{ key: string }[]>`select storage_key as key from files where org_id = ${orgId} and source_url = ${url}`)[0]?.key;
+  const held = Promise.withResolvers<void>();
+  const seen: (string | undefined)[] = [];
+  network.behave = async (_post, sent, accept) => {
+    seen.push(await key());
+    if (sent.channelId === channelIds[1]) await held.promise;
+    return accept();
+  };
+  const posts = channelIds.map((channelId) => newPost(channelId, { media: [item(url)] }));
+  await admit(world, orgId, posts);
+  await eventually('one post is out, the other on its way', async () => seen.length === 2 && (await stateOf(db.sql, posts[0]!.id))!.state === 'PUBLISHED');
+  const stored = await key();
+  expect([typeof stored, existsSync(join(folder, stored!))]).toEqual(['string', true]); // the other post still needs it
+  held.resolve();
+  await settled(db.sql, orgId);
+  await eventually('its row and its bytes are gone', async () => (await key()) === undefined && !existsSync(join(folder, stored!)));
+  expect(new Set(seen)).toEqual(new Set([stored]));
+}, 60_000);

@@ -1,0 +1,94 @@
+import { describe, expect, test } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { actorTypes } from '../../../actors/host/start.ts';
+import { channelActor } from '../../../actors/channel/contract.ts';
+import { readConfig } from '../../../src/platform/config/index.ts';
+import { openContext } from '../../../src/context.ts';
+import { type Database, openDatabase } from '../../../src/platform/db/index.ts';
+import { type Clock, newId, systemClock } from '../../../src/platform/kernel/index.ts';
+import { JWT_SECRET } from '../../support/worlds/app.ts';
+import { testDatabase } from '../../support/wire/database.ts';
+import { eventually, gate } from '../../support/wire/eventually.ts';
+import { wholeProduct } from '../../support/worlds/product.ts';
+import { quietLog } from '../../support/worlds/quiet-log.ts';
+import { startReceiver } from '../../support/wire/receiver.ts';
+
+describe('a process that ends', () => {
+  test('hands back the post that waits for its call, and marks a call that does not end in time as unconfirmed', async () => {
+    /** The 8 s that calls and deliveries have to end are over at once. */
+    const clock: Clock = { ...systemClock, sleep: (ms, signal) => (ms === 8_000 ? Promise.resolve() : systemClock.sleep(ms, signal)) };
+    await using db = await testDatabase();
+    let asked = 0;
+    await using network = await startReceiver({
+      answer(response, { path, headers, body }) {
+        const said = (value: object) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+        if (path === '/accounts') return said({ id: newId(), token: JSON.parse(String(body)).name });
+        if (path === '/me') return said({ id: headers.authorization, name: 'Ann' });
+        asked += 1; // and never answers
+      },
+    });
+    const env = { DATABASE_URL: db.url, PROVIDER_CALLS_IN_FLIGHT: '1' };
+    const product = await wholeProduct({ env, sandboxUrl: network.url, clock });
+    try {
+      const { client } = await product.signUp();
+      const publish = async (content: string) => {
+        const channel = await client.post('/integrations/social-connect/sandbox', { fields: { name: newId() }, allowPreview: true });
+        const posts = [{ integration: { id: channel.body.id }, value: [{ content, image: [] }], settings: {} }];
+        expect((await client.post('/posts', { type: 'now', date: '2026-01-01T00:00:00Z', shortLink: false, tags: [], posts })).status).toBe(201);
+      };
+      await publish('called');
+      await eventually('the network is asked', () => asked === 1);
+      await publish('waits');
+      await eventually('the other post waits for its call', () => product.context.posts.gauges.waiting === 1);
+    } finally {
+      await product[Symbol.asyncDispose]();
+    }
+    const left = await db.sql`
+      select p.content, p.state, p.detail, c.slot_post_id = p.id as "holdsSlot"
+      from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id order by p.content`;
+    expect([...left]).toEqual([
+      { content: 'called', state: 'QUEUE', detail: 'unconfirmed', holdsSlot: true },
+      { content: 'waits', state: 'QUEUE', detail: 'scheduled', holdsSlot: null },
+    ]);
+    expect(asked).toBe(1);
+  });
+
+  test('waits for the messages that are being handled', async () => {
+    const product = await wholeProduct();
+    const [started, release] = [gate(), gate()];
+    product.context.bus.subscribe('of this test', async () => {
+      started.open();
+      await release.passed;
+    });
+    await product.context.bus.publish('of this test', [{}]);
+    await started.passed;
+    const closing = product[Symbol.asyncDispose]().then(() => 'closed');
+    expect(await Promise.race([closing, sleep(3_000, 'waits')])).toBe('waits');
+    release.open();
+    expect(await closing).toBe('closed');
+  });
+
+  test('gives the database up to the next one, also where others keep its connections open', async () => {
+    const open = (sql: Database) =>
+      openContext(readConfig({ JWT_SECRET }).config, { logs: { of: quietLog }, actorTypes, channelType: channelActor.type, sandboxUrl: undefined, sql });
+    await using db = await testDatabase();
+    const first = await open(db.sql);
+    await first[Symbol.asyncDispose]();
+    const sql = openDatabase({ url: db.url, connections: 2 });
+    try {
+      await using next = await open(sql);
+      expect(next.engine.name).toBe('embedded');
+    } finally {
+      await sql.end({ timeout: 1 });
+    }
+  });
+});
+
+describe('a message between processes', () => {
+  test('is logged when it is not understood', async () => {
+    const lines: string[] = [];
+    await using product = await wholeProduct({ level: 'error', write: (line) => void lines.push(line) });
+    await product.context.cache.publish('provider-settings', 'no JSON');
+    await eventually('it is logged', () => lines.some((line) => /"channel":"provider-settings".*a message was not understood/.test(line)));
+  });
+});

@@ -1,0 +1,178 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { appointSuperAdmin } from '../../../src/people/identity/index.ts';
+import { type Client, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
+import { testDatabase } from '../../support/wire/database.ts';
+import { codeTo } from '../../support/worlds/mail-links.ts';
+
+// Who becomes the first super-admin of an empty instance: whoever brings what only the operator has, or, outside production, the first who
+// registers on this machine. It is asked of every way in, each on a database of its own.
+
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  IS_GENERAL: 'true',
+  FRONTEND_URL: 'http://127.0.0.1',
+  NEXT_PUBLIC_BACKEND_URL: 'http://127.0.0.1',
+  BACKEND_INTERNAL_URL: 'http://127.0.0.1',
+};
+const MAIL = { off: {}, on: WITH_MAIL };
+const MODE = { production: PRODUCTION, development: {} };
+
+let end: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const one of end.toReversed()) await one();
+  end = [];
+});
+async function empty(env: Record<string, string>): Promise<TestApp> {
+  const db = await testDatabase();
+  end.push(async () => db[Symbol.asyncDispose]());
+  const app = await testApp({ sql: db.sql, env });
+  end.push(async () => app[Symbol.asyncDispose]());
+  return app;
+}
+
+const person = (more: object = {}) => ({ provider: 'LOCAL', email: `${randomUUID()}@example.com`, password: 'long enough', company: 'Acme', ...more });
+const register = (client: Client, more: object = {}, headers: Record<string, string> = {}) => client.post('/auth/register', person(more), headers);
+const superAdmins = async ({ context }: TestApp) =>
+  (await context.sql<{ email: string }[]>`select email from users where is_super_admin order by email`).map(({ email }) => email);
+const activate = async ({ context }: TestApp, client: Client, email: string) =>
+  client.post('/auth/activate', { code: await codeTo(context, email, 'activation') });
+const tokenOf = async ({ context }: TestApp) => (await context.identity.setupToken())!;
+
+describe.each(['production', 'development'] as const)('in %s', (mode) => {
+  describe.each(['off', 'on'] as const)('with mail %s', (mail) => {
+    const env = { ...MODE[mode], ...MAIL[mail] };
+
+    test('the holder of the setup token becomes super-admin once active, and the token is worth nothing from then on [S30]', async () => {
+      const app = await empty(env);
+      const [client, email, setupToken] = [app.client(), `${randomUUID()}@example.com`, await tokenOf(app)];
+      expect((await register(client, { email, setupToken }, { 'x-forwarded-for': '198.51.100.1' })).status).toBe(200);
+      if (mail === 'on') {
+        expect(await superAdmins(app)).toEqual([]);
+        await activate(app, client, email);
+      }
+      expect((await client.get('/user/self', { auth: client.cookies.get('auth') })).body).toMatchObject({ email, isSuperAdmin: true });
+      const late = await register(app.client(), { setupToken });
+      expect([late.status, late.body.errors[0].field]).toEqual([400, 'setupToken']);
+      expect([await superAdmins(app), await app.context.identity.setupToken()]).toEqual([[email], undefined]);
+    });
+
+    test('of fifty who bring the setup token at once exactly one becomes it [S30, X25]', async () => {
+      const app = await empty(env);
+      const setupToken = await tokenOf(app);
+      const people = Array.from({ length: 50 }, () => ({ client: app.client(), email: `${randomUUID()}@example.com` }));
+      const answers = await Promise.all(people.map(({ client, email }) => register(client, { email, setupToken })));
+      if (mail === 'on') await Promise.all(people.map(({ client, email }) => activate(app, client, email)));
+      const made = answers.filter(({ status }) => status === 200).length;
+      expect(made).toBe(mail === 'on' ? 50 : 1);
+      for (const { status, body } of answers) if (status !== 200) expect([status, body.errors[0].field]).toEqual([400, 'setupToken']);
+      expect(await superAdmins(app)).toHaveLength(1);
+    });
+
+    test.each([
+      ['from this machine, by its own name', {}, mode === 'development'],
+      ['from this machine, by localhost', { host: 'localhost:3000' }, mode === 'development'],
+      ['by a name of the web that leads here', { host: 'attacker.example' }, false],
+      ['over a proxy on this machine', { 'x-forwarded-for': '198.51.100.1' }, false],
+      ['over a proxy that names its caller otherwise', { forwarded: 'for=198.51.100.1' }, false],
+    ])('the first without a token, %s, becomes super-admin there: %s [S30]', async (_, headers, becomes) => {
+      const app = await empty(env);
+      const people = [0, 1].map(() => ({ client: app.client(), email: `${randomUUID()}@example.com` }));
+      for (const { client, email } of people) {
+        const { status } = await asked(app, '/auth/register', person({ email }), headers);
+        if (mode === 'production' || !('host' in headers) || becomes) expect(status).toBe(200);
+        if (status === 200 && mail === 'on') await activate(app, client, email);
+      }
+      expect(await superAdmins(app)).toEqual(becomes ? [people[0]!.email] : []);
+    });
+  });
+
+  test.each(['', 'x', '0'.repeat(40)])('a setup token that is %j is refused by name, and nobody is made', async (setupToken) => {
+    const app = await empty(MODE[mode]);
+    const { status, body } = await register(app.client(), { setupToken });
+    expect([status, body.errors[0].field]).toEqual([400, 'setupToken']);
+    expect(await app.context.sql`select 1 from users`).toHaveLength(0);
+  });
+});
+
+/** By `http` itself: `fetch` writes its own `Host`. */
+async function asked(app: TestApp, path: string, body: object, headers: Record<string, string>): Promise<{ status: number }> {
+  const { call } = await import('../../../src/operations/cli/call.ts');
+  return call('POST', app.address + path, { body, headers });
+}
+
+describe('where registration is disabled', () => {
+  const closed = { ...PRODUCTION, DISABLE_REGISTRATION: 'true' };
+  test('the setup token still lets the first super-admin in, and nobody else comes before [S31, DE12]', async () => {
+    const app = await empty(closed);
+    expect((await app.client().get('/auth/can-register')).body).toEqual({ register: true });
+    expect((await register(app.client())).body.message).toBe('Registration is disabled');
+    expect((await register(app.client(), { setupToken: await tokenOf(app) })).status).toBe(200);
+    expect((await app.client().get('/auth/can-register')).body).toEqual({ register: false });
+    expect(await superAdmins(app)).toHaveLength(1);
+  });
+});
+
+describe('with mail', () => {
+  test('a stranger who registers the operator’s address first takes nothing: the token counts for whoever proves the address', async () => {
+    const app = await empty({ ...PRODUCTION, ...WITH_MAIL });
+    const email = `${randomUUID()}@example.com`;
+    await register(app.client(), { email, password: 'of the stranger' });
+    const operator = app.client();
+    expect((await register(operator, { email, password: 'of the operator', setupToken: await tokenOf(app) })).body).toEqual({ activate: true });
+    expect((await activate(app, operator, email)).body).toEqual({ can: true });
+    expect(await superAdmins(app)).toEqual([email]);
+    expect((await app.client().post('/auth/login', { provider: 'LOCAL', email, password: 'of the operator' })).status).toBe(200);
+  });
+  test('a reset proves the address, too', async () => {
+    const app = await empty({ ...PRODUCTION, ...WITH_MAIL });
+    const email = `${randomUUID()}@example.com`;
+    await register(app.client(), { email, setupToken: await tokenOf(app) });
+    await app.client().post('/auth/forgot', { email });
+    const token = await codeTo(app.context, email, 'password-reset');
+    await app.client().post('/auth/forgot-return', { token, password: 'a new password', repeatPassword: 'a new password' });
+    expect(await superAdmins(app)).toEqual([email]);
+  });
+});
+
+describe('a login provider', () => {
+  test('makes its first user super-admin only with the claim of an operator', async () => {
+    const app = await empty(PRODUCTION);
+    const { identity } = app.context;
+    const newcomer = () => ({
+      providerName: 'google',
+      providerId: randomUUID(),
+      email: `${randomUUID()}@example.com`,
+      name: '',
+      company: 'Acme',
+      timezone: 'UTC',
+      avatarUrl: null,
+      ip: '127.0.0.1',
+      userAgent: '',
+    });
+    await identity.registerWithProvider(newcomer());
+    expect(await superAdmins(app)).toEqual([]);
+    const operator = newcomer();
+    await identity.registerWithProvider({ ...operator, claim: { setupToken: await tokenOf(app), isLocal: false } });
+    expect(await superAdmins(app)).toEqual([operator.email]);
+  });
+});
+
+describe('`rookery.mjs admin`', () => {
+  test('makes an active user super-admin, and says why not [S211]', async () => {
+    const app = await empty({ ...PRODUCTION, ...WITH_MAIL });
+    const { sql } = app.context;
+    const [client, email] = [app.client(), `${randomUUID()}@example.com`];
+    expect(await appointSuperAdmin(sql, email)).toContain('Nobody has registered');
+    await register(client, { email });
+    expect(await appointSuperAdmin(sql, email)).toContain('not confirmed');
+    await activate(app, client, email);
+    await sql`insert into users (id, email, provider_name, provider_id, activated) values (${randomUUID()}, ${email}, 'github', '1', true)`;
+    expect(await appointSuperAdmin(sql, email.toUpperCase())).toContain('github, local');
+    expect(await appointSuperAdmin(sql, email.toUpperCase(), 'local')).toBeUndefined();
+    expect(await sql`select provider_name from users where is_super_admin`).toEqual([{ provider_name: 'local' }]);
+    expect(await sql`select user_id, action from audit_log where action = 'user.became_super_admin'`).toEqual([
+      { user_id: null, action: 'user.became_super_admin' },
+    ]);
+  });
+});

@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { newId, sha256Hex } from '../../../src/platform/kernel/index.ts';
+import { type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
+import { testDatabase } from '../../support/wire/database.ts';
+
+let db: Awaited<ReturnType<typeof testDatabase>>;
+let app: TestApp;
+beforeAll(async () => {
+  db = await testDatabase({ connections: 8 });
+  app = await testApp({ sql: db.sql });
+  await app.signUp(); // the super-admin
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+});
+
+const address = () => `${randomUUID()}@example.com`;
+const tokenOf = (url: string) => new URL(url).searchParams.get('org')!;
+async function invite(ann: SignedUp, body: Record<string, unknown> = {}) {
+  const { status, body: made } = await ann.client.post('/members/invitations', { email: address(), ...('roleId' in body ? {} : { role: 'editor' }), ...body });
+  if (status !== 201) throw new Error(`Not invited: ${JSON.stringify(made)}`);
+  return { ...(made as { id: string; email: string; url: string; expiresAt: string }), token: tokenOf(made.url) };
+}
+const take = (user: SignedUp, token: string) => user.client.post('/user/join-org', { org: token });
+const roleIn = async ({ orgId }: SignedUp, { userId }: SignedUp) =>
+  (await db.sql`select role_key as role from memberships where org_id = ${orgId} and user_id = ${userId}`)[0]?.['role'];
+/** A user who acts in the org with this role. */
+async function join(org: SignedUp, role: string): Promise<SignedUp> {
+  const user = await app.signUp();
+  await db.sql`insert into memberships (org_id, user_id, role_key) values (${org.orgId}, ${user.userId}, ${role})`;
+  user.client.headers['showorg'] = org.orgId;
+  return user;
+}
+
+describe('an invitation', () => {
+  test('is a link that is answered once and lasts seven days; only its hash is kept [S47, X19]', async () => {
+    const ann = await app.signUp();
+    const before = Date.now();
+    const { status, body } = await ann.client.post('/members/invitations', { email: 'New.Person@example.com', role: 'editor' });
+    expect([status, body]).toEqual([
+      201,
+      { id: expect.any(String), email: 'New.Person@example.com', role: 'editor', roleId: 'editor', url: expect.any(String), expiresAt: expect.any(String) },
+    ]);
+    expect(body.url).toMatch(new RegExp(`^${app.context.config.http.frontendUrl.replace(/\/$/, '')}/\\?org=[A-Za-z0-9_-]{43}$`));
+    expect(Math.abs(Date.parse(body.expiresAt) - before - 7 * 86_400_000)).toBeLessThan(60_000);
+    const list = await ann.client.get('/members/invitations');
+    expect(list.body).toEqual([
+      {
+        id: body.id,
+        email: 'New.Person@example.com',
+        role: 'editor',
+        roleId: 'editor',
+        roleName: 'Editor',
+        invitedBy: { id: ann.userId, name: '', email: ann.email },
+        expiresAt: body.expiresAt,
+        createdAt: expect.any(String),
+      },
+    ]);
+    expect(list.text).not.toContain(tokenOf(body.url));
+    const [row] = await db.sql`select encode(token_hash, 'hex') as hash from invitations where id = ${body.id}`;
+    expect(row!['hash']).toBe(sha256Hex(tokenOf(body.url)));
+    const stored = JSON.stringify([await db.sql`select * from invitations`, await db.sql`select * from audit_log where org_id = ${ann.orgId}`]);
+    expect(stored).not.toContain(tokenOf(body.url));
+  });
+
+  test('makes the invited user a member, once, and acts for the org from then on [S47]', async () => {
+    const ann = await app.signUp();
+    const bob = await app.signUp();
+    const { token } = await invite(ann, { email: bob.email.toUpperCase(), role: 'viewer' });
+    const { status, body } = await take(bob, token);
+    expect([status, body]).toEqual([200, { id: ann.orgId }]);
+    expect(bob.client.cookies.get('showorg')).toBe(ann.orgId);
+    expect((await bob.client.get('/user/self')).body).toMatchObject({ orgId: ann.orgId, role: 'viewer' });
+    expect((await take(bob, token)).body.code).toBe('link_expired');
+    expect((await ann.client.get('/members/invitations')).body).toEqual([]);
+    expect((await db.sql`select action from audit_log where org_id = ${ann.orgId} and resource = 'members' order by id`).map(({ action }) => action)).toEqual([
+      'invitation.created',
+      'member.joined',
+    ]);
+  });
+
+  test('is for one address: whoever else has the link is refused, and it stays good for the right one [S47]', async () => {
+    const ann = await app.signUp();
+    const [bob, eve] = [await app.signUp(), await app.signUp()];
+    const { token } = await invite(ann, { email: bob.email });
+    const { status, body } = await take(eve, token);
+    expect([status, body.code, body.message.includes(bob.email)]).toEqual([403, 'forbidden', false]);
+    expect(await roleIn(ann, eve)).toBeUndefined();
+    expect((await take(bob, token)).status).toBe(200);
+  });
+
+  test('works for somebody who registers afterwards [S47]', async () => {
+    const ann = await app.signUp();
+    const { email, token } = await invite(ann);
+    expect((await take(await app.signUp({ email }), token)).body).toEqual({ id: ann.orgId });
+  });
+
+  test('an unknown, used, withdrawn, replaced or expired link, and one of a deleted org, are answered alike by 410 [S47]', async () => {
+    const ann = await app.signUp();
+    const bob = await app.signUp();
+    const replaced = await invite(ann, { email: bob.email });
+    const withdrawn = await invite(ann, { email: bob.email.toUpperCase() });
+    expect((await ann.client.get('/members/invitations')).body).toHaveLength(1);
+    expect((await ann.client.delete(`/members/invitations/${withdrawn.id}`)).body).toEqual({ success: true });
+    expect((await ann.client.delete(`/members/invitations/${withdrawn.id}`)).status).toBe(404);
+    const expired = await invite(await app.signUp(), { email: bob.email });
+    await db.sql`update invitations set expires_at = now() - interval '1 second' where id = ${expired.id}`;
+    const gone = await app.signUp();
+    const ofGone = await invite(gone, { email: bob.email });
+    await db.sql`update organizations set deleted_at = now() where id = ${gone.orgId}`;
+    const texts = [];
+    for (const token of ['x', 'A'.repeat(43), replaced.token, withdrawn.token, expired.token, ofGone.token]) {
+      const { status, body, text } = await take(bob, token);
+      expect([status, body.code]).toEqual([410, 'link_expired']);
+      texts.push(text);
+    }
+    expect(new Set(texts).size).toBe(1);
+  });
+
+  test('of a hundred uses at once exactly one makes a member [S47, X25]', async () => {
+    const ann = await app.signUp();
+    const bob = await app.signUp();
+    const { token } = await invite(ann, { email: bob.email });
+    const answers = await Promise.all(Array.from({ length: 100 }, () => take(bob, token)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const { status } of answers) expect([200, 410]).toContain(status);
+    expect(await db.sql`select action from audit_log where org_id = ${ann.orgId} and action = 'member.joined'`).toHaveLength(1);
+  });
+
+  test('of two accounts with one address at two providers only the first to come joins [S47, X25]', async () => {
+    const ann = await app.signUp();
+    const [bob, twin] = [await app.signUp(), await app.signUp()];
+    await db.sql`update users set email = ${bob.email}, provider_name = 'google' where id = ${twin.userId}`;
+    const { token } = await invite(ann, { email: bob.email });
+    const answers = await Promise.all([take(bob, token), take(twin, token)]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 410]);
+  });
+
+  test('grants no more than its inviter still holds when it is taken [S46, S47]', async () => {
+    const ann = await app.signUp();
+    const role = (await ann.client.post('/roles', { name: 'Desk', permissions: ['posts:read'] })).body.id as string;
+    const cases: [string, (admin: SignedUp) => Promise<unknown>, object][] = [
+      ['demoted', (admin) => ann.client.put(`/members/${admin.userId}`, { role: 'editor' }), { role: 'viewer' }],
+      ['disabled', (admin) => ann.client.put(`/members/${admin.userId}`, { disabled: true }), { role: 'viewer' }],
+      ['removed', (admin) => ann.client.delete(`/members/${admin.userId}`), { role: 'viewer' }],
+      ['its role widened beyond them', () => ann.client.put(`/roles/${role}`, { permissions: ['billing:manage'] }), { roleId: role }],
+      ['its role gone', () => db.sql`delete from roles where id = ${role}`, { roleId: role }],
+    ];
+    for (const [what, change, offered] of cases) {
+      const [admin, bob] = [await join(ann, 'admin'), await app.signUp()];
+      if (what === 'its role gone') await ann.client.put(`/roles/${role}`, { permissions: [] });
+      const { token } = await invite(admin, { email: bob.email, ...offered });
+      await change(admin);
+      expect([what, (await take(bob, token)).body.code, await roleIn(ann, bob)]).toEqual([what, 'link_expired', undefined]);
+    }
+    const [admin, bob] = [await join(ann, 'admin'), await app.signUp()];
+    const { token } = await invite(admin, { email: bob.email, role: 'admin' });
+    expect((await take(bob, token)).status).toBe(200); // nothing changed meanwhile
+  });
+
+  test('cannot offer what the inviter does not hold, a role of another org, or no role [S46, S269]', async () => {
+    const [ann, eve] = [await app.signUp(), await app.signUp()];
+    const admin = await join(ann, 'admin');
+    const hers = (await eve.client.post('/roles', { name: 'Hers', permissions: [] })).body.id;
+    expect((await admin.client.post('/members/invitations', { email: address(), role: 'owner' })).status).toBe(403);
+    for (const [body, field] of [
+      [{ roleId: hers }, 'roleId'],
+      [{ roleId: newId() }, 'roleId'],
+      [{ role: 'root' }, 'role'],
+      [{}, 'role'],
+      [{ role: 'viewer', email: 'no address' }, 'email'],
+    ] as const) {
+      const { status, body: answer } = await ann.client.post('/members/invitations', { email: address(), ...body });
+      expect([status, answer.errors[0].field]).toEqual([400, field]);
+    }
+    expect((await (await join(ann, 'editor')).client.post('/members/invitations', { email: address(), role: 'viewer' })).status).toBe(403);
+  });
+
+  test('a member is not invited again, and one who is disabled does not come back by a link [S47, S53]', async () => {
+    const ann = await app.signUp();
+    const bob = await app.signUp();
+    const { token } = await invite(ann, { email: bob.email });
+    await db.sql`insert into memberships (org_id, user_id, role_key, disabled) values (${ann.orgId}, ${bob.userId}, 'viewer', true)`;
+    expect((await take(bob, token)).body.code).toBe('conflict');
+    expect((await ann.client.post('/members/invitations', { email: bob.email.toUpperCase(), role: 'viewer' })).body.code).toBe('conflict');
+    expect(await db.sql`select disabled from memberships where org_id = ${ann.orgId} and user_id = ${bob.userId}`).toEqual([{ disabled: true }]);
+  });
+
+  test('says nothing about whether an address has an account: same status, keys and statements [X15]', async () => {
+    const ann = await app.signUp();
+    const known = (await app.signUp()).email;
+    await ann.client.post('/members/invitations', { email: address(), role: 'viewer' }); // the first of an organization makes its counters
+    const asked = [];
+    for (const email of [known, address(), known.toUpperCase()]) {
+      db.statements.length = 0;
+      const { status, body } = await ann.client.post('/members/invitations', { email, role: 'viewer' });
+      asked.push([status, Object.keys(body), db.statements.filter((text) => !text.includes('sessions')).map((text) => text.replace(/\s+/g, ' ').slice(0, 60))]);
+    }
+    expect(asked[0]).toEqual(asked[1]);
+    expect(asked[2]).toEqual(asked[1]);
+  });
+
+  test('is mailed to one address at most ten times an hour [S47]', async () => {
+    const narrow = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1' } });
+    const ann = await narrow.signUp();
+    const email = address();
+    for (let n = 0; n < 10; n++) expect((await ann.client.post('/members/invitations', { email, role: 'viewer' })).status).toBe(201);
+    expect((await ann.client.post('/members/invitations', { email: email.toUpperCase(), role: 'viewer' })).status).toBe(429);
+    expect((await ann.client.post('/members/invitations', { email: address(), role: 'viewer' })).status).toBe(201);
+    await narrow[Symbol.asyncDispose]();
+  });
+
+  test('is one of at most 200 that are open in an org [S47]', async () => {
+    const ann = await app.signUp();
+    await db.sql`
+      insert into invitations (id, org_id, email, role_key, token_hash, invited_by)
+      select gen_random_uuid(), ${ann.orgId}, n || '@example.com', 'viewer', sha256(gen_random_uuid()::text::bytea), ${ann.userId} from generate_series(1, 199) n`;
+    const statuses = (await Promise.all(Array.from({ length: 5 }, () => ann.client.post('/members/invitations', { email: address(), role: 'viewer' })))).map(
+      ({ status }) => status,
+    );
+    expect(statuses.toSorted()).toEqual([201, 400, 400, 400, 400]);
+  });
+
+  test('the alias of older consoles answers the link only [S46]', async () => {
+    const ann = await app.signUp();
+    const bob = await app.signUp();
+    const { status, body } = await ann.client.post('/settings/team', { email: bob.email, role: 'member', sendEmail: false });
+    expect([status, Object.keys(body)]).toEqual([201, ['url']]);
+    expect((await take(bob, tokenOf(body.url))).status).toBe(200);
+    expect((await ann.client.delete(`/settings/team/${bob.userId}`)).body).toEqual({ success: true });
+  });
+
+  test('that nobody took is swept away when it is over [S47]', async () => {
+    const ann = await app.signUp();
+    const [old, open] = [await invite(ann), await invite(ann)];
+    await db.sql`update invitations set expires_at = now() - interval '1 second' where id = ${old.id}`;
+    await app.context.members.invitations.dropOld(100);
+    expect((await db.sql`select id from invitations where org_id = ${ann.orgId}`).map(({ id }) => id)).toEqual([open.id]);
+  });
+});
+
+describe('the letter', () => {
+  test('is queued in the commit of the invitation, unless it is not wanted or the invitation is refused [S47]', async () => {
+    const mailing = await testApp({ sql: db.sql, env: WITH_MAIL });
+    const ann = await app.signUp();
+    const client = mailing.client();
+    for (const [name, value] of ann.client.cookies) client.cookies.set(name, value);
+    const queued = async () =>
+      (await db.sql<{ address: string }[]>`select to_address as address from emails where org_id = ${ann.orgId} order by id`).map((row) => row.address);
+    const [wanted, unwanted] = [address(), address()];
+    expect((await client.post('/members/invitations', { email: wanted, role: 'viewer' })).status).toBe(201);
+    expect((await client.post('/members/invitations', { email: unwanted, role: 'viewer', sendEmail: false })).status).toBe(201);
+    expect((await client.post('/members/invitations', { email: address(), role: 'nobody' })).status).toBe(400);
+    expect(await queued()).toEqual([wanted]);
+    await mailing[Symbol.asyncDispose]();
+  });
+});

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { holdDatabase, placement } from '../../../src/platform/actor-runtime/index.ts';
+import { startBeat } from '../../../src/platform/actor-runtime/hosts.ts';
+import { openDatabase } from '../../../src/platform/db/index.ts';
+import { StartError, systemClock } from '../../../src/platform/kernel/index.ts';
+import { testDatabase } from '../../support/wire/database.ts';
+import { takeDatabaseAway } from '../../support/processes/embedded-harness.ts';
+import { eventually } from '../../support/wire/eventually.ts';
+import { startHostProcess } from '../../support/processes/host-process.ts';
+import { createLedger, readLedger } from '../../support/worlds/ledger-actor.ts';
+import { quietLog } from '../../support/worlds/quiet-log.ts';
+
+const RETRY_MS = 100;
+const soon = (ms: number) => systemClock.in(ms);
+const at = (id: string) => ({ type: 'Ledger', id });
+
+describe('the embedded engine as a process', () => {
+  let database: Awaited<ReturnType<typeof testDatabase>>;
+  const start = () => startHostProcess({ databaseUrl: database.url, retryMs: RETRY_MS });
+  const lines = async (actor: string) => (await readLedger(database.sql)).filter((line) => line.actor === actor).map(({ text }) => text);
+
+  beforeAll(async () => {
+    database = await testDatabase();
+    await createLedger(database.sql);
+  }, 60_000);
+  afterAll(async () => database?.[Symbol.asyncDispose]());
+
+  test('`kill -9` with reminders pending: a restart is immediate, and none is lost', async () => {
+    const total = 500;
+    const early = total / 2; // the process is killed while these fire; the others come due when it is gone, however slow it was
+    {
+      await using host = await start();
+      const dueOf = (n: number) => soon(n < early ? 600 + n * 10 : 3_600_000);
+      const reminders = Array.from({ length: total }, (_, n) => ({ ...at(`r${n}`), name: n % 2 ? 'ring' : 'poke', due: dueOf(n), data: n }));
+      await host.remind(reminders);
+      await eventually('some have fired', async () => (await readLedger(database.sql)).length > 50);
+      host.signal('SIGKILL');
+      await host.exited;
+    }
+    await database.sql`update actor_reminders set due_at = now() where due_at > now() + interval '30 minutes'`;
+    const fired = new Set((await readLedger(database.sql)).map(({ actor }) => actor));
+    expect(fired.size).toBeLessThan(total);
+    await using again = await start();
+    await eventually('every default reminder has fired', async () => {
+      const actors = new Set((await readLedger(database.sql)).map(({ actor }) => actor));
+      return Array.from({ length: total }, (_, n) => n).every((n) => n % 2 === 0 || actors.has(`r${n}`));
+    });
+    expect(await again.invoke(at('alive'), 'note', { text: 'x' })).toBe(again.incarnation);
+    await eventually('nothing waits any more', async () => (await database.sql`select from actor_reminders`).length === 0);
+  }, 60_000);
+
+  test('state survives `kill -9`', async () => {
+    {
+      await using host = await start();
+      for (let n = 1; n <= 3; n++) expect(await host.invoke(at('counter'), 'count', {})).toBe(n);
+      host.signal('SIGKILL');
+      await host.exited;
+    }
+    await using again = await start();
+    expect(await again.invoke(at('counter'), 'count', {})).toBe(4);
+  }, 60_000);
+
+  test('SIGTERM lets turns and background work end, then the process is gone', async () => {
+    await using host = await start();
+    await host.invoke(at('worker'), 'work', { ms: 600 });
+    const long = host.invoke(at('holder'), 'hold', { ms: 500 });
+    await eventually('the turn runs', async () => (await lines('holder')).includes('begin'));
+    host.signal('SIGTERM');
+    expect(await long).toBe(host.incarnation);
+    expect(await host.exited).toBe(0);
+    expect(await lines('holder')).toEqual(['begin', 'end']);
+    expect(await lines('worker')).toEqual(['worked']);
+    expect((await placement(database.sql)).some(({ incarnation }) => incarnation === host.incarnation)).toBe(false);
+  }, 60_000);
+
+  test('a second process on the same database is refused with a message that names Dapr, of either engine', async () => {
+    await using host = await start();
+    await expect(start()).rejects.toThrow(/Dapr/);
+    await eventually('the first one beats on', async () => (await host.beatAgeMs()) < 1_500);
+    const sql = openDatabase({ url: database.url, connections: 2 });
+    const refused = holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() });
+    await expect(refused).rejects.toThrow(/embedded engine/);
+    await expect(refused).rejects.toBeInstanceOf(StartError); // printed without a stack
+    await sql.end();
+  }, 60_000);
+
+  test('while a process on Dapr works, the embedded engine is refused; several on Dapr share', async () => {
+    const sql = openDatabase({ url: database.url, connections: 2 });
+    {
+      await using first = await holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() });
+      await using second = await holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() });
+      await expect(start()).rejects.toThrow(/Dapr/);
+      expect([first.state(), second.state()]).toEqual(['held', 'held']);
+    }
+    await using host = await start();
+    await eventually('it beats', async () => (await host.beatAgeMs()) < 1_500);
+    await sql.end();
+  }, 60_000);
+
+  test('after the database was away the process holds it again', async () => {
+    await using host = await start();
+    await takeDatabaseAway(database.url, 800);
+    await eventually('the beat goes on', async () => (await host.beatAgeMs()) < 1_500);
+    await eventually('a second one is refused again', () =>
+      start().then(
+        async (other) => (await other[Symbol.asyncDispose](), false),
+        (error: unknown) => /Dapr/.test(String(error)),
+      ),
+    );
+    expect(await host.invoke(at('after'), 'note', { text: 'x' })).toBe(host.incarnation);
+  }, 60_000);
+
+  test('a host that is silent for minutes leaves the list', async () => {
+    for (const [incarnation, minutes] of [
+      ['gone', 20],
+      ['silent', 1],
+    ] as const)
+      await database.sql`insert into actor_hosts (incarnation, engine, address, types, active, mailboxes, last_beat)
+        values (${incarnation}, 'dapr', 'a', '{}', '{}', '{}', now() - ${minutes}::int * interval '1 minute')`;
+    const listed = (await placement(database.sql)).map(({ incarnation }) => incarnation);
+    await database.sql`delete from actor_hosts where incarnation in ('gone', 'silent')`;
+    expect(listed).toContain('silent');
+    expect(listed).not.toContain('gone');
+  });
+
+  test.each([
+    [3_600_000, 1],
+    [-3_600_000, 1],
+    [0, 0],
+  ])(
+    'a clock that differs from that of the database by %d ms is one line of the log',
+    async (ms, expected) => {
+      const said: [object, string][] = [];
+      const log = { ...quietLog(), warn: (detail: object, message: string) => void said.push([detail, message]) };
+      const host = { types: new Set<string>(), activations: () => ({}), mailboxes: () => ({}) };
+      const clock = { ...systemClock, now: () => new Date(Date.now() + ms) };
+      {
+        const options = { sql: database.sql, clock, log, incarnation: `differs${ms}`, engine: 'dapr', address: 'a', host };
+        await using beat = await startBeat(options as unknown as Parameters<typeof startBeat>[0]);
+        const first = beat.steadySince();
+        await eventually('it beats again', async () => systemClock.monotonic() - beat.lastBeatAgeMs() > first);
+      }
+      expect(said).toHaveLength(expected);
+      if (expected) expect(said[0]).toMatchObject([{ aheadMs: expect.any(Number) }, expect.stringMatching(/clock.*database/)]);
+      if (expected) expect(Math.sign((said[0]![0] as { aheadMs: number }).aheadMs)).toBe(Math.sign(ms));
+    },
+    60_000,
+  );
+
+  test('a beat that does not reach the database grows old', async () => {
+    await using host = await start();
+    await database.sql.begin(async (transaction) => {
+      await transaction`lock table actor_hosts in exclusive mode`;
+      await eventually('the beat is old', async () => (await host.beatAgeMs()) > 2_000);
+    });
+    await eventually('it is young again', async () => (await host.beatAgeMs()) < 1_500);
+  }, 60_000);
+});

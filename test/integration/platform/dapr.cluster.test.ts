@@ -1,0 +1,363 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { rmSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openReminders } from '../../../src/platform/actor-runtime/dapr/reminders.ts';
+import { AppError, systemClock } from '../../../src/platform/kernel/index.ts';
+import { API_TOKEN, APP_TOKEN, placed, startDaprCaller, startDaprHost } from '../../support/processes/dapr-engine.ts';
+import { type DaprCluster, type HostPorts, type SidecarHandle, startDapr } from '../../support/processes/dapr-harness.ts';
+import { describeDapr } from '../../support/processes/describe-dapr.ts';
+import { testDatabase } from '../../support/wire/database.ts';
+import { eventually } from '../../support/wire/eventually.ts';
+import { type HostProcess, startHostProcess } from '../../support/processes/host-process.ts';
+import { createLedger, ledgerActor, readLedger } from '../../support/worlds/ledger-actor.ts';
+
+const RETRY_MS = 1_000;
+const soon = (ms: number) => systemClock.in(ms);
+const at = (id: string) => ({ type: 'Ledger', id });
+const ids = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
+
+interface Member extends AsyncDisposable {
+  host: HostProcess;
+  sidecar: SidecarHandle;
+  ports: HostPorts;
+}
+
+describeDapr('hosts on Dapr as processes', () => {
+  let database: Awaited<ReturnType<typeof testDatabase>>;
+  let dapr: DaprCluster;
+  let api: Awaited<ReturnType<typeof startDaprCaller>>;
+
+  beforeAll(async () => {
+    database = await testDatabase();
+    await createLedger(database.sql);
+    dapr = await startDapr({ databaseUrl: database.url, redisUrl: process.env['TEST_REDIS_URL'], apiToken: API_TOKEN, appToken: APP_TOKEN });
+    api = await startDaprCaller(dapr, database.sql, [ledgerActor]);
+  }, 120_000);
+  afterAll(async () => {
+    await api?.stop();
+    await dapr?.[Symbol.asyncDispose]();
+    await database?.[Symbol.asyncDispose]();
+  }, 120_000);
+
+  const hostAt = (ports: HostPorts) =>
+    startHostProcess({
+      databaseUrl: database.url,
+      retryMs: RETRY_MS,
+      dapr: { httpPort: ports.http, grpcPort: ports.grpc, appPort: ports.app, apiToken: API_TOKEN, appToken: APP_TOKEN },
+    });
+  /** A host process and its sidecar; disposing kills both. */
+  async function member(): Promise<Member> {
+    const ports = await dapr.reserve();
+    const sidecar = dapr.sidecar(ports);
+    const host = await hostAt(ports);
+    await placed(sidecar);
+    return {
+      host,
+      sidecar,
+      ports,
+      async [Symbol.asyncDispose]() {
+        await host[Symbol.asyncDispose]();
+        sidecar.process.signal('SIGKILL');
+        await sidecar.process.exited;
+      },
+    };
+  }
+  const linesOf = async (prefix: string) => (await readLedger(database.sql)).filter(({ actor }) => actor.startsWith(prefix));
+  const actorsOf = async (prefix: string) => new Set((await linesOf(prefix)).map(({ actor }) => actor));
+  const note = (id: string, text = 'x') => api.engine.invoke(at(id), 'note', { text });
+  const eventuallyAll = (wanted: readonly string[], prefix: string, ms = 120_000) =>
+    eventually(`all of ${prefix} fired`, async () => (await actorsOf(prefix)).size === wanted.length, ms);
+  const pendingReminders = (prefix: string, count: number, firstMs: number, stepMs: number) =>
+    ids(prefix, count).map((id, n) => ({ ...at(id), name: 'ring', due: soon(firstMs + n * stepMs), data: n }));
+
+  test('a process that hosts nothing calls any actor, and is told clearly that it cannot set reminders', async () => {
+    await using one = await member();
+    expect(await note('plain')).toBe(one.host.incarnation);
+    await expect(api.engine.remind([{ ...at('plain'), name: 'ring', due: soon(1_000) }])).rejects.toThrow(/call a method of the actor/);
+    expect(await api.engine.reminderCounts()).toBeUndefined();
+    expect(await api.engine.runtimeReport()).toMatchObject({
+      sidecar: { id: 'rookery-api', runtimeVersion: '1.18.3', actorRuntime: { placement: 'placement: connected' } },
+    });
+  }, 120_000);
+
+  test('reminders are counted, and the report shows the hosts that placement knows', async () => {
+    const running = await startDaprHost(dapr, database.sql, { implementations: [ledgerActor], needs: { sql: database.sql, incarnation: 'here' } });
+    try {
+      await running.engine.remind(ids('counted', 3).map((id) => ({ ...at(id), name: 'ring', due: soon(3_600_000) })));
+      expect(await running.engine.reminderCounts()).toEqual({ pending: 3, overdue: 0 });
+      for (const id of ids('counted', 3)) await running.engine.forget(at(id), 'ring');
+      expect(await running.engine.runtimeReport()).toMatchObject({
+        sidecar: { id: 'rookery' },
+        placement: {
+          tables: {
+            default: {
+              hosts: expect.arrayContaining([expect.objectContaining({ name: `127.0.0.1:${running.sidecar.ports.internal}`, entities: ['Ledger'] })]),
+            },
+          },
+        },
+      });
+    } finally {
+      await running.stop();
+    }
+  }, 120_000);
+
+  test('a reminder that the scheduler lets lie is set again as it was', async () => {
+    await using one = await member();
+    await one.host.remind([{ ...at('forgotten'), name: 'ring', due: soon(365 * 86_400_000), data: { text: 'ünï', n: [1, 2] } }]);
+    const reminders = await openReminders({ port: one.ports.grpc, token: API_TOKEN, clock: systemClock, retryMs: RETRY_MS, repeatMs: 5_000 });
+    expect(await reminders.rouse(['Ledger'], 60_000, 10)).toBe(0);
+    expect(await reminders.rouse(['Ledger'], -366 * 86_400_000, 10)).toBe(1); // as if that year were over
+    reminders.close();
+    await eventually('it fired', async () => (await linesOf('forgotten')).length === 1);
+    expect((await linesOf('forgotten'))[0]!.text).toBe('ring {"text":"ünï","n":[1,2]}');
+  }, 120_000);
+
+  test('two hosts, one killed with its sidecar: its actors answer elsewhere within 15 s', async () => {
+    await using first = await member();
+    const second = await member();
+    const wanted = ids('kill', 40);
+    await eventually('the API knows both', async () => new Set(await Promise.all(wanted.map((id) => note(id)))).size === 2);
+    second.host.signal('SIGKILL');
+    second.sidecar.process.signal('SIGKILL');
+    const killed = performance.now();
+    const after = await Promise.all(wanted.map((id) => note(id)));
+    expect(performance.now() - killed).toBeLessThan(15_000);
+    expect(new Set(after)).toEqual(new Set([first.host.incarnation]));
+    await second[Symbol.asyncDispose]();
+  }, 120_000);
+
+  test.each(['host', 'sidecar', 'both'] as const)(
+    '`kill -9` of %s with reminders pending: none is lost',
+    async (what) => {
+      await using stays = await member();
+      const goes = await member();
+      const reminders = pendingReminders(`lost-${what}-`, 200, 1_500, 10);
+      await stays.host.remind(reminders);
+      await sleep(1_700);
+      if (what !== 'sidecar') goes.host.signal('SIGKILL');
+      if (what !== 'host') goes.sidecar.process.signal('SIGKILL');
+      // Whoever watches over a host starts it again. Dapr 1.18.3 parks a reminder that met a sidecar whose app had just died until one joins,
+      // and does not always take it anew from those who stayed.
+      const again = what === 'host' ? await hostAt(goes.ports) : undefined;
+      await eventuallyAll(
+        reminders.map(({ id }) => id),
+        `lost-${what}-`,
+      );
+      await again?.[Symbol.asyncDispose]();
+      await goes[Symbol.asyncDispose]();
+    },
+    180_000,
+  );
+
+  test('`kill -9` of placement with reminders pending: none is lost, and calls wait for it instead of failing', async () => {
+    await using _one = await member();
+    await using two = await member();
+    const reminders = pendingReminders('placement-', 100, 1_000, 20);
+    await two.host.remind(reminders);
+    await sleep(1_200);
+    dapr.placement().signal('SIGKILL');
+    await dapr.placement().exited;
+    const calls = ids('waiting-', 10).map((id) => note(id));
+    await sleep(2_000);
+    await dapr.restartPlacement();
+    expect(await Promise.all(calls)).toHaveLength(10);
+    await eventuallyAll(
+      reminders.map(({ id }) => id),
+      'placement-',
+    );
+  }, 180_000);
+
+  test('while placement stays away a call is told so, and not after half a minute', async () => {
+    await using _one = await member();
+    await note('before-placement');
+    dapr.placement().signal('SIGKILL');
+    await dapr.placement().exited;
+    const waiting = note('while-placement');
+    await expect(waiting).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(note('after-placement')).rejects.toMatchObject({ code: 'unavailable' });
+    await dapr.restartPlacement();
+    await eventually('actors answer again', () =>
+      note('again-placement').then(
+        () => true,
+        () => false,
+      ),
+    );
+  }, 180_000);
+
+  test('`kill -9` of the scheduler with reminders pending: none is lost', async () => {
+    await using one = await member();
+    const reminders = pendingReminders('scheduler-', 200, 1_000, 10);
+    await one.host.remind(reminders);
+    await sleep(1_500);
+    dapr.scheduler().signal('SIGKILL');
+    await dapr.scheduler().exited;
+    expect(await note('scheduler.away')).toBe(one.host.incarnation);
+    await sleep(1_500);
+    await dapr.restartScheduler();
+    await eventuallyAll(
+      reminders.map(({ id }) => id),
+      'scheduler-',
+    );
+  }, 180_000);
+
+  test('a sidecar without its app for 12 s, with reminders due meanwhile: all are delivered afterwards', async () => {
+    const ports = await dapr.reserve();
+    const sidecar = dapr.sidecar(ports);
+    const first = await hostAt(ports);
+    await placed(sidecar);
+    const reminders = pendingReminders('down-', 60, 4_000, 100);
+    await first.remind(reminders);
+    first.signal('SIGKILL');
+    await first.exited;
+    const before = await actorsOf('down-'); // nobody, unless the machine was slow
+    await sleep(12_000);
+    expect(await actorsOf('down-')).toEqual(before);
+    expect(before.size).toBeLessThan(reminders.length);
+    await using _again = await hostAt(ports);
+    await eventuallyAll(
+      reminders.map(({ id }) => id),
+      'down-',
+    );
+    sidecar.process.signal('SIGKILL');
+    await sidecar.process.exited;
+  }, 180_000);
+
+  test('a scheduler that lost its data takes new registrations', async () => {
+    await using one = await member();
+    await one.host.remind([{ ...at('emptied-0'), name: 'ring', due: soon(8_000) }]);
+    dapr.scheduler().signal('SIGKILL');
+    await dapr.scheduler().exited;
+    rmSync(join(dapr.logs, 'scheduler'), { recursive: true });
+    await dapr.restartScheduler();
+    await eventually('registration works again', () =>
+      one.host.remind([{ ...at('emptied-1'), name: 'ring', due: soon(500) }]).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await eventually('the new one fires', async () => (await actorsOf('emptied-')).has('emptied-1'));
+  }, 180_000);
+
+  test.each([
+    ['the host', ['host']],
+    ['host and sidecar', ['host', 'sidecar']],
+    ['the sidecar', ['sidecar']],
+  ] as const)(
+    'SIGTERM to %s under load: every call is answered, once, and no error is untyped',
+    async (what, targets) => {
+      await using _stays = await member();
+      const goes = await member();
+      const prefix = `drain-${targets.join('-')}-`;
+      const failures: unknown[] = [];
+      let sent = 0;
+      const stop = new AbortController();
+      const caller = async () => {
+        while (!stop.signal.aborted) {
+          const text = `${sent++}`;
+          await note(`${prefix}${Number(text) % 60}`, text).catch((error: unknown) => failures.push(error));
+        }
+      };
+      const callers = Array.from({ length: 8 }, caller);
+      await sleep(1_000);
+      if (targets.includes('host' as never)) goes.host.signal('SIGTERM');
+      if (targets.includes('sidecar' as never)) goes.sidecar.process.signal('SIGTERM');
+      if (what === 'the sidecar') await sleep(3_000);
+      else expect(await goes.host.exited).toBe(0);
+      await sleep(1_000);
+      stop.abort();
+      await Promise.all(callers);
+      expect(failures.filter((error) => !(error instanceof AppError && ['busy', 'draining'].includes(error.code)))).toEqual([]);
+      expect(failures).toEqual([]);
+      const written = (await linesOf(prefix)).map(({ text }) => text);
+      expect(new Set(written).size).toBe(sent);
+      expect(written).toHaveLength(sent);
+      await goes[Symbol.asyncDispose]();
+    },
+    180_000,
+  );
+
+  test('SIGSTOP of a host: its actor answers elsewhere, and what it writes after SIGCONT is refused', async () => {
+    await using one = await member();
+    await using two = await member();
+    const owner = await note('fenced');
+    const [stopped] = [one, two].filter(({ host }) => host.incarnation === owner);
+    const counted = (ms: number) => api.engine.invoke(at('fenced'), 'count', { ms }) as Promise<number>;
+    expect(await counted(0)).toBe(1);
+    const held = stopped!.host.invoke(at('fenced'), 'count', { ms: 3_000, told: true }).catch((error: unknown) => error); // its answer reaches nobody
+    await eventually('its turn runs', async () => (await linesOf('fenced')).some(({ text }) => text === 'counting'));
+    stopped!.host.signal('SIGSTOP');
+    await eventually(
+      'it answers elsewhere',
+      () =>
+        note('fenced').then(
+          (by) => by !== owner,
+          () => false,
+        ),
+      60_000,
+    );
+    for (const count of [2, 3, 4]) expect(await counted(0)).toBe(count);
+    stopped!.host.signal('SIGCONT');
+    const late = await held; // its turn ends with a stale 2: refused, and the call repeated by the engine, or given up
+    await eventually(
+      'the host has the actor again, with the document as it is stored',
+      () =>
+        note('fenced').then(
+          (by) => by === owner,
+          () => false,
+        ),
+      60_000,
+    );
+    const last = await counted(0);
+    expect([typeof late, last]).toEqual(typeof late === 'number' ? ['number', 6] : ['object', 5]);
+    if (typeof late === 'number') expect(late).toBe(5);
+  }, 180_000);
+
+  test('a round while a turn lasts longer than the drain: the turn may run again, and counts once', async () => {
+    await using one = await member();
+    expect(await api.engine.invoke(at('round'), 'count', { ms: 0 })).toBe(1);
+    const long = api.engine.invoke(at('round'), 'count', { ms: 6_000, told: true });
+    await eventually('its turn runs', async () => (await linesOf('round')).some(({ text }) => text === 'counting'));
+    await using _joins = await member();
+    expect(await long).toBe(2);
+    expect(await api.engine.invoke(at('round'), 'count', { ms: 0 })).toBe(3);
+    await eventually('the host beats on', async () => (await one.host.beatAgeMs()) < 1_500);
+  }, 180_000);
+
+  test('service invocation reaches no actor and no event: other applications of the mesh are denied', async () => {
+    await using _hosts = await member();
+    const said = async (path: string, method: string) => {
+      const answer = await fetch(`http://127.0.0.1:${api.sidecar.ports.http}/v1.0/invoke/rookery/method/${path}`, {
+        method,
+        headers: { 'dapr-api-token': API_TOKEN },
+        ...(method !== 'GET' && { body: '{}' }),
+      });
+      return [answer.status, await answer.text()];
+    };
+    for (const [method, path] of [
+      ['PUT', 'actors/Ledger/forged/method/note'],
+      ['POST', 'events/hooks'],
+      ['GET', 'healthz'],
+    ] as const)
+      expect([path, await said(path, method)]).toEqual([path, [403, expect.stringContaining('access control policy has denied access')]]);
+    expect(await linesOf('forged')).toEqual([]);
+  });
+  test('a forged reminder through the API sidecar is no more than a reminder without data', async () => {
+    await using one = await member();
+    const post = (path: string) =>
+      new Promise<number>((done, fail) => {
+        request({ host: '127.0.0.1', port: api.sidecar.ports.http, method: 'POST', path, headers: { 'dapr-api-token': API_TOKEN } }, (response) => {
+          response.resume();
+          done(response.statusCode!);
+        })
+          .on('error', fail)
+          .end('{"data":"forged"}');
+      });
+    await post('/v1.0/actors/Ledger/forged/method/remind%2Fring');
+    await post('/v1.0/actors/Ledger/forged/method/remind%2Fnothing-of-ours');
+    await post('/v1.0/actors/Ledger/forged/method/timer%2Fring');
+    expect((await linesOf('forged')).map(({ text }) => text)).toEqual(['ring undefined']);
+    expect(await note('forged')).toBe(one.host.incarnation);
+  }, 120_000);
+});

@@ -1,0 +1,493 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startSandbox } from '../../../sandbox/index.ts';
+import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
+import { type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
+import { testDatabase } from '../../support/wire/database.ts';
+import { type Publisher, startPublisher } from '../../support/worlds/publishing.ts';
+import { startReceiver } from '../../support/wire/receiver.ts';
+import { type SocialServer, startSocialServer } from '../../support/peers/social-server.ts';
+
+const FRONTEND = 'https://app.example';
+let db: Awaited<ReturnType<typeof testDatabase>>;
+let app: TestApp;
+let sandbox: Awaited<ReturnType<typeof startSandbox>>;
+let publisher: Publisher;
+let network: SocialServer;
+let ann: SignedUp;
+let ben: SignedUp;
+let annKey: Client;
+
+const env = { FRONTEND_URL: FRONTEND, INTEGRATION_RETURN_URL_ALLOWLIST: 'https://partner.example' };
+
+beforeAll(async () => {
+  db = await testDatabase();
+  sandbox = await startSandbox({ sql: db.sql });
+  publisher = await startPublisher({ url: db.url, env, servers: { 'social/sandbox': sandbox.url } });
+  app = await testApp({ sql: db.sql, env, ...publisher.beside });
+  [ann, ben] = [await app.signUp(), await app.signUp()];
+  annKey = await ann.withKey();
+});
+afterAll(async () => {
+  await app?.[Symbol.asyncDispose]();
+  await publisher?.[Symbol.asyncDispose]();
+  await sandbox?.[Symbol.asyncDispose]();
+  await db?.[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  network = await startSocialServer();
+});
+afterEach(async () => {
+  await network[Symbol.asyncDispose]();
+  await db.sql`truncate channels, connect_states, provider_apps, outbox, customers cascade`;
+});
+
+const begin = async (who: { get: Client['get'] } = ann.client, more = '') => {
+  const { status, body } = await who.get(`/integrations/social/mastodon?externalUrl=${encodeURIComponent(network.url)}${more}`);
+  if (status !== 200) throw new Error(`begin: ${status} ${JSON.stringify(body)}`);
+  return body.url as string;
+};
+const finish = (sent: Record<string, unknown>, who: SignedUp = ann, provider = 'mastodon') => who.client.post(`/integrations/social-connect/${provider}`, sent);
+const consentAndFinish = async (who: SignedUp = ann, more = '') => {
+  const { code, state } = network.consent(await begin(who.client, more));
+  return finish({ code, state }, who);
+};
+const sandboxChannel = (name: string, who: SignedUp = ann) => who.client.post('/integrations/social-connect/sandbox', { fields: { name }, allowPreview: true });
+
+const CHANNEL_KEYS = [
+  'additionalSettings',
+  'changeNickName',
+  'changeProfilePicture',
+  'createdAt',
+  'customFields',
+  'customer',
+  'disabled',
+  'display',
+  'editor',
+  'id',
+  'identifier',
+  'inBetweenSteps',
+  'internalId',
+  'isCustomFields',
+  'name',
+  'picture',
+  'postingTimes',
+  'profile',
+  'providerIdentifier',
+  'providerVersion',
+  'refreshNeeded',
+  'stripLinks',
+  'time',
+  'tokenDaysLeft',
+  'tokenExpiration',
+  'type',
+];
+
+describe('by consent', () => {
+  test('a person connects an account: app registered, PKCE, state, tokens sealed [S127, S130, S131, CH1, CH2, SC1, SC2]', async () => {
+    const url = await begin();
+    const { code, state, redirect } = network.consent(url);
+    expect(redirect).toBe(`${FRONTEND}/integrations/social/mastodon`);
+    const { status, body } = await finish({ code, state, timezone: '-60' });
+    expect(status).toBe(200);
+    expect(Object.keys(body).toSorted()).toEqual(CHANNEL_KEYS);
+    expect(body).toMatchObject({
+      name: 'Ann',
+      identifier: 'mastodon',
+      providerIdentifier: 'mastodon',
+      internalId: `1@${new URL(network.url).host}`,
+      disabled: false,
+      refreshNeeded: false,
+      inBetweenSteps: false,
+      postingTimes: [{ time: 120 }, { time: 400 }, { time: 700 }],
+      providerVersion: 'v1',
+    });
+    const [row] = await db.sql`select credentials from channels`;
+    expect(row!['credentials']).toMatch(/^v2:/);
+    const token = [...network.tokens.keys()][0]!;
+    const dump = JSON.stringify([
+      await db.sql`select * from channels`,
+      await db.sql`select * from provider_apps`,
+      await db.sql`select * from connect_states`,
+      await db.sql`select * from outbox`,
+    ]);
+    for (const secret of [token, [...network.apps.values()][0]!.clientSecret, state, code]) expect(dump).not.toContain(secret);
+    expect(JSON.stringify(body)).not.toContain(token);
+    expect(app.context.vault.open(row!['credentials'] as string)).toContain(token);
+  });
+
+  test('the state is stored as a hash, the verifier sealed, both with an end after an hour [S130]', async () => {
+    const state = new URL(await begin()).searchParams.get('state')!;
+    const [row] = await db.sql`select *, expires_at - now() as left from connect_states`;
+    expect(Buffer.from(row!['state_hash'] as Uint8Array)).toEqual(sha256(state));
+    expect(row!['sealed']).toMatch(/^v2:/);
+    const [left] = await db.sql`select extract(epoch from expires_at - now()) between 3500 and 3600 as ok from connect_states`;
+    expect(left!['ok']).toBe(true);
+  });
+
+  test('one app serves a server for a while, and is registered anew when it may be forgotten there', async () => {
+    await consentAndFinish();
+    await begin();
+    expect(network.apps.size).toBe(1);
+    await db.sql`update provider_apps set created_at = now() - interval '13 hours'`;
+    await consentAndFinish();
+    expect(network.apps.size).toBe(2);
+  });
+
+  test('a state is good once, for its person, organization, network and hour [S130, X7]', async () => {
+    const fresh = async () => network.consent(await begin());
+    const used = await fresh();
+    expect((await finish(used)).status).toBe(400); // `redirect` is no field
+    expect((await finish({ code: used.code, state: used.state })).status).toBe(200);
+    expect((await finish({ code: used.code, state: used.state })).body.code).toBe('invalid_request');
+
+    const { code, state } = await fresh();
+    expect((await finish({ code, state }, ben)).status).toBe(400);
+    expect((await finish({ code, state }, ann, 'pixelfed')).status).toBe(400);
+    await db.sql`update connect_states set expires_at = now() - interval '1 second'`;
+    expect((await finish({ code, state })).status).toBe(400);
+    for (const forged of ['x', state.slice(1), `${state}x`, '\u0000', '']) expect((await finish({ code, state: forged })).status).toBe(400);
+    expect(await db.sql`select 1 from channels where org_id = ${ben.orgId}`).toHaveLength(0);
+  });
+
+  test('of ten uses of one state at once exactly one succeeds [X25, S130]', async () => {
+    const { code, state } = network.consent(await begin());
+    const statuses = (await Promise.all(Array.from({ length: 10 }, () => finish({ code, state })))).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 400)).toHaveLength(9);
+    expect(network.grants).toEqual(['authorization_code']);
+  });
+
+  test('a code that the network refuses is 400 with its name, and a network that is away is 502 [S131]', async () => {
+    const wrong = network.consent(await begin());
+    const refused = await finish({ code: 'made-up', state: wrong.state });
+    expect([refused.status, refused.body.provider]).toEqual([400, 'mastodon']);
+    expect(JSON.stringify(refused.body)).not.toContain('made-up');
+    const other = network.consent(await begin());
+    network.beforeGrant = async () => 'hang up';
+    expect((await finish({ code: other.code, state: other.state })).status).toBe(502);
+    const garbage = network.consent(await begin());
+    network.beforeGrant = async () => ({ status: 200, body: ['nonsense'] });
+    expect((await finish({ code: garbage.code, state: garbage.state })).status).toBe(502);
+    expect(await db.sql`select 1 from channels`).toHaveLength(0);
+  });
+
+  test('the same account twice is the same channel, of each organization its own [S246]', async () => {
+    const first = await consentAndFinish();
+    network.name = 'Ann B.';
+    const second = await consentAndFinish();
+    expect([second.status, second.body.id, second.body.name]).toEqual([200, first.body.id, 'Ann B.']);
+    const other = await consentAndFinish(ben);
+    expect(other.body.id).not.toBe(first.body.id);
+    expect((await ann.client.get('/integrations/list')).body.integrations).toHaveLength(1);
+  });
+
+  test('ten people connect one account at once, and there is one channel [S246, X25]', async () => {
+    const logins = [];
+    for (let n = 0; n < 10; n++) logins.push(network.consent(await begin()));
+    const answers = await Promise.all(logins.map(({ code, state }) => finish({ code, state })));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+  });
+
+  test('a reconnect keeps the channel; another account is 409; a foreign channel is unknown [S130, S135]', async () => {
+    const { body: channel } = await consentAndFinish();
+    await app.context.channels.needsLogin(ann.orgId, channel.id, 'revoked');
+    expect((await ann.client.get(`/integrations/${channel.id}`)).body.refreshNeeded).toBe(true);
+    network.account = '2';
+    const other = await consentAndFinish(ann, `&refresh=${channel.id}`);
+    expect([other.status, other.body.code]).toEqual([409, 'conflict']);
+    expect(await db.sql`select 1 from channels`).toHaveLength(1);
+    network.account = '1';
+    const again = await consentAndFinish(ann, `&refresh=${channel.id}`);
+    expect([again.status, again.body.id, again.body.refreshNeeded]).toEqual([200, channel.id, false]);
+    for (const refresh of [newId(), 'x', '%00'])
+      expect((await ann.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&refresh=${refresh}`)).status).toBe(refresh === '%00' ? 400 : 404);
+    expect((await ben.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&refresh=${channel.id}`)).status).toBe(404);
+    const { code, state } = network.consent(await begin(ben.client));
+    expect(await finish({ code, state, refresh: channel.id }, ben)).toMatchObject({ status: 400, body: { errors: [{ field: 'refresh' }] } });
+  });
+
+  test('the server address is needed, and judged before anything is sent [S130, X1]', async () => {
+    const ask = async (externalUrl: string | undefined) =>
+      await ann.client.get(`/integrations/social/mastodon${externalUrl === undefined ? '' : `?externalUrl=${encodeURIComponent(externalUrl)}`}`);
+    for (const externalUrl of [undefined, '', 'http://', 'ftp://a.example', 'x'.repeat(3_000), 'javascript:alert(1)'])
+      expect([externalUrl, (await ask(externalUrl)).status]).toEqual([externalUrl, 400]);
+    expect((await ask(undefined)).body).toMatchObject({ err: true, errors: [{ field: 'externalUrl' }] });
+    for (const externalUrl of ['https://10.0.0.1', 'https://169.254.169.254', 'https://[::1]', 'http://0x0a000001'])
+      expect((await ask(externalUrl)).body.code).toBe('blocked_url');
+    const away = await ask('http://127.0.0.1:9');
+    expect([away.status, away.body.err]).toEqual([400, true]);
+    expect(await db.sql`select 1 from connect_states`).toHaveLength(0);
+  });
+
+  test('a return address is taken only from the list, and handed back at the end [S134, X18]', async () => {
+    const good = await consentAndFinish(ann, `&returnUrl=${encodeURIComponent('https://partner.example/done?x=1')}`);
+    expect(good.body.returnUrl).toBe('https://partner.example/done?x=1');
+    for (const bad of [
+      'https://partner.example.evil.test/',
+      'http://partner.example/',
+      'https://partner.example:8443/',
+      'https://partner.example@evil.test/',
+      'javascript:alert(1)',
+      '//partner.example',
+      'x',
+    ])
+      expect([bad, (await ann.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&returnUrl=${encodeURIComponent(bad)}`)).status]).toEqual([
+        bad,
+        400,
+      ]);
+  });
+
+  test('the app of the operator is used where there is one, else one that the server gives [S128]', async () => {
+    network.apps.set('own', {
+      clientId: 'own',
+      clientSecret: 'sealed-by-operator',
+      redirectUri: `${FRONTEND}/integrations/social/mastodon`,
+      scopes: 'read:accounts read:statuses write:statuses write:media',
+    });
+    const own = { MASTODON_URL: network.url, MASTODON_CLIENT_ID: 'own', MASTODON_CLIENT_SECRET: 'sealed-by-operator' };
+    await using withApp = await testApp({ sql: db.sql, env: { ...env, ...own } });
+    const room = withApp.context.channels;
+    const { url } = await room.begin(ann, 'mastodon', { externalUrl: network.url });
+    expect(new URL(url).searchParams.get('client_id')).toBe('own');
+    const { code, state } = network.consent(url);
+    expect((await room.complete({ ...ann, mayUpdate: true }, 'mastodon', { code, state })).created).toBe(true);
+    expect(network.apps.size).toBe(1);
+  });
+});
+
+describe('by fields', () => {
+  const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64');
+
+  test('a person connects with `fields` or with `code`, without a state [S132, S243, S244]', async () => {
+    const first = await sandboxChannel('studio');
+    expect([first.status, first.body.name, first.body.identifier, first.body.isCustomFields]).toEqual([200, 'studio', 'sandbox', true]);
+    const second = await ann.client.post('/integrations/social-connect/sandbox', { code: base64({ name: 'studio' }), allowPreview: true });
+    expect(second.body.id).toBe(first.body.id);
+    const [row] = await db.sql`select credentials from channels`;
+    expect(row!['credentials']).toMatch(/^v2:/);
+    expect(Object.keys(first.body).toSorted()).toEqual(CHANNEL_KEYS);
+  });
+
+  test('who may create channels, but not change them, does not replace the login of one', async () => {
+    const first = await sandboxChannel('studio');
+    const [before] = await db.sql`select credentials from channels where id = ${first.body.id}`;
+    const role = newId();
+    await db.sql`insert into roles (id, org_id, name, permissions) values (${role}, ${ann.orgId}, 'Creator', '{channels:create,channels:read}')`;
+    await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${ben.userId}, ${role})`;
+    try {
+      const creator = { showorg: ann.orgId };
+      const connect = (name: string) => ben.client.post('/integrations/social-connect/sandbox', { fields: { name }, allowPreview: true }, creator);
+      expect(await connect('studio')).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+      expect((await connect('another')).status).toBe(200);
+      expect(await db.sql`select credentials from channels where id = ${first.body.id}`).toEqual([before]);
+    } finally {
+      await db.sql`delete from memberships where org_id = ${ann.orgId} and user_id = ${ben.userId}`;
+    }
+  });
+
+  test('a preview needs allowPreview [S243]', async () => {
+    expect((await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'a' } })).body.code).toBe('preview_not_allowed');
+    expect((await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'a' }, allowPreview: false })).body.code).toBe(
+      'preview_not_allowed',
+    );
+  });
+
+  test('every bad field is named, and nothing is written [S6, S7, S132, X24]', async () => {
+    const bad: [Record<string, unknown>, string][] = [
+      [{}, 'fields'],
+      [{ fields: {} }, 'fields.name'],
+      [{ fields: { name: '' } }, 'fields.name'],
+      [{ fields: { name: 5 } }, 'fields.name'],
+      [{ fields: { name: 'x'.repeat(101) } }, 'fields.name'],
+      [{ fields: { name: 'a', token: 'b' } }, 'fields.token'],
+      [{ fields: [] }, 'fields'],
+      [{ fields: 'a' }, 'fields'],
+      [{ code: 'not base64 json' }, 'code'],
+      [{ code: base64('text') }, 'code'],
+      [{ code: 7 }, 'code'],
+      [{ code: 'x'.repeat(20_000) }, 'code'],
+      [{ fields: { name: 'a' }, state: 5 }, 'state'],
+      [{ fields: { name: 'a' }, refresh: 5 }, 'refresh'],
+      [{ fields: { name: 'a' }, refresh: newId() }, 'refresh'],
+      [{ fields: { name: 'a' }, timezone: {} }, 'timezone'],
+      [{ fields: { name: 'a' }, disabled: false }, 'disabled'],
+      [{ fields: { name: 'a' }, orgId: ben.orgId }, 'orgId'],
+    ];
+    for (const [body, field] of bad) {
+      const answer = await ann.client.post('/integrations/social-connect/sandbox', { allowPreview: true, ...body });
+      expect([body, answer.status, answer.body.errors?.[0]?.field]).toEqual([body, 400, field]);
+    }
+    expect((await ann.client.post('/integrations/social-connect/sandbox', { allowPreview: 'yes', fields: { name: 'a' } })).status).toBe(400);
+    expect(await db.sql`select 1 from channels`).toHaveLength(0);
+  });
+
+  test('wrong credentials are 400 with the name of the network, unknown networks 400 [S132]', async () => {
+    await using pds = await startReceiver({
+      answer: (response) =>
+        void response
+          .writeHead(401, { 'content-type': 'application/json' })
+          .end('{"error":"AuthenticationRequired","message":"Invalid identifier or password"}'),
+    });
+    const answer = await ann.client.post('/integrations/social-connect/bluesky', {
+      fields: { service: pds.url, identifier: 'ann.test', password: 'wrong-app-password' },
+    });
+    expect([answer.status, answer.body.provider]).toEqual([400, 'bluesky']);
+    expect(answer.text).not.toContain('wrong-app-password');
+    expect((await ann.client.post('/integrations/social-connect/myspace', { fields: {} })).body.code).toBe('unknown_version');
+    expect((await ann.client.get('/integrations/social/sandbox?allowPreview=true')).status).toBe(400);
+    expect((await ann.client.get('/integrations/social/myspace')).status).toBe(400);
+  });
+});
+
+describe('channels', () => {
+  test('are listed for the console and the public API, without tokens, and only the own ones [S127, S129, S262, S9, X11]', async () => {
+    const [a, b] = [(await sandboxChannel('a')).body, (await sandboxChannel('b')).body];
+    const foreign = (await sandboxChannel('c', ben)).body;
+    expect((await ann.client.get('/integrations/list')).body.integrations.map(({ id }: { id: string }) => id)).toEqual([a.id, b.id]);
+    await ann.client.put(`/integrations/${b.id}/customer-name`, { name: 'Client' });
+    const listed = (await annKey.get('/public/v1/integrations')).body;
+    const customer = { id: expect.any(String), name: 'Client' };
+    expect(listed).toEqual([
+      { id: a.id, name: 'a', identifier: 'sandbox', picture: null, disabled: false, profile: 'a', refreshNeeded: false },
+      { id: b.id, name: 'b', identifier: 'sandbox', picture: null, disabled: false, profile: 'b', refreshNeeded: false, customer },
+    ]);
+    const groups = (await annKey.get('/public/v1/groups')).body;
+    expect(groups).toEqual([customer]);
+    expect((await annKey.get(`/public/v1/integrations?group=${groups[0].id}`)).body.map(({ id }: { id: string }) => id)).toEqual([b.id]);
+    for (const group of [newId(), 'x']) expect((await annKey.get(`/public/v1/integrations?group=${group}`)).body).toEqual([]);
+    for (const path of [`/integrations/${foreign.id}`, `/integrations/${newId()}`, '/integrations/x']) expect((await ann.client.get(path)).status).toBe(404);
+    expect((await annKey.get(`/public/v1/integration-settings/${foreign.id}`)).status).toBe(404);
+  });
+
+  test('the catalog names what can be connected here, with the fields of each [S128, S243, S245]', async () => {
+    const { body } = await ann.client.get('/integrations');
+    expect(body.article).toEqual([]);
+    const by = Object.fromEntries(body.social.map((one: { identifier: string }) => [one.identifier, one]));
+    expect(Object.keys(by)).toEqual(expect.arrayContaining(['mastodon', 'pixelfed', 'bluesky', 'nostr', 'sandbox']));
+    expect(by['mastodon']).toEqual({
+      name: 'Mastodon',
+      identifier: 'mastodon',
+      toolTip: null,
+      isExternal: true,
+      isWeb3: false,
+      isChromeExtension: false,
+      customFields: [],
+    });
+    expect(by['bluesky'].customFields.find(({ key }: { key: string }) => key === 'password')).toMatchObject({ type: 'password', required: true });
+  });
+
+  test('public routes answer exactly as agreed [S130, S136]', async () => {
+    const { body: channel } = await sandboxChannel('a');
+    const settings = await annKey.get(`/public/v1/integration-settings/${channel.id}`);
+    expect(settings.body).toEqual({
+      output: { rules: expect.any(String), maxLength: 10_000, settings: expect.objectContaining({ type: 'object' }), tools: [] },
+    });
+    for (const provider of ['mastodon', 'bluesky', 'sandbox', 'myspace'])
+      expect(await annKey.get(`/public/v1/social/${provider}`)).toMatchObject({ status: 400, body: { msg: 'Integration not allowed' } });
+    expect(await annKey.delete(`/public/v1/integrations/${channel.id}`, {})).toMatchObject({
+      status: 200,
+      body: { id: channel.id, name: 'a', identifier: 'sandbox' },
+    });
+    expect((await annKey.delete(`/public/v1/integrations/${channel.id}`)).status).toBe(404);
+    expect((await annKey.get('/public/v1/integrations')).body).toEqual([]);
+  });
+
+  test('are disabled, enabled and deleted by id, never those of others [S136, S9, X11]', async () => {
+    const { body: channel } = await sandboxChannel('a');
+    for (const times of [1, 2])
+      expect([times, (await ann.client.post('/integrations/disable', { id: channel.id })).body]).toEqual([times, { id: channel.id, disabled: true }]);
+    expect((await ann.client.post('/integrations/enable', { id: channel.id })).body).toEqual({ id: channel.id, disabled: false });
+    for (const path of ['/integrations/enable', '/integrations/disable']) {
+      expect((await ben.client.post(path, { id: channel.id })).status).toBe(404);
+      for (const [body, field] of [
+        [{}, 'id'],
+        [{ id: 5 }, 'id'],
+        [{ id: '' }, 'id'],
+        [{ id: channel.id, force: true }, 'force'],
+      ] as const)
+        expect((await ann.client.post(path, body)).body.errors?.[0]?.field).toBe(field);
+      expect((await ann.client.post(path, { id: 'x' })).status).toBe(404);
+    }
+    expect((await ben.client.delete(`/integrations/${channel.id}`)).status).toBe(404);
+    expect((await ben.client.delete('/integrations', { id: channel.id })).status).toBe(404);
+    expect((await ann.client.delete('/integrations', {})).status).toBe(400);
+    expect(await ann.client.delete('/integrations/', { id: channel.id })).toMatchObject({ status: 200, body: { id: channel.id } });
+    expect((await ann.client.delete(`/integrations/${channel.id}`)).status).toBe(404);
+    expect((await ann.client.get('/integrations/list')).body.integrations).toEqual([]);
+  });
+
+  test('have posting times, groups, settings and a nickname, each field checked [S138, S139, S140, S9]', async () => {
+    const { body: channel } = await sandboxChannel('a');
+    const foreign = (await sandboxChannel('b', ben)).body;
+    const at = `/integrations/${channel.id}`;
+    expect((await ann.client.post(`${at}/time`, { time: [{ time: 600 }, { time: 0 }, { time: 600 }, { time: 1_439 }] })).body).toEqual({
+      id: channel.id,
+      postingTimes: [{ time: 0 }, { time: 600 }, { time: 1_439 }],
+    });
+    expect((await ann.client.put(`${at}/customer-name`, { name: ' Acme ' })).body).toEqual({ success: true });
+    await ann.client.put(`${at}/customer-name`, { name: 'ACME' });
+    const groups = (await ann.client.get('/integrations/customers')).body;
+    expect(groups).toEqual([{ id: expect.any(String), name: 'Acme' }]);
+    expect((await ann.client.put(`${at}/group`, { group: null })).body).toEqual({ success: true });
+    expect((await ann.client.get(at)).body.customer).toBeNull();
+    await ann.client.put(`${at}/group`, { group: groups[0].id });
+    expect((await ann.client.get(at)).body.customer).toEqual(groups[0]);
+    expect((await ann.client.post(`${at}/settings`, { additionalSettings: '{"latencyMs":5}' })).body).toEqual({ success: true });
+    expect((await ann.client.post(`${at}/nickname`, { name: 'Our studio', picture: 'https://a.example/p.png' })).body).toEqual({ success: true });
+    await sandboxChannel('a');
+    expect((await ann.client.get(at)).body).toMatchObject({ name: 'Our studio', picture: 'https://a.example/p.png', additionalSettings: '{"latencyMs":5}' });
+
+    const bad: [string, string, Record<string, unknown>, number][] = [
+      ['POST', 'time', {}, 400],
+      ['POST', 'time', { time: [{ time: 1_440 }] }, 400],
+      ['POST', 'time', { time: [{ time: 1.5 }] }, 400],
+      ['POST', 'time', { time: 'x' }, 400],
+      ['POST', 'time', { time: [{ time: 1, day: 2 }] }, 400],
+      ['PUT', 'customer-name', {}, 400],
+      ['PUT', 'customer-name', { name: '  ' }, 400],
+      ['PUT', 'customer-name', { name: 'x'.repeat(256) }, 400],
+      ['PUT', 'group', {}, 400],
+      ['PUT', 'group', { group: newId() }, 400],
+      ['PUT', 'group', { group: 'x' }, 400],
+      ['POST', 'settings', {}, 400],
+      ['POST', 'settings', { additionalSettings: 'not json' }, 400],
+      ['POST', 'settings', { additionalSettings: '{"outcome":"explode"}' }, 400],
+      ['POST', 'settings', { additionalSettings: '5' }, 400],
+      ['POST', 'settings', { additionalSettings: {} }, 400],
+      ['POST', 'nickname', { name: '' }, 400],
+      ['POST', 'nickname', { name: 'a', picture: 'javascript:alert(1)' }, 400],
+      ['POST', 'nickname', { picture: null }, 400],
+    ];
+    for (const [method, path, body, status] of bad)
+      expect([path, body, (await ann.client.send(method, `${at}/${path}`, body)).status]).toEqual([path, body, status]);
+    for (const [method, path, body] of [
+      ['POST', 'time', { time: [] }],
+      ['PUT', 'customer-name', { name: 'x' }],
+      ['PUT', 'group', { group: null }],
+      ['POST', 'settings', { additionalSettings: '{}' }],
+      ['POST', 'nickname', { name: 'x' }],
+    ] as const)
+      expect([path, (await ann.client.send(method, `/integrations/${foreign.id}/${path}`, body)).status]).toEqual([path, 404]);
+    expect((await ben.client.put(`/integrations/${foreign.id}/group`, { group: groups[0].id })).status).toBe(400);
+    expect((await ben.client.get(`/integrations/${foreign.id}`)).body).toMatchObject({ name: 'b', customer: null });
+  });
+
+  test.each([
+    ['viewer', { list: 200, begin: 403, refresh: 403, remove: 403 }],
+    ['editor', { list: 200, begin: 403, refresh: 400, remove: 403 }],
+    ['admin', { list: 200, begin: 400, refresh: 400, remove: 200 }],
+  ])('need the permissions of their kind: %s [S141]', async (role, expected) => {
+    const cat = await app.signUp();
+    const { body: channel } = await sandboxChannel('a', cat);
+    const program = await cat.withKey();
+    await db.sql`update memberships set role_key = ${role} where org_id = ${cat.orgId}`;
+    const status = async (answer: Promise<{ status: number }>) => (await answer).status;
+    expect({
+      list: await status(program.get('/public/v1/integrations')),
+      begin: await status(program.get('/public/v1/social/mastodon')), // allowed: then 400, for it needs the address of a server
+      refresh: await status(program.get(`/public/v1/social/mastodon?refresh=${channel.id}`)),
+      remove: await status(program.delete(`/public/v1/integrations/${channel.id}`)),
+    }).toEqual(expected);
+  });
+});

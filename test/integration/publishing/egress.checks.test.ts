@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Sql } from '../../../src/platform/db/index.ts';
+import { choiceOf } from '../../../src/publishing/egress/index.ts';
+import { newId, openVault, sha256, type Vault } from '../../../src/platform/kernel/index.ts';
+import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { eventually } from '../../support/wire/eventually.ts';
+import { type ProxyServer, startProxy } from '../../support/wire/proxy-server.ts';
+import { openPublishing } from '../../support/worlds/publishing.ts';
+import { startReceiver } from '../../support/wire/receiver.ts';
+
+const stack = new AsyncDisposableStack();
+const by = { userId: null, impersonatorId: null, ip: '127.0.0.1' };
+let db: TestDatabase;
+let echoUrl: string;
+let orgId: string;
+let proxy: ProxyServer;
+/** Where the questions came from. */
+const from: (string | undefined)[] = [];
+/** One process. `beside`: one that is there already, whose engine the new one calls by. */
+async function host(beside?: Pick<Host, 'engine' | 'bus'>) {
+  return stack.use(await openPublishing({ url: db.url, env: { EGRESS_ECHO_URL: echoUrl }, ...(beside && { engine: beside }) }));
+}
+type Host = Awaited<ReturnType<typeof openPublishing>>;
+let one: Host;
+let egress: Host['egress'];
+let settings: Host['providerSettings'];
+let vault: Vault;
+/** Events that were told since the last look. */
+const told = () => one.log.lines.splice(0).flatMap(({ detail }) => /^route\.(down|up)$/.exec(String((detail as { event?: string }).event))?.[1] ?? []);
+
+beforeAll(async () => {
+  db = stack.use(await testDatabase({ connections: 12 }));
+  const echo = stack.use(
+    await startReceiver({
+      answer(response, _, { socket }) {
+        from.push(socket.remoteAddress);
+        response.end(socket.remoteAddress);
+      },
+    }),
+  );
+  echoUrl = echo.url;
+  one = await host();
+  ({ egress, providerSettings: settings, vault } = one);
+});
+afterAll(() => stack.disposeAsync());
+beforeEach(async () => {
+  from.length = 0;
+  told();
+  await db.sql`update organizations set egress_setting_id = null`;
+  await db.sql`update channels set egress = 'org', egress_setting_id = null`;
+  await db.sql`delete from provider_settings`;
+  orgId = await newOrg();
+  proxy = stack.use(await startProxy({ protocol: 'socks5' }));
+});
+
+async function newOrg(): Promise<string> {
+  const id = newId();
+  await db.sql`insert into organizations (id, name) values (${id}, 'Acme')`;
+  return id;
+}
+async function newChannel(): Promise<string> {
+  const id = newId();
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${id}, ${orgId}, 'sandbox', 'v1', ${id}, 'Channel', ${vault.seal('{"values":{}}')})`;
+  return id;
+}
+async function route({ port }: { port: number } = proxy, owner: string | null = orgId): Promise<string> {
+  const setting = { domain: 'vpn', providerId: 'custom', name: 'Berlin', credentials: { host: '127.0.0.1', port: String(port) } };
+  return (await settings.create(owner, setting, by)).id;
+}
+const healthOf = async (id: string, org = orgId) => (await egress.overview(org)).routes.find((found) => found.id === id)!;
+const age = (minutes: number) => db.sql`update egress_checks set checked_at = now() - ${minutes}::int * interval '1 minute'`;
+
+describe('routes are checked from time to time', () => {
+  test('those that an organization or a channel uses, and no others', async () => {
+    const [ofOrg, ofChannel, unused, ofDeleted] = [await route(), await route(), await route(), await route()];
+    const [channel, deleted] = [await newChannel(), await newChannel()];
+    await egress.choose(orgId, choiceOf(ofOrg), by);
+    await egress.chooseForChannel(orgId, channel, choiceOf(ofChannel), by);
+    await egress.chooseForChannel(orgId, deleted, choiceOf(ofDeleted), by);
+    await db.sql`update channels set deleted_at = now() where id = ${deleted}`;
+    expect(await egress.checkDue(500)).toBe(2);
+    const found = await Promise.all([ofOrg, ofChannel, unused, ofDeleted].map((id) => healthOf(id)));
+    expect(found.map(({ ok, exitAddress }) => [ok, exitAddress])).toEqual([
+      [true, '127.0.0.2'],
+      [true, '127.0.0.2'],
+      [null, null],
+      [null, null],
+    ]);
+  });
+
+  test('again when ten minutes are over, the oldest first, as many as are asked for', async () => {
+    const routes = [await route(), await route()];
+    const channels = [await newChannel(), await newChannel()];
+    for (const [n, id] of routes.entries()) await egress.chooseForChannel(orgId, channels[n]!, choiceOf(id), by);
+    expect([await egress.checkDue(500), await egress.checkDue(500)]).toEqual([2, 0]);
+    await age(9);
+    expect(await egress.checkDue(500)).toBe(0);
+    await age(11);
+    await db.sql`update egress_checks set checked_at = now() - interval '1 hour' where setting_id = ${routes[1]!}`;
+    const before = (await healthOf(routes[0]!)).checkedAt;
+    expect(await egress.checkDue(1)).toBe(1);
+    expect((await healthOf(routes[0]!)).checkedAt).toEqual(before);
+    expect([await egress.checkDue(1), await egress.checkDue(1)]).toEqual([1, 0]);
+  });
+
+  test('each for every organization that uses it, and by one host where two look at once', async () => {
+    const shared = await route(proxy, null);
+    const orgs = [orgId, await newOrg(), await newOrg()];
+    for (const org of orgs) await egress.choose(org, choiceOf(shared), by);
+    const { egress: other } = await host(one);
+    const taken = await Promise.all([egress.checkDue(500), other.checkDue(500), egress.checkDue(500), other.checkDue(500)]);
+    expect(taken.reduce((sum, n) => sum + n)).toBe(3);
+    expect(from.filter((address) => address === '127.0.0.2')).toHaveLength(3);
+    for (const org of orgs) expect(await healthOf(shared, org)).toMatchObject({ ok: true });
+  });
+
+  test('and what changed is told once: that a route ends to work, and that it works again', async () => {
+    const id = await route();
+    await egress.choose(orgId, choiceOf(id), by);
+    const look = async () => {
+      await age(11);
+      await egress.checkDue(500);
+      return [(await healthOf(id)).ok, ...told()];
+    };
+    expect(await look()).toEqual([true]);
+    proxy.breaks();
+    expect([await look(), await look()]).toEqual([[false, 'down'], [false]]);
+    const { failingSince, exitAddress } = await healthOf(id);
+    expect([failingSince, exitAddress]).toEqual([expect.any(Date), '127.0.0.2']);
+    proxy.back();
+    expect([await look(), await look()]).toEqual([[true, 'up'], [true]]);
+  });
+
+  test('one that is disabled, whose version is gone, or that was sealed under another key does not work, and keeps no other one from being checked', async () => {
+    const names = ['disabled', 'retired', 'sealed', 'good'];
+    const routes = [];
+    for (const _ of names) routes.push(await route());
+    for (const id of routes) await egress.chooseForChannel(orgId, await newChannel(), choiceOf(id), by);
+    await db.sql`update provider_settings set enabled = false where id = ${routes[0]!}`;
+    await db.sql`update provider_settings set provider_version = 'v99' where id = ${routes[1]!}`;
+    const elsewhere = openVault(sha256('another key')).seal('{"password":"x"}');
+    await db.sql`update provider_settings set options = '{}', credentials = ${elsewhere} where id = ${routes[2]!}`;
+    expect(await egress.checkDue(500)).toBe(4);
+    expect((await Promise.all(routes.map((id) => healthOf(id)))).map(({ ok }) => ok)).toEqual([false, false, false, true]);
+  });
+
+  test('a check that fails for a reason of ours is told, and the others are done all the same', async () => {
+    proxy.breaks();
+    const routes = [];
+    for (let n = 0; n < 12; n++) routes.push(await route());
+    for (const id of routes) await egress.chooseForChannel(orgId, await newChannel(), choiceOf(id), by);
+    const failing = await host(one);
+    failing.log.warn = ({ event }: { event?: string }) => {
+      if (event === 'route.down') throw new Error('A fault of ours');
+    };
+    await expect(failing.egress.checkDue(500)).rejects.toThrow('A fault of ours');
+    expect((await egress.overview(orgId)).routes.map(({ ok }) => ok)).toEqual(routes.map(() => false));
+  });
+});
+
+test('what is chosen or changed at one host holds at once at another: route, login, and that it is disabled', async () => {
+  const { egress: there } = await host(one);
+  const login = { username: 'ann', password: 'a-long-password' };
+  const locked = stack.use(await startProxy({ protocol: 'socks5', from: '127.0.0.3', login }));
+  const channel = await newChannel();
+  const at = async (orgOnly = false) => {
+    const way = await there.wayOf(orgId, orgOnly ? undefined : channel);
+    return way ? (await way.fetch(echoUrl)).text() : 'open';
+  };
+  const [berlin, oslo] = [await route(), await route(locked)];
+  expect([await at(), await at(true)]).toEqual(['open', 'open']);
+  await egress.choose(orgId, choiceOf(berlin), by);
+  expect([await at(), await at(true)]).toEqual(['127.0.0.2', '127.0.0.2']);
+  await egress.chooseForChannel(orgId, channel, choiceOf(oslo), by);
+  await expect(at()).rejects.toMatchObject({ proxy: 'login' });
+  await settings.update(orgId, oslo, { credentials: login }, by);
+  expect([await at(), await at(true)]).toEqual(['127.0.0.3', '127.0.0.2']);
+  await settings.update(orgId, oslo, { enabled: false }, by);
+  await expect(at()).rejects.toMatchObject({ failure: 'unavailable', message: expect.stringContaining('disabled') });
+  await egress.chooseForChannel(orgId, channel, choiceOf('open'), by);
+  expect([await at(), await at(true)]).toEqual(['open', '127.0.0.2']);
+});
+
+describe('choosing a route while it is deleted', () => {
+  const chosenAndGone = async () =>
+    (
+      await db.sql`select 1 from organizations where id = ${orgId} and egress_setting_id is not null and egress_setting_id not in (select id from provider_settings)`
+    ).length;
+  const waiting = (count: number) =>
+    eventually(
+      `${count} that wait`,
+      async () => (await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).length >= count,
+    );
+  /** Holds what a work will want to write, begins it, then `other` while it waits, and lets go. */
+  async function meanwhile<A, B>(hold: (tx: Sql) => PromiseLike<unknown>, work: () => Promise<A>, other: () => Promise<B>) {
+    const results = await db.sql.begin(async (tx) => {
+      await hold(tx);
+      const first = Promise.allSettled([work()]);
+      await waiting(1);
+      const second = Promise.allSettled([other()]);
+      await waiting(2);
+      return { first, second };
+    });
+    return [(await results.first)[0], (await results.second)[0]];
+  }
+
+  test('the choice that came first stands, and the route stays', async () => {
+    const id = await route();
+    const [choice, removal] = await meanwhile(
+      (tx) => tx`select from organizations where id = ${orgId} for update`,
+      () => egress.choose(orgId, choiceOf(id), by),
+      () => settings.remove(orgId, id, by),
+    );
+    expect([choice!.status, removal]).toEqual(['fulfilled', { status: 'rejected', reason: expect.objectContaining({ code: 'conflict' }) }]);
+    expect([await chosenAndGone(), (await egress.overview(orgId)).route]).toEqual([0, id]);
+  });
+
+  test('the deletion that came first stands, and there is no such route to choose', async () => {
+    const id = await route();
+    const [removal, choice] = await meanwhile(
+      (tx) => tx`lock table audit_log in share mode`,
+      () => settings.remove(orgId, id, by),
+      () => egress.choose(orgId, choiceOf(id), by),
+    );
+    expect([removal!.status, choice]).toEqual([
+      'fulfilled',
+      {
+        status: 'rejected',
+        reason: expect.objectContaining({ extra: expect.objectContaining({ errors: [expect.objectContaining({ field: 'route', rule: 'unknown_id' })] }) }),
+      },
+    ]);
+    expect([await chosenAndGone(), (await egress.overview(orgId)).route]).toEqual([0, 'open']);
+  });
+
+  test('a deleted organization holds no route, and nobody asks where its routes come out', async () => {
+    const [own, shared] = [await route(), await route(proxy, null)];
+    await egress.choose(orgId, choiceOf(shared), by);
+    await egress.chooseForChannel(orgId, await newChannel(), choiceOf(own), by);
+    await expect(settings.remove(null, shared, by)).rejects.toMatchObject({ code: 'conflict' });
+    await db.sql`update organizations set deleted_at = now() where id = ${orgId}`;
+    expect(await egress.checkDue(500)).toBe(0);
+    await settings.remove(null, shared, by);
+    await settings.remove(orgId, own, by);
+    expect(await db.sql`select from provider_settings`).toHaveLength(0);
+  });
+
+  test('an organization that goes takes its routes with it, those that it chose too; one of the instance stays', async () => {
+    const [own, shared] = [await route(), await route(proxy, null)];
+    await egress.choose(orgId, choiceOf(own), by);
+    await egress.chooseForChannel(orgId, await newChannel(), choiceOf(shared), by);
+    await egress.checkDue(500);
+    await db.sql`delete from organizations where id = ${orgId}`;
+    expect(await db.sql`select id from provider_settings`).toEqual([{ id: shared }]);
+    expect(await db.sql`select from egress_checks`).toHaveLength(0);
+    await settings.remove(null, shared, by);
+  });
+
+  test('of many at once none is chosen and gone, and a channel whose route is gone goes nowhere', async () => {
+    const channel = await newChannel();
+    for (let n = 0; n < 10; n++) {
+      const id = await route();
+      await Promise.allSettled([
+        egress.choose(orgId, choiceOf(id), by),
+        settings.remove(orgId, id, by),
+        egress.chooseForChannel(orgId, channel, choiceOf(id), by),
+      ]);
+      expect(await chosenAndGone()).toBe(0);
+      await egress.choose(orgId, choiceOf('open'), by);
+      await egress.chooseForChannel(orgId, channel, choiceOf('org'), by);
+    }
+    const id = await route();
+    await egress.chooseForChannel(orgId, channel, choiceOf(id), by);
+    await db.sql`update channels set deleted_at = now() where id = ${channel}`;
+    await settings.remove(orgId, id, by); // nothing that is there uses it
+    await db.sql`update channels set deleted_at = null where id = ${channel}`;
+    await expect(egress.wayOf(orgId, channel)).rejects.toMatchObject({ failure: 'unavailable', message: expect.stringContaining('not there any more') });
+  });
+});

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
+import { type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
+import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { openNetwork, type Publisher, startPublisher } from '../../support/worlds/publishing.ts';
+
+let db: TestDatabase;
+let app: TestApp;
+let world: Publisher;
+let ann: SignedUp;
+let key: Client;
+let channel: string;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  const env = { RESTRICT_UPLOAD_DOMAINS: 'cdn.example' };
+  world = await startPublisher({ url: db.url, network: openNetwork(), env });
+  app = await testApp({ sql: db.sql, env, ...world.beside });
+  ann = await app.signUp();
+  key = await ann.withKey();
+  channel = newId();
+  await db.sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${channel}, ${ann.orgId}, 'fake', 'v1', ${channel}, 'First', 'v2:none')`;
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+});
+
+const rows = () => db.sql`select count(*)::int as n from posts`;
+const body = (type: string, image: object) => ({
+  type,
+  date: systemClock.in(3_600_000).toISOString(),
+  posts: [{ integration: { id: channel }, value: [{ content: 'x', image: [image] }] }],
+});
+
+test.each(['draft', 'schedule', 'now'])(
+  '%s with media outside the domain of RESTRICT_UPLOAD_DOMAINS is 400, and nothing is stored [PO11, S125, S260]',
+  async (type) => {
+    const before = await rows();
+    for (const path of ['https://elsewhere.example/a.png', 'https://cdn.example.evil.example/a.png', 'https://notcdn.example/a.png']) {
+      const { status, body: answer } = await key.post('/public/v1/posts', body(type, { path }));
+      expect([status, answer.code, answer.errors[0].field]).toEqual([400, 'media_domain_not_allowed', 'posts.0.value.0.image.0.path']);
+    }
+    const thumbnail = await key.post('/public/v1/posts', body(type, { path: 'https://cdn.example/a.png', thumbnail: 'https://elsewhere.example/t.png' }));
+    expect([thumbnail.status, thumbnail.body.code]).toEqual([400, 'media_domain_not_allowed']);
+    expect(await rows()).toEqual(before);
+  },
+);
+
+test('media at the domain, or below it, is taken; an edit is judged too [PO11, S125]', async () => {
+  const { status, body: answer } = await key.post('/public/v1/posts', body('schedule', { path: 'https://cdn.example/a.png' }));
+  expect(status).toBe(201);
+  expect((await key.post('/public/v1/posts', body('schedule', { path: 'https://a.cdn.example/a.png' }))).status).toBe(201);
+  const refused = await key.put(`/public/v1/posts/${answer[0].postId}`, { image: [{ path: 'https://elsewhere.example/a.png' }] });
+  expect([refused.status, refused.body.code]).toEqual([400, 'media_domain_not_allowed']);
+  expect((await key.get(`/public/v1/posts/${answer[0].postId}`)).body.image[0].path).toBe('https://cdn.example/a.png');
+});
+
+test.each([
+  'http://127.0.0.1/a.png',
+  'https://169.254.169.254/a.png',
+  'https://user:pass@cdn.example/a.png',
+  'ftp://cdn.example/a.png',
+  'nonsense',
+  'https://api.example/uploads/nothing.png',
+])('%s is refused at create', async (path) => {
+  const before = await rows();
+  const { status } = await key.post('/public/v1/posts', body('draft', { path }));
+  expect(status).toBe(400);
+  expect(await rows()).toEqual(before);
+});

@@ -1,0 +1,233 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { systemClock, tenantKey } from '../../../src/platform/kernel/index.ts';
+import { SILENCE_MS } from '../../../src/publishing/posts/rules.ts';
+import { takeOver } from '../../../src/publishing/posts/store/scan.ts';
+import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { gate } from '../../support/wire/eventually.ts';
+import {
+  admit,
+  channelOf,
+  clockWhere,
+  newPost,
+  openNetwork,
+  type Network,
+  type Publisher,
+  seedOrg,
+  settled,
+  startPublisher,
+  stateOf,
+} from '../../support/worlds/publishing.ts';
+import { settles } from '../../support/wire/settles.ts';
+
+let db: TestDatabase;
+let network: Network;
+let world: Publisher;
+beforeAll(async () => {
+  db = await testDatabase();
+});
+afterAll(async () => db[Symbol.asyncDispose]());
+
+async function start(options: Partial<Parameters<typeof startPublisher>[0]> = {}) {
+  await emptyTables(db.sql, 'organizations', 'actor_reminders', 'leases');
+  network = openNetwork();
+  world = await startPublisher({ url: db.url, network, ...options });
+  return { [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+}
+const sql = () => db.sql;
+/** Takes a post as another host would, and leaves it there. */
+async function takenBy(incarnation: string, orgId: string, channelId: string, postId: string, { untilMs = 60_000 } = {}) {
+  await sql()`update posts set detail = 'publishing', attempt = attempt + 1, incarnation = ${incarnation}, taken_at = now() where id = ${postId}`;
+  await sql()`update channels set slot_incarnation = ${incarnation}, slot_post_id = ${postId}, slot_until = now() + ${untilMs}::float8 * interval '1 ms' where id = ${channelId} and org_id = ${orgId}`;
+}
+const beat = (incarnation: string, ageMs: number) => sql()`
+  insert into actor_hosts (incarnation, engine, address, types, last_beat) values (${incarnation}, 'embedded', '', '{}', now() - ${ageMs}::float8 * interval '1 ms')
+  on conflict (incarnation) do update set last_beat = excluded.last_beat`;
+const draft = (channelId: string) => newPost(channelId, { publishDate: systemClock.in(3_600_000) });
+/** A post that another host has taken. */
+async function abandoned(ageMs: number) {
+  const { orgId, channelId } = await seedOrg(sql());
+  const post = draft(channelId);
+  await admit(world, orgId, [post]);
+  const other = randomUUID();
+  await beat(other, ageMs);
+  await takenBy(other, orgId, channelId, post.id);
+  return { orgId, channelId, post, other };
+}
+
+test('the slot of a host that has been silent for five seconds is taken over, and the post looked up', async () => {
+  await using _running = await start();
+  const { orgId, channelId, post, other } = await abandoned(6_000);
+  network.taken.push({ channelId, postId: post.id, text: '' }); // it had gone out
+  expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 1 });
+  await settled(sql(), orgId);
+  expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'PUBLISHED', releaseId: `r-${post.id}`, attempt: 1 });
+  expect(network.asked).toEqual([]);
+  expect((await sql()`select incarnation from posts where id = ${post.id}`)[0]!['incarnation']).not.toBe(other);
+});
+
+test('a host that was silent for less keeps its slot', async () => {
+  await using _running = await start();
+  const { post, other } = await abandoned(1_000);
+  await db.sql.begin(async (tx) => {
+    // the clock of the database stands still: it has been silent for so long, however long this takes
+    await tx`update actor_hosts set last_beat = now() - interval '4.9 s' where incarnation = ${other}`;
+    expect(await takeOver(tx, { incarnation: randomUUID(), silenceMs: SILENCE_MS, holdMs: 60_000, limit: 500 })).toEqual([]);
+  });
+  await beat(other, 0);
+  expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0 });
+  expect(await stateOf(sql(), post.id)).toMatchObject({ detail: 'publishing' });
+});
+
+test('the writes of a host that was replaced are refused', async () => {
+  await using _running = await start();
+  const { orgId, channelId, post, other } = await abandoned(6_000);
+  network.settlesWithinMs = 60_000;
+  await world.reconciler.sweep();
+  const zombie = { orgId, channelId, postId: post.id, attempt: 1, incarnation: other, attemptsFailed: 0, lookUps: 0 } as never;
+  await world.posts.settle(zombie, { kind: 'published', release: { id: 'zombie', url: '' } });
+  expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed', releaseId: null });
+});
+
+test('a slot past its deadline is taken over though its host lives; an unconfirmed post keeps its channel no longer than that', async () => {
+  await using _running = await start();
+  const { orgId, channelId, post, other } = await abandoned(0);
+  const next = newPost(channelId);
+  await admit(world, orgId, [next]);
+  network.settlesWithinMs = 60_000; // whatever is asked: nobody knows yet
+  await takenBy(other, orgId, channelId, post.id, { untilMs: -1 });
+  expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 1 });
+  expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed' });
+  await systemClock.sleep(200);
+  expect(await stateOf(sql(), next.id)).toMatchObject({ detail: 'scheduled' });
+  await sql()`update channels set slot_until = now() - interval '1 s' where id = ${channelId}`;
+  expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 1 });
+  await settled(sql(), orgId, { details: ['unconfirmed'] });
+  expect(network.taken.map(({ postId }) => postId)).toEqual([next.id]);
+});
+
+test('an unconfirmed post of a host that went away keeps its channel until it is resolved', async () => {
+  await using _running = await start();
+  const { orgId, channelId, post } = await abandoned(6_000);
+  const next = newPost(channelId);
+  await admit(world, orgId, [next]);
+  await sql()`update posts set detail = 'unconfirmed', look_up_at = now() where id = ${post.id}`;
+  network.settlesWithinMs = 1_500;
+  expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0 });
+  await systemClock.sleep(300);
+  expect(await stateOf(sql(), next.id)).toMatchObject({ detail: 'scheduled' });
+  await sql()`update posts set look_up_at = now() - interval '6 s' where id = ${post.id}`;
+  expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0, asked: 1 });
+  await settled(sql(), orgId, { details: ['retrying'] });
+  expect(await stateOf(sql(), post.id)).toMatchObject({ detail: 'retrying' }); // absent: due again, but after what was due before it
+  expect(network.taken.map(({ postId }) => postId)).toEqual([next.id]);
+});
+
+test('a network that cannot be asked: what was taken and never sent is sent, what may have left waits for a person', async () => {
+  await using _running = await start();
+  network.once = 'at-most-once';
+  const waiting = await abandoned(6_000);
+  const calling = await abandoned(6_000);
+  await sql()`update posts set request_sent_at = now() where id = ${calling.post.id}`;
+  await world.reconciler.sweep();
+  await settled(sql(), calling.orgId);
+  expect(await stateOf(sql(), calling.post.id)).toMatchObject({ state: 'ERROR', detail: 'unconfirmed' });
+  await sql()`update posts set publish_date = now(), due_at = now() where id = ${waiting.post.id}`;
+  await channelOf(world, waiting.orgId, waiting.channelId).wake({});
+  await settled(sql(), waiting.orgId);
+  expect(network.taken.map(({ postId }) => postId)).toEqual([waiting.post.id]);
+});
+
+test('a channel whose reminder was lost is woken five seconds after its due time', async () => {
+  await using _running = await start();
+  const { orgId, channelIds } = await seedOrg(sql(), 30);
+  const posts = channelIds.map(draft);
+  await Promise.all(posts.map((post) => admit(world, orgId, [post])));
+  await sql()`delete from actor_reminders`;
+  await sql()`update posts set publish_date = now() - interval '6 s', due_at = now() - interval '6 s'`;
+  // registered, and lost: else the sweep registers them first, and they fire at once
+  await sql()`update channels set next_due_at = now(), registered_for = now()`;
+  expect(await world.reconciler.sweep()).toMatchObject({ woken: 0, entered: 0 });
+  await sql()`update channels set next_due_at = now() - interval '6 s', registered_for = now() - interval '6 s'`;
+  await sql()`update channels set disabled = true where id = ${channelIds[0]!}`;
+  expect(await world.reconciler.sweep()).toMatchObject({ woken: 29 });
+  await settles(() => expect(network.taken).toHaveLength(29));
+});
+
+test('a reminder is registered when its time comes within the horizon, not before, and once', async () => {
+  await using _running = await start({ horizonMs: 600_000 });
+  const { orgId, channelId } = await seedOrg(sql());
+  await admit(world, orgId, [newPost(channelId, { publishDate: systemClock.in(1_200_000) })]);
+  const reminders = () => sql()`select name from actor_reminders where id = ${tenantKey(orgId, channelId)}`;
+  expect(await reminders()).toEqual([]);
+  expect(await world.reconciler.sweep()).toMatchObject({ entered: 0 });
+  await sql()`update posts set publish_date = now() + interval '9 minutes', due_at = now() + interval '9 minutes'`;
+  await sql()`update channels set next_due_at = now() + interval '9 minutes' where id = ${channelId}`;
+  expect(await world.reconciler.sweep()).toMatchObject({ entered: 1 });
+  expect(await reminders()).toEqual([{ name: 'due' }]);
+  expect(await world.reconciler.sweep()).toMatchObject({ entered: 0 });
+});
+
+test('a look-up whose reminder was lost is asked again', async () => {
+  await using _running = await start();
+  const { orgId, channelId, post } = await abandoned(0);
+  network.taken.push({ channelId, postId: post.id, text: '' });
+  await sql()`update posts set detail = 'unconfirmed', look_up_at = now() - interval '6 s' where id = ${post.id}`;
+  expect(await world.reconciler.sweep()).toMatchObject({ asked: 1 });
+  await settled(sql(), orgId);
+  expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'PUBLISHED' });
+});
+
+test('only one process sweeps', async () => {
+  await using _running = await start();
+  await sql()`insert into leases (name, holder, expires_at) values ('reconciler', 'another', now() + interval '1 minute')`;
+  expect(await world.reconciler.sweep()).toBeUndefined();
+  await sql()`update leases set expires_at = now()`;
+  expect(await world.reconciler.sweep()).toBeDefined();
+});
+
+test('no call is made by a host whose own beat is older than four seconds: it hands back', async () => {
+  await using _running = await start();
+  const { orgId, channelId } = await seedOrg(sql());
+  const { lastBeatAgeMs } = world.engine;
+  Object.assign(world.engine, { lastBeatAgeMs: () => 4_001 });
+  const post = newPost(channelId);
+  await admit(world, orgId, [post]);
+  await settles(async () => expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', attempt: 1 }));
+  expect(network.asked).toEqual([]);
+  Object.assign(world.engine, { lastBeatAgeMs });
+  await channelOf(world, orgId, channelId).wake({});
+  await settled(sql(), orgId);
+  expect(network.asked).toHaveLength(1);
+});
+
+test('on the way out: what waits is handed back, what is being sent gets its time, the rest is unconfirmed', async () => {
+  const patience = gate();
+  const drainMs = 8_000;
+  const patient = clockWhere((ms) => (ms === drainMs ? patience.passed : ms));
+  await using _running = await start({ env: { PROVIDER_CALLS_IN_FLIGHT: '3' }, clock: patient }); // one organization has two of them
+  const { orgId, channelIds } = await seedOrg(sql(), 4);
+  const posts = channelIds.map((channelId) => newPost(channelId));
+  const [inTime, tooLate] = [gate(), gate()];
+  network.behave = async (post, _sent, accept) => {
+    await (post.id === network.asked[0]!.postId ? inTime : tooLate).passed;
+    return accept();
+  };
+  await Promise.all(posts.map((post) => admit(world, orgId, [post])));
+  await settles(() => expect(network.asked).toHaveLength(2));
+  const gone = world.posts.handBack();
+  inTime.open();
+  const [quick, slow] = network.asked.map(({ postId }) => postId);
+  await settles(async () => expect(await stateOf(sql(), quick!)).toMatchObject({ state: 'PUBLISHED' }));
+  patience.open();
+  await gone;
+  const held = await sql()`select slot_post_id from channels where org_id = ${orgId} and slot_incarnation is not null`;
+  expect(held).toEqual([{ slot_post_id: slow }]);
+  for (const { id } of posts) {
+    const { state, detail } = await stateOf(sql(), id);
+    expect(`${state} ${detail}`).toBe(id === quick ? 'PUBLISHED null' : id === slow ? 'QUEUE unconfirmed' : 'QUEUE scheduled');
+  }
+  tooLate.open(); // an answer that comes too late is still true
+  await settles(async () => expect(await stateOf(sql(), slow!)).toMatchObject({ state: 'PUBLISHED', releaseId: `r-${slow}` }));
+  expect(network.asked).toHaveLength(2);
+});

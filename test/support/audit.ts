@@ -1,5 +1,0 @@
-import { changeAuditLog } from '../../src/audit/index.ts';
-import type { Database } from '../../src/db/index.ts';
-
-/** Empties the audit log, which the product never does. */
-export const emptyAuditLog = (sql: Database): Promise<unknown> => changeAuditLog(sql, (tx) => tx`delete from audit_log`);

@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { delimiter } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const PEERS = new URL('../../peers/', import.meta.url);
+const INSTALL_MS = 15 * 60_000;
+
+/** Without the interpreter of this project in front: a peer is installed and run by the machine's own. */
+const ownPath = () =>
+  (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.endsWith('node_modules/.bin'))
+    .join(delimiter);
+export const peerEnv = (): NodeJS.ProcessEnv => {
+  const { NODE_OPTIONS: _, ...env } = process.env;
+  return { ...env, PATH: ownPath() };
+};
+
+/** One process at a time does `work`; the others wait. The lock of a process that is gone counts for nothing. */
+export async function locked<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const lock = `${folder}/lock`;
+  await mkdir(folder, { recursive: true });
+  while (
+    !(await writeFile(lock, String(process.pid), { flag: 'wx' }).then(
+      () => true,
+      () => false,
+    ))
+  ) {
+    const owner = Number(await readFile(lock, 'utf8').catch(() => '0'));
+    if (owner > 0 && !isAlive(owner)) await rm(lock, { force: true });
+    await sleep(300);
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const npm = (folder: string, ...words: string[]) =>
+  run('npm', [...words, '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts=false'], {
+    cwd: folder,
+    env: peerEnv(),
+    timeout: INSTALL_MS,
+    maxBuffer: 2 ** 24,
+  });
+
+/** Installs `test/peers/<name>` by its lockfile when that has not been done; answers its folder. */
+export async function installPeer(name: string): Promise<string> {
+  const folder = fileURLToPath(new URL(name, PEERS));
+  const lockfile = createHash('sha256')
+    .update(await readFile(`${folder}/package-lock.json`))
+    .digest('hex');
+  const mark = `${folder}/node_modules/.installed`;
+  await locked(`${folder}/.cache`, async () => {
+    if (existsSync(mark) && (await readFile(mark, 'utf8')) === lockfile) return;
+    process.stderr.write(`installing peer ${name} (once)\n`);
+    await npm(folder, 'ci').catch(async (error: Error) => {
+      if (!error.message.includes('EUSAGE')) throw error; // a lockfile that lacks optional packages of other platforms (see scripts/install.mjs)
+      await npm(folder, 'install', '--no-save');
+    });
+    await writeFile(mark, lockfile);
+  });
+  return folder;
+}

@@ -1,0 +1,264 @@
+import { describe, expect, test } from '@jest/globals';
+import { readdir } from 'node:fs/promises';
+import { inspect } from 'node:util';
+import { type Clock, type ProviderFailure, systemClock } from '../../../src/platform/kernel/index.ts';
+import { openOutbound } from '../../../src/platform/outbound/index.ts';
+import type { AnyAdapter, Providers, ProvidersOptions } from '../../../src/providers/registry/index.ts';
+import { presentCatalogEntry } from '../../../src/providers/registry/present.ts';
+import { adapters as registered } from '../../../src/providers/registry/registry.gen.ts';
+import { failureOf } from './fake-network.ts';
+import { localProviders } from '../worlds/providers.ts';
+import { type Exchange, type Instead, type Says, startWire, type Wire } from '../wire/wire.ts';
+
+export type { Asks, Exchange, Says } from '../wire/wire.ts';
+
+/** One operation of a provider as its facts have it. Without exchanges nobody is asked. */
+export interface Case {
+  /** A name of `Suite.operations`, or `check`. */
+  operation: string;
+  /** Where one operation has several cases. */
+  name?: string;
+  input?: unknown;
+  exchanges: readonly Exchange[];
+  /** What comes of it; of what is not offered the failure. */
+  result?: unknown;
+  failure?: ProviderFailure;
+}
+/** A refusal as the provider documents it. */
+export interface Refusal {
+  name: string;
+  operation: string;
+  /** Which exchange of the first case of this operation; default the first. */
+  at?: number;
+  says: Says;
+  failure: ProviderFailure;
+  retryAfterMs?: number;
+}
+/** What an adapter's file of fixtures exports: written from the provider's documents, not from the adapter. */
+export interface ProviderFixture {
+  /** Credentials as a person would type them. */
+  values: Readonly<Record<string, string>>;
+  /** The fields that the facts call secret. */
+  secret: readonly string[];
+  /** What the facts say that no call shows, by the names of `Suite.declared`. */
+  declares?: Readonly<Record<string, unknown>>;
+  cases: readonly Case[];
+  refusals: readonly Refusal[];
+  /** When all of this happens, where a call says so. */
+  now?: Date;
+  /** 429 means something else here, and stands among the refusals. */
+  noRateLimit?: true;
+}
+
+/** What a domain adds: how its adapters are opened, and what their operations are called. */
+export interface Suite<A extends AnyAdapter, Port> {
+  domain: A['domain'];
+  /** Beside the way out: such as a clock that waits for nothing. */
+  options?: Partial<ProvidersOptions>;
+  open(providers: Providers, adapter: A, values: Readonly<Record<string, string>>): Port;
+  /** What its adapters say of themselves that no call shows, such as limits: each fixture has to say the same. */
+  declared?(adapter: A): Record<string, unknown>;
+  operations: Readonly<Record<string, (port: Port, input: any) => Promise<unknown>>>; // oxlint-disable-line typescript/no-explicit-any -- each domain knows its inputs
+}
+/** One thing that an adapter owes; it throws where the adapter owes it still. */
+export interface Check {
+  name: string;
+  run(): Promise<void>;
+}
+
+const MINUTES_5 = 300_000;
+
+/** What every adapter of every domain declares. */
+export function manifestChecks(adapter: AnyAdapter): Check[] {
+  const check = (name: string, run: () => void): Check => ({ name, run: async () => run() });
+  const fields = Object.entries({ ...adapter.setup?.fields, ...adapter.credentials });
+  return [
+    check('is named by domain, lower case id and version [VE14, VE15]', () => {
+      expect(adapter.id).toMatch(/^[a-z0-9][a-z0-9_-]*$/);
+      expect(adapter.version).toMatch(/^v[1-9]\d*$/);
+      expect(adapter.title.trim()).toMatch(/^\S.*$/);
+      expect(adapter.description).toMatch(/^\S.*\.$/);
+      if (adapter.website !== undefined) expect(new URL(adapter.website).protocol).toBe('https:');
+    }),
+    check('declares a field for every placeholder of its address, and goes nowhere without encryption', () => {
+      for (const [, name] of adapter.api.matchAll(/\{(\w+)\}/g)) expect(fields.map(([field]) => field)).toContain(name);
+      if (adapter.optional !== 'sandbox' && adapter.api.startsWith('http')) expect(adapter.api).toMatch(/^https:\/\//);
+      if (adapter.auth && 'field' in adapter.auth) expect(adapter.credentials[adapter.auth.field]?.secret).toBe(true);
+    }),
+    check('labels every field, and gives none a default that is secret or that it would refuse', () => {
+      for (const [name, field] of fields) {
+        expect([name, field.label.trim() !== '']).toEqual([name, true]);
+        if (field.secret) expect([name, field.default ?? '']).toEqual([name, '']);
+        if (field.validation && field.default) expect(field.default).toMatch(new RegExp(`^(?:${field.validation})$`, 'u'));
+        if (field.options && field.default) expect(field.options.map(({ value }) => value)).toContain(field.default);
+      }
+    }),
+    check('has dates that are dates, and a date of its end only when it is on its way out [VE20]', () => {
+      for (const date of [adapter.deprecatedAt, adapter.sunsetAt]) if (date !== undefined) expect(new Date(date).toJSON()).not.toBeNull();
+      const leaving = adapter.status === 'deprecated' || adapter.status === 'retired';
+      expect(adapter.deprecatedAt === undefined || leaving).toBe(true);
+    }),
+    check('has a catalog entry that can be sent, which claims no live key [PV6, PV7]', () => {
+      const entry = presentCatalogEntry(adapter, 'active');
+      expect(JSON.parse(JSON.stringify(entry))).toEqual(entry);
+      expect(entry.verified).toBe(false);
+      expect(entry.capabilities.operations).toEqual([...new Set(entry.capabilities.operations)]);
+    }),
+  ];
+}
+
+/** What an adapter owes on the wire: each operation as documented, each failure by its word, nothing secret, nothing elsewhere. */
+export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, adapter: A, fixture: ProviderFixture): Check[] {
+  const fields = { ...adapter.setup?.fields, ...adapter.credentials };
+  const now = () => fixture.now ?? systemClock.now();
+  /** On which nobody waits before a call is sent again. */
+  const clock: Clock = { ...systemClock, now, sleep: async () => {} };
+  const secrets = fixture.secret.flatMap((name) => fixture.values[name] || []);
+  const operate = (providers: Providers, one: A, { operation, input }: Pick<Case, 'operation' | 'input'>): Promise<unknown> => {
+    const values = providers.fields({ credentials: one.setup?.fields ?? one.credentials }, fixture.values);
+    if (operation === 'check') return providers.check(one, values) ?? Promise.reject(new Error(`${one.id} cannot be asked`));
+    const run = suite.operations[operation];
+    if (!run) throw new Error(`The suite knows no operation ${operation}`);
+    return run(suite.open(providers, one, values), input);
+  };
+
+  /** The case on a wire of its own; `instead` at one exchange. */
+  async function play<T>(
+    one: Case,
+    instead: { at: number; answer: Instead } | undefined,
+    judge: (work: Promise<unknown>, wire: Wire) => Promise<T>,
+  ): Promise<T> {
+    await using real = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
+    await using wire = await startWire(real);
+    await using providers = localProviders({ clock, ...suite.options, outbound: wire.outbound });
+    wire.plays(one.exchanges, instead);
+    const judged = await judge(
+      Promise.resolve().then(() => operate(providers, adapter, one)),
+      wire,
+    );
+    expect(wire.faults).toEqual([]);
+    return judged;
+  }
+  const fails = (one: Case, at: number, answer: Instead) =>
+    play(one, { at, answer }, async (work, { asked }) => {
+      const error = await failureOf(work);
+      const shown = inspect(error, { depth: 9 }) + JSON.stringify(error) + error.message;
+      for (const secret of secrets) for (const form of [secret, encodeURIComponent(secret), btoa(secret)]) expect(shown).not.toContain(form);
+      return { failure: error.failure, retryAfterMs: error.retryAfterMs, times: asked.length - at };
+    });
+
+  const checks: Check[] = [];
+  const add = (name: string, run: () => Promise<void>) => void checks.push({ name, run });
+  add('keeps secret what the facts call so', async () => {
+    const kept = Object.keys(fields).filter((name) => fields[name]!.secret);
+    expect(kept.toSorted()).toEqual([...fixture.secret].toSorted());
+  });
+  if (suite.declared) add('declares what the facts say beside its calls', async () => expect(suite.declared!(adapter)).toEqual(fixture.declares));
+
+  for (const one of fixture.cases) {
+    const title = one.name === undefined ? one.operation : `${one.operation} (${one.name})`;
+    add(`${title}: asks exactly what the facts say, and understands the answer`, () =>
+      play(one, undefined, async (work, wire) => {
+        if (one.failure !== undefined) expect((await failureOf(work)).failure).toBe(one.failure);
+        else {
+          const outcome = await work.catch((error: unknown) => ({ failed: error }));
+          expect(wire.faults).toEqual([]); // says more than the failure that followed from it
+          expect(outcome).toEqual(one.result);
+        }
+        expect(wire.left).toBe(0);
+      }),
+    );
+
+    for (const [at, { says, creates, unread, optional }] of one.exchanges.entries()) {
+      if (optional) continue;
+      const step = `${title}, exchange ${at + 1}`;
+      const unknown = creates ? 'lost' : 'unavailable';
+      add(`${step}: a line that breaks, an answer that never comes and a fault of theirs are ${unknown}`, async () => {
+        for (const answer of ['hang-up', 'silence', { status: 500 }] as const) {
+          const { failure, times } = await fails(one, at, answer);
+          expect([answer, failure]).toEqual([answer, unknown]);
+          if (creates) expect(times).toBe(1);
+        }
+      });
+      add(`${step}: follows no redirect with what it knows`, async () => expect((await fails(one, at, 'redirect')).failure).toBe('rejected'));
+      add(`${step}: shows nothing secret, however the refusal is worded`, async () => {
+        const echo = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)]).join(' ');
+        for (const words of [{ json: { error: echo, message: `Bearer ${echo}` } }, { text: echo }]) await fails(one, at, { status: 400, ...words });
+      });
+      if (!unread && (says.json !== undefined || says.text !== undefined))
+        add(`${step}: does not take nothing, half an answer or a page for an answer`, async () => {
+          const page = { text: '<!doctype html><title>Sign in</title>', headers: { 'content-type': 'text/html' } };
+          for (const answer of [{ text: '' }, { text: '{"half' }, page]) expect([answer, (await fails(one, at, answer)).failure]).toEqual([answer, unknown]);
+        });
+      if (!fixture.noRateLimit)
+        add(`${step}: waits as long as it is told, in seconds or until a date`, async () => {
+          const wait = (value?: string) => fails(one, at, { status: 429, ...(value !== undefined && { headers: { 'retry-after': value } }) });
+          expect(await wait('120')).toMatchObject({ failure: 'rate_limited', retryAfterMs: 120_000 });
+          const { retryAfterMs } = await wait(new Date(now().getTime() + 3_600_000).toUTCString());
+          expect(Math.abs(retryAfterMs! - 3_600_000)).toBeLessThan(MINUTES_5);
+          for (const value of [undefined, 'soon']) expect(await wait(value)).toMatchObject({ failure: 'rate_limited', retryAfterMs: undefined });
+        });
+    }
+  }
+
+  for (const { name, operation, at = 0, says, failure, retryAfterMs } of fixture.refusals)
+    add(`${operation}: ${name} is ${failure}`, async () => {
+      const one = fixture.cases.find((each) => each.operation === operation);
+      if (!one) throw new Error(`No case of ${operation} to be refused`);
+      const refused = await fails(one, at, says);
+      expect(refused.failure).toBe(failure);
+      if (retryAfterMs !== undefined) expect(Math.abs(refused.retryAfterMs! - retryAfterMs)).toBeLessThan(MINUTES_5); // as instants they are nearer by now
+    });
+  return checks;
+}
+
+/** Every operation that an adapter says it has is shown by a case; `beyond`: those that are shown elsewhere. */
+export const coverageCheck = (adapter: AnyAdapter, fixture: ProviderFixture, beyond: readonly string[] = []): Check => ({
+  name: 'shows every operation that it declares',
+  run: async () => {
+    const shown = new Set([...beyond, ...fixture.cases.map(({ operation }) => operation)]);
+    const declared = [...adapter.capabilities, ...(adapter.check ? ['check'] : [])];
+    expect(declared.filter((operation) => !shown.has(operation))).toEqual([]);
+  },
+});
+
+/**
+ * The contract of a domain: every registered adapter against its fixture `test/fixtures/providers/<domain>/<id>.ts`, of a later version
+ * `<id>.v<n>.ts`. An adapter without one fails. `without`: adapters that have no wire, or another one. `beyond`: operations that are shown elsewhere.
+ */
+export async function describeProviders<A extends AnyAdapter, Port>(
+  suite: Suite<A, Port>,
+  { without = [], beyond = [] }: { without?: readonly string[]; beyond?: readonly string[] } = {},
+): Promise<void> {
+  const { domain } = suite;
+  const adapters = registered.filter((adapter): adapter is A => adapter.domain === domain);
+  const folder = new URL(`../../fixtures/providers/${domain}/`, import.meta.url);
+  const wired = adapters.filter(({ id }) => !without.includes(id));
+  const fixtureOf = ({ id, version }: A) => (version === 'v1' ? id : `${id}.${version}`);
+
+  test('every adapter file is registered, and every registered adapter has its fixture', async () => {
+    const names = async (url: URL, pattern: RegExp) => (await readdir(url)).flatMap((name) => pattern.exec(name)?.[1] ?? []).toSorted();
+    const files = await names(new URL(`../../../src/providers/${domain}/`, import.meta.url), /^([^_].*\.v\d+)\.ts$/);
+    expect(adapters.map(({ id, version }) => `${id}.${version}`).toSorted()).toEqual(files);
+    expect(await names(folder, /^([^_.][^.]*(?:\.v\d+)?)\.ts$/)).toEqual(wired.map(fixtureOf).toSorted());
+  });
+
+  let cases = 0;
+  const run = (checks: readonly Check[]) => {
+    cases += checks.length;
+    for (const check of checks) test(check.name, check.run);
+  };
+  for (const adapter of adapters) {
+    const fixture = wired.includes(adapter)
+      ? await import(new URL(`${fixtureOf(adapter)}.ts`, folder).pathname).then(
+          (module: { default: ProviderFixture }) => module.default,
+          () => undefined, // which the test above names
+        )
+      : undefined;
+    describe(`${domain}/${adapter.id}@${adapter.version}`, () => {
+      run(manifestChecks(adapter));
+      if (fixture) run([coverageCheck(adapter, fixture, beyond), ...wireChecks(suite, adapter, fixture)]);
+    });
+  }
+  process.stderr.write(`${domain}: ${adapters.length} adapters, ${cases} cases\n`);
+}

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { type Answer, call } from '../../../src/operations/cli/call.ts';
+
+type Sent = { method?: string; body?: unknown };
+
+/** A person with an org and an API key of their own, who reaches the product over HTTP only. */
+export interface Client {
+  readonly url: string;
+  readonly email: string;
+  /** With the session. Answers the body of a 2xx that fits, rejects anything else. */
+  own<S extends z.ZodType>(path: string, answer: S, sent?: Sent): Promise<z.output<S>>;
+  /** With the API key, as `own`. */
+  api<S extends z.ZodType>(path: string, answer: S, sent?: Sent): Promise<z.output<S>>;
+  /** With the API key: whatever is answered. Rejects when nothing answers. */
+  ask(path: string, sent?: Sent): Promise<Answer>;
+  /** The header with the API key. */
+  readonly key: string;
+}
+
+async function asked<S extends z.ZodType>(url: string, answer: S, headers: Record<string, string>, { method, body }: Sent): Promise<z.output<S>> {
+  const verb = method ?? (body === undefined ? 'GET' : 'POST');
+  const given = await call(verb, url, { headers, body, timeoutMs: 60_000 });
+  const parsed = given.status < 300 ? answer.safeParse(given.body) : undefined;
+  if (parsed?.success) return parsed.data;
+  throw new Error(`${verb} ${url} answered ${given.status}: ${given.text.slice(0, 500)} ${parsed?.error?.message ?? ''}`);
+}
+
+/** Registers a person and an org at a running product, and makes an API key. */
+export async function signUp(url: string, name = 'Acme'): Promise<Client> {
+  const email = `person-${randomBytes(6).toString('hex')}@example.com`;
+  const { accessToken } = await asked(
+    `${url}/auth/register`,
+    z.object({ accessToken: z.string() }),
+    {},
+    { body: { provider: 'LOCAL', email, password: randomBytes(12).toString('hex'), company: name, returnToken: true } },
+  );
+  const session = { auth: accessToken };
+  const { plaintext } = await asked(`${url}/user/api-keys`, z.object({ plaintext: z.string() }), session, { body: { name: 'test' } });
+  const api = { authorization: plaintext };
+  return {
+    url,
+    email,
+    key: plaintext,
+    own: (path, answer, sent = {}) => asked(url + path, answer, session, sent),
+    api: (path, answer, sent = {}) => asked(url + path, answer, api, sent),
+    ask: (path, { method, body } = {}) => call(method ?? (body === undefined ? 'GET' : 'POST'), url + path, { headers: api, body, timeoutMs: 60_000 }),
+  };
+}
+
+const Created = z.array(z.object({ postId: z.string(), integration: z.string() })).length(1);
+/** The body of a create of one post for one channel. */
+export const postBody = ({
+  channelId,
+  date,
+  content,
+  settings = {},
+  image = [],
+}: {
+  channelId: string;
+  date: Date;
+  content: string;
+  settings?: object;
+  image?: readonly object[];
+}) => ({
+  type: 'schedule',
+  date: date.toISOString(),
+  shortLink: false,
+  tags: [],
+  posts: [{ integration: { id: channelId }, value: [{ content, image }], settings }],
+});
+/** The id that a create was answered; undefined when it was not acknowledged. */
+export const createdId = ({ status, body }: Answer): string | undefined => (status === 201 ? Created.parse(body)[0]!.postId : undefined);

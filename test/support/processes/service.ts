@@ -1,0 +1,255 @@
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ask, type Exit, type Running, startProcess, waitUntil } from '../../../dapr/processes.ts';
+import { newId } from '../../../src/platform/kernel/index.ts';
+import { type DaprCluster, daprMissing, type HostPorts, type SidecarHandle, startDapr } from './dapr-harness.ts';
+import { freePorts } from '../wire/ports.ts';
+
+// The whole product as processes, seen from outside: what is told here is what an operator could tell.
+
+/** Of every deployment that a test starts. */
+export const SIGNING_SECRET = 'signs every delivery of the deployment under test';
+const READY_MS = 150_000;
+const TERM_GUARD_MS = 15_000; // the drain has ended by itself long before
+const ROOT_ENV = Object.fromEntries(['PATH', 'HOME', 'LANG', 'TMPDIR'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+
+type Env = Readonly<Record<string, string>>;
+export interface ServiceOptions {
+  /** Of the product. */
+  database: { url: string };
+  /** Of the ledger of the sandbox, when that is to outlive the product's. */
+  ledger?: { url: string };
+  redisUrl?: string | undefined;
+  /** Actor hosts of a cluster. */
+  hosts?: number;
+  /** Settings beside those that a start needs. */
+  env?: Env;
+}
+
+/** A running product with its sandbox network; disposing it ends all that was started for it, by id. */
+export interface Service extends AsyncDisposable {
+  readonly engine: 'embedded' | 'dapr';
+  /** Of the API. */
+  readonly url: string;
+  readonly sandboxUrl: string;
+  /** The processes that host actors: on the embedded engine the one that does everything. */
+  readonly hosts: readonly Running[];
+  /** `kill -9` of a host, with its sidecar when told so. Ends when it is gone. */
+  kill(index: number, more?: { sidecar?: boolean }): Promise<void>;
+  /** SIGTERM of a host, then of its sidecar. Answers how the host ended and after how many milliseconds; SIGKILL after 15 s is told by its signal. */
+  end(index: number): Promise<Exit & { ms: number }>;
+  /** Starts a host that is gone again, with the same settings; ends when the product can serve. */
+  restart(index: number): Promise<void>;
+  /** The last lines that each process wrote, for the message of a test that failed. */
+  lastWords(lines?: number): string;
+}
+
+const settingsOf = ({ database, env }: ServiceOptions, folder: string, sandboxUrl: string): Env => ({
+  ...ROOT_ENV,
+  NODE_NO_WARNINGS: '1',
+  DATABASE_URL: database.url,
+  DATA_FOLDER: join(folder, 'data'),
+  BACKEND_LISTEN_HOST: '127.0.0.1',
+  SANDBOX_URL: sandboxUrl,
+  JWT_SECRET: '356ef5b7f627b329a1dcd1015b435df7a83c0c08037707fc3877203706f55db1',
+  WEBHOOK_SIGNING_SECRET: SIGNING_SECRET,
+  SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32',
+  RATE_LIMIT_SCALE: '1000',
+  LOG_FORMAT: 'json',
+  ...env,
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rookery-service-'));
+  chmodSync(folder, 0o755);
+  return folder;
+}
+/** `KEEP_SERVICE_LOGS=1` keeps what the processes wrote. */
+function dropFolder(folder: string): void {
+  if (process.env['KEEP_SERVICE_LOGS']) process.stderr.write(`logs kept in ${folder}\n`);
+  else rmSync(folder, { recursive: true, force: true });
+}
+const tails = (folder: string, lines: number) =>
+  readdirSync(folder)
+    .filter((file) => file.endsWith('.log'))
+    .map((file) => `--- ${file}\n${readFileSync(join(folder, file), 'utf8').split('\n').slice(-lines).join('\n')}`)
+    .join('\n');
+
+async function startNetwork(url: string, folder: string): Promise<{ url: string; running: Running }> {
+  const [port] = (await freePorts(1)) as [number];
+  const running = startProcess({
+    name: 'sandbox',
+    command: process.execPath,
+    args: ['sandbox/main.ts', '--database', url, '--port', `${port}`],
+    environment: { ...ROOT_ENV, NODE_NO_WARNINGS: '1' },
+    logFile: join(folder, 'sandbox.log'),
+  });
+  const address = `http://127.0.0.1:${port}`;
+  await waitUntil('the sandbox answers', async () => (await ask(`${address}/health`)).status === 200, { needs: [running], ms: READY_MS });
+  return { url: address, running };
+}
+
+const killed = async (running: Running) => {
+  running.signal('SIGKILL');
+  await running.exited;
+};
+async function terminated(running: Running): Promise<Exit & { ms: number }> {
+  const asked = performance.now();
+  const exit = await running.stop(TERM_GUARD_MS);
+  return { ...exit, ms: Math.round(performance.now() - asked) };
+}
+
+/** `node rookery.ts start`: everything in one process. */
+export async function startEmbedded(options: ServiceOptions): Promise<Service> {
+  await using begun = new AsyncDisposableStack();
+  const folder = newFolder();
+  begun.defer(() => dropFolder(folder));
+  const sandbox = await startNetwork((options.ledger ?? options.database).url, folder);
+  begun.defer(() => killed(sandbox.running));
+  const [port] = (await freePorts(1)) as [number];
+  const url = `http://127.0.0.1:${port}`;
+  const environment = { ...settingsOf(options, folder, sandbox.url), PORT: `${port}` };
+  const start = () =>
+    startProcess({ name: 'rookery', command: process.execPath, args: ['rookery.ts', 'start'], environment, logFile: join(folder, 'rookery.log') });
+
+  let running = start();
+  begun.defer(() => killed(running));
+  const ready = () =>
+    waitUntil('the product is ready', async () => (await ask(`${url}/health/ready`)).status === 200, { needs: [running], ms: READY_MS }).catch(
+      (error: unknown) => Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}`)),
+    );
+  await ready();
+
+  const end = begun.move();
+  return {
+    engine: 'embedded',
+    url,
+    sandboxUrl: sandbox.url,
+    get hosts() {
+      return [running];
+    },
+    kill: () => killed(running),
+    end: () => terminated(running),
+    async restart() {
+      running = start();
+      await ready();
+    },
+    lastWords: (lines = 20) => tails(folder, lines),
+    [Symbol.asyncDispose]: () => end.disposeAsync(),
+  };
+}
+
+interface Member {
+  ports: HostPorts;
+  app: Running;
+  sidecar: SidecarHandle;
+}
+
+/** Placement, scheduler, actor hosts and one API, each with a daprd of its own. */
+export async function startCluster(options: ServiceOptions): Promise<Service> {
+  await using begun = new AsyncDisposableStack();
+  const folder = newFolder();
+  begun.defer(() => dropFolder(folder));
+  const tokens = { apiToken: newId(), appToken: newId() };
+  const sandbox = await startNetwork((options.ledger ?? options.database).url, folder);
+  begun.defer(() => killed(sandbox.running));
+  const dapr: DaprCluster = begun.use(await startDapr({ databaseUrl: options.database.url, redisUrl: options.redisUrl, ...tokens }));
+  const shared = { ...settingsOf(options, folder, sandbox.url), ...(options.redisUrl && { REDIS_URL: options.redisUrl }) };
+  const [apiPort] = (await freePorts(1)) as [number];
+  const url = `http://127.0.0.1:${apiPort}`;
+
+  const startApp = (name: string, command: string, ports: HostPorts, httpPort: number) =>
+    startProcess({
+      name,
+      command: process.execPath,
+      args: ['rookery.ts', command],
+      logFile: join(folder, `${name}.log`),
+      environment: {
+        ...shared,
+        ACTOR_ENGINE: 'dapr',
+        NAMESPACE: 'default',
+        PORT: `${httpPort}`,
+        NEXT_PUBLIC_BACKEND_URL: url,
+        FRONTEND_URL: url,
+        DAPR_HTTP_PORT: `${ports.http}`,
+        DAPR_GRPC_PORT: `${ports.grpc}`,
+        APP_PORT: `${ports.app}`,
+        DAPR_API_TOKEN: tokens.apiToken,
+        APP_API_TOKEN: tokens.appToken,
+        DAPR_PLACEMENT_HEALTH_URL: dapr.placementHealthUrl,
+      },
+    });
+  const startMember = async (n: number): Promise<Member> => {
+    const ports = await dapr.reserve();
+    return { ports, app: startApp(`host-${n + 1}`, 'actors', ports, 0), sidecar: dapr.sidecar(ports) };
+  };
+  const members: Member[] = [];
+  begun.defer(async () => void (await Promise.all(members.map(({ app }) => killed(app)))));
+  for (let n = 0; n < (options.hosts ?? 2); n++) members.push(await startMember(n));
+  const apiPorts = await dapr.reserve();
+  const api = { app: startApp('api', 'api', apiPorts, apiPort), sidecar: dapr.sidecar(apiPorts, 'api') };
+  begun.defer(() => killed(api.app));
+
+  const placed = async ({ sidecar }: { sidecar: SidecarHandle }, hosts: boolean) => {
+    const { actorRuntime } = await sidecar.metadata();
+    return actorRuntime?.placement === 'placement: connected' && (!hosts || actorRuntime.hostReady === true);
+  };
+  const ready = () => {
+    const living = members.filter(({ app }) => !app.exit());
+    const serves = async () =>
+      (await Promise.all([...living.map((member) => placed(member, true)), placed(api, false)])).every(Boolean) &&
+      (await ask(`${url}/health/ready`)).status === 200;
+    return waitUntil('the cluster serves', serves, { needs: [api.app, ...living.map(({ app }) => app)], ms: READY_MS }).catch((error: unknown) =>
+      Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}\n${tails(dapr.logs, 10)}`)),
+    );
+  };
+  await ready();
+
+  const end = begun.move();
+  return {
+    engine: 'dapr',
+    url,
+    sandboxUrl: sandbox.url,
+    get hosts() {
+      return members.map(({ app }) => app);
+    },
+    async kill(index, { sidecar = false } = {}) {
+      const member = members[index]!;
+      await Promise.all([killed(member.app), ...(sidecar ? [killed(member.sidecar.process)] : [])]);
+    },
+    async end(index) {
+      const { app, sidecar } = members[index]!;
+      const exit = await terminated(app); // apps before sidecars
+      await sidecar.process.stop();
+      return exit;
+    },
+    async restart(index) {
+      const { sidecar } = members[index]!;
+      if (!sidecar.process.exit()) await killed(sidecar.process);
+      members[index] = await startMember(index);
+      await ready();
+    },
+    lastWords: (lines = 20) => `${tails(folder, lines)}\n${tails(dapr.logs, Math.ceil(lines / 3))}`,
+    [Symbol.asyncDispose]: () => end.disposeAsync(),
+  };
+}
+
+export interface EngineCase {
+  name: 'embedded' | 'dapr';
+  missing: string | undefined;
+  start(options: ServiceOptions): Promise<Service>;
+}
+/** Both engines, for tests whose body is the same. `missing` says why one cannot run on this machine. */
+export const engines: readonly EngineCase[] = [
+  { name: 'embedded', missing: undefined, start: startEmbedded },
+  {
+    name: 'dapr',
+    missing: daprMissing() ?? (process.env['TEST_REDIS_URL'] ? undefined : missingRedis()),
+    start: (options) => startCluster({ redisUrl: process.env['TEST_REDIS_URL'], ...options }),
+  },
+];
+function missingRedis(): string {
+  if (process.env['DAPR_REQUIRED'] === '1') throw new Error('Redis is not on this machine, and DAPR_REQUIRED=1');
+  return 'Redis is not on this machine';
+}

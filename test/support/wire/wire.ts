@@ -1,0 +1,189 @@
+import { expect } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Outbound, OutboundError, type OutboundRequest } from '../../../src/platform/outbound/index.ts';
+
+/** One request as the facts have it: what is named must be there, and nothing else may be. Values may be matchers of `expect`. */
+export interface Asks {
+  method: string;
+  /** Whole, with scheme, host and query; of the query the order is free. */
+  url: string;
+  /** All but what every request has: those of the transport unless they are named, `accept: application/json` and the content type that follows from the body. */
+  headers?: Readonly<Record<string, unknown>>;
+  json?: unknown;
+  form?: Readonly<Record<string, unknown>>;
+  multipart?: Readonly<Record<string, unknown>>;
+  /** A body that is none of these, with its content type among the headers. */
+  text?: unknown;
+}
+/** Default: status 200 with JSON when there is some. */
+export interface Says {
+  status?: number;
+  json?: unknown;
+  text?: string;
+  headers?: Readonly<Record<string, string>>;
+}
+export interface Exchange {
+  asks: Asks;
+  says: Says;
+  /** Makes something at the provider: without an answer it is `lost`, and is not sent again. */
+  creates?: true;
+  /** What it says is not looked at, beyond the status. */
+  unread?: true;
+  /** A failure here is not one of the operation. */
+  optional?: true;
+}
+export type Instead = Says | 'hang-up' | 'silence' | 'redirect';
+
+/** A provider on the wire that takes the exchanges in their order and refuses everything else. */
+export interface Wire extends AsyncDisposable {
+  /**
+   * The way out of the product, which ends here whatever the address; the guard is the real one. The time of a request that is met with silence
+   * is over as soon as it has been heard, so that no slow machine can let it be over before.
+   */
+  outbound: Outbound;
+  /** What is to be asked next, with an answer instead of the usual one `at` an exchange, and from then on. */
+  plays(exchanges: readonly Exchange[], instead?: { at: number; answer: Instead }): void;
+  /** Requests as they came. */
+  asked: string[];
+  /** Exchanges that nobody asked for yet. */
+  readonly left: number;
+  /** What was refused, and why. */
+  faults: string[];
+}
+
+const ORIGIN = 'x-test-origin';
+const CALL = 'x-test-call';
+const TRANSPORT = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'accept-encoding',
+  'accept-language',
+  'user-agent',
+  'sec-fetch-mode',
+  ORIGIN,
+  CALL,
+]);
+const ELSEWHERE = 'https://elsewhere.example/stolen';
+
+export async function startWire(real: Outbound): Promise<Wire> {
+  let exchanges: readonly Exchange[] = [];
+  let instead: { at: number; answer: Instead } | undefined;
+  let next = 0;
+  const asked: string[] = [];
+  const faults: string[] = [];
+  const calls: AbortController[] = [];
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await whole(request);
+    const url = request.headers[ORIGIN] + request.url!;
+    asked.push(`${request.method} ${url}`);
+    const at = instead && next > instead.at ? instead.at : next; // a repeated request gets the same once more
+    const exchange = exchanges[at];
+    try {
+      if (!exchange) throw new Error('nothing more was to be asked');
+      await judge(exchange.asks, request, url, body);
+    } catch (error) {
+      faults.push(`${request.method} ${url}: ${error instanceof Error ? error.message : String(error)}`);
+      return answer(response, { status: 501, json: { error: 'not as documented' } });
+    }
+    next = at + 1;
+    const told = instead?.at === at ? instead.answer : exchange.says;
+    if (told === 'silence') return calls[Number(request.headers[CALL])]!.abort();
+    if (told === 'hang-up') return void request.socket.destroy();
+    answer(response, told === 'redirect' ? { status: 307, headers: { location: ELSEWHERE } } : told);
+  }
+
+  const server = createServer((request, response) => void serve(request, response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const here = (given: string) => {
+    const url = new URL(given);
+    return { url: address + url.pathname + url.search, origin: url.origin };
+  };
+  const turned =
+    <R>(send: (url: string, request: OutboundRequest) => Promise<R>) =>
+    async (given: string, request: OutboundRequest = {}): Promise<R> => {
+      const { url, origin } = here(given);
+      const over = new AbortController();
+      const headers = { ...request.headers, [ORIGIN]: origin, [CALL]: String(calls.push(over) - 1) };
+      try {
+        return await send(url, { ...request, headers, signal: request.signal ? AbortSignal.any([over.signal, request.signal]) : over.signal });
+      } catch (error) {
+        throw over.signal.aborted ? new OutboundError('timeout', 'timeout', { cause: error, sent: true }) : error;
+      }
+    };
+
+  return {
+    outbound: { ...real, fetch: turned(real.fetch), stream: turned(real.stream) },
+    plays(given, other) {
+      [exchanges, instead, next] = [given, other, 0];
+      asked.length = faults.length = 0;
+    },
+    asked,
+    faults,
+    get left() {
+      return exchanges.length - next;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function judge(asks: Asks, request: IncomingMessage, url: string, body: Buffer): Promise<void> {
+  const [wanted, given] = [new URL(asks.url), new URL(url)];
+  const pairs = ({ searchParams }: URL) => [...searchParams].toSorted(([a, b], [c, d]) => (a + b < c + d ? -1 : 1));
+  expect({ method: request.method, address: given.origin + given.pathname, query: pairs(given) }).toEqual({
+    method: asks.method,
+    address: wanted.origin + wanted.pathname,
+    query: pairs(wanted),
+  });
+
+  const type = request.headers['content-type'] ?? '';
+  const kind =
+    asks.json !== undefined ? 'application/json' : asks.form ? 'application/x-www-form-urlencoded' : asks.multipart ? 'multipart/form-data' : undefined;
+  const headers = Object.entries(request.headers).filter(
+    ([name, value]) =>
+      !(TRANSPORT.has(name) && asks.headers?.[name] === undefined) &&
+      !(name === 'content-type' && kind) &&
+      !(name === 'accept' && value === 'application/json' && !asks.headers?.['accept']),
+  );
+  expect(Object.fromEntries(headers)).toEqual({ ...asks.headers });
+
+  if (kind) expect(type.split(';')[0]).toBe(kind);
+  if (asks.json !== undefined) expect(JSON.parse(body.toString())).toEqual(asks.json);
+  else if (asks.form) expect(byName(new URLSearchParams(body.toString()))).toEqual(asks.form);
+  else if (asks.multipart) expect(await fieldsOf(body, type)).toEqual(asks.multipart);
+  else expect(body.toString()).toEqual(asks.text ?? '');
+}
+
+async function fieldsOf(body: Buffer, type: string): Promise<Record<string, string>> {
+  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
+  return byName(await Promise.all([...form].map(async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()] as const)));
+}
+
+/** Fields of a form by name; no fact asks for one twice. */
+function byName(pairs: Iterable<readonly [string, string]>): Record<string, string> {
+  const all = [...pairs];
+  const names = all.map(([name]) => name);
+  expect(names).toEqual([...new Set(names)]);
+  return Object.fromEntries(all);
+}
+
+function answer(response: ServerResponse, { status = 200, json, text, headers = {} }: Says): void {
+  const type = json !== undefined ? 'application/json' : 'text/plain';
+  response.writeHead(status, { 'content-type': type, ...headers });
+  response.end(text ?? (json === undefined ? '' : JSON.stringify(json)));
+}
+
+async function whole(request: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,38 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import sharp from 'sharp';
+import { openBodies } from '../../../src/library/media/bodies.ts';
+import { openIncoming } from '../../../src/library/media/incoming.ts';
+import { openPictures } from '../../../src/library/media/pictures.ts';
+import type { FileRow } from '../../../src/library/media/store.ts';
+import type { Place } from '../../../src/library/media/storages.ts';
+import type { Media } from '../../../src/providers/registry/index.ts';
+
+const incoming = await openIncoming(mkdtempSync(join(tmpdir(), 'rookery-media-of-')), { error: () => {} });
+const bodies = openBodies({ pictures: openPictures(), incoming });
+const never = new AbortController().signal;
+
+/** A place that has this object, whatever it is called. */
+const placeOf = (data: Buffer) => ({ storageSettingId: null, store: { open: async () => storedOf(data) } }) as unknown as Place;
+const storedOf = (data: Buffer) => ({
+  size: data.length,
+  modified: new Date(0),
+  read: () => Readable.from([data]),
+  [Symbol.asyncDispose]: async () => {},
+});
+
+/** A file of the library as an adapter gets it, made of these bytes. */
+export async function mediaOf(data: Uint8Array, said: Pick<Media, 'contentType' | 'name' | 'alt' | 'url'>, signal = never): Promise<Media> {
+  const { width = null, height = null } = await sharp(data)
+    .metadata()
+    .then(({ autoOrient }) => autoOrient)
+    .catch(() => ({}) as { width?: number; height?: number });
+  const file = { id: 'file', orgId: 'org', storageKey: said.name, mime: said.contentType, bytes: data.length, width, height } as FileRow;
+  const of = bodies(file, placeOf(Buffer.from(data)), signal);
+  return { ...of, ...said, ...(width !== null && height !== null && { width, height }) };
+}
+
+/** The attempt of a post that takes everything and never ends. */
+export const ATTEMPT = { signal: never, limits: { text: 500, unit: 'characters', media: 20, mediaTypes: ['image/*', 'video/*'] } } as const;

@@ -1,0 +1,266 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { channelActor } from '../../../actors/channel/contract.ts';
+import { actorTypes, startActors } from '../../../actors/host/start.ts';
+import { organizationActor } from '../../../actors/organization/contract.ts';
+import { postActor } from '../../../actors/post/contract.ts';
+import { sealCredentials } from '../../../src/publishing/channels/credentials.ts';
+import { readConfig } from '../../../src/platform/config/index.ts';
+import { type ContextOptions, openContext } from '../../../src/context.ts';
+import { type Database, openDatabase } from '../../../src/platform/db/index.ts';
+import { type Clock, newId, openVault, ProviderError, systemClock, tenantKey } from '../../../src/platform/kernel/index.ts';
+import type { Create, NewPost, Posts } from '../../../src/publishing/posts/index.ts';
+import type { Connected } from '../../../src/publishing/posts/ports.ts';
+import type { Handle, LookUp, Post, Published, SocialAdapter } from '../../../src/providers/registry/index.ts';
+import { social } from '../../../src/providers/social/_contract.ts';
+import { JWT_SECRET } from './app.ts';
+import { quietLog } from './quiet-log.ts';
+
+export interface Sent {
+  at: number;
+  channelId: string;
+  postId: string;
+  text: string;
+  settings: unknown;
+  handle: Handle;
+  /** Waits by the clock of the connection: no longer than somebody waits for the call. */
+  wait: (ms: number) => Promise<void>;
+}
+type Once = Connected['once'];
+
+/** A network in the process of the test: what it is told to do, and a ledger of what it was asked and what it took. The product calls it through an adapter that is registered beside its own. */
+export function openNetwork() {
+  const asked: Sent[] = [];
+  const taken: { channelId: string; postId: string; text: string }[] = [];
+  const inFlight = new Map<string, number>();
+  const network = {
+    asked,
+    taken,
+    /** The greatest number of calls that one channel had under way. */
+    mostAtOnce: 0,
+    once: 'read-back' as Once,
+    settlesWithinMs: undefined as number | undefined,
+    latencyMs: 0,
+    looks: 0,
+    /** What a publish does instead of taking the post; `accept` takes it. */
+    behave: undefined as ((post: Post, sent: Sent, accept: () => Published) => Promise<Published | { processingMs: number }>) | undefined,
+    find: undefined as ((post: Post, attempt: LookUp) => Promise<Published | readonly Published[] | undefined>) | undefined,
+  };
+  /** The account that a channel is connected with is the id of the channel. */
+  async function publish(channelId: string, one: Post, settings: unknown, handle: Handle, wait: Sent['wait']) {
+    const now = (inFlight.get(channelId) ?? 0) + 1;
+    inFlight.set(channelId, now);
+    network.mostAtOnce = Math.max(network.mostAtOnce, now);
+    const sent = { at: Date.now(), channelId, postId: one.id, text: one.text, settings, handle, wait };
+    asked.push(sent);
+    const accept = (): Published => {
+      taken.push({ channelId, postId: one.id, text: one.text });
+      return { id: `r-${one.id}`, url: `https://fake.example/${one.id}`, saved: { n: taken.length } };
+    };
+    try {
+      if (network.latencyMs > 0) await systemClock.sleep(network.latencyMs);
+      return network.behave ? await network.behave(one, sent, accept) : accept();
+    } finally {
+      inFlight.set(channelId, inFlight.get(channelId)! - 1);
+    }
+  }
+  async function find(one: Post, attempt: LookUp) {
+    network.looks += 1;
+    if (network.find) return network.find(one, attempt);
+    return taken.some(({ postId }) => postId === one.id) ? { id: `r-${one.id}`, url: `https://fake.example/${one.id}` } : undefined;
+  }
+  return Object.assign(network, { adapter: adapterOf(network, publish, find) });
+}
+export type Network = ReturnType<typeof openNetwork>;
+
+/** Declared as the network says at the moment: tests change its class and its times while the product runs. */
+function adapterOf(
+  network: { readonly once: Once; readonly settlesWithinMs: number | undefined },
+  publish: (channelId: string, post: Post, settings: unknown, handle: Handle, wait: Sent['wait']) => Promise<Published | { processingMs: number }>,
+  find: (post: Post, attempt: LookUp) => Promise<Published | readonly Published[] | undefined>,
+): SocialAdapter {
+  const declared = () =>
+    social({
+      id: 'fake',
+      version: 'v1',
+      title: 'Fake',
+      description: 'A network in the process of a test.',
+      status: 'active',
+      authType: 'none',
+      credentials: { server: { label: 'Server', required: false, secret: false } },
+      api: 'https://fake.example',
+      timeoutMs: 1_000,
+      login: { kind: 'credentials' },
+      limits: { text: 100, unit: 'characters', media: 4, mediaTypes: ['image/*'] },
+      settings: z.looseObject({}),
+      profile: () => Promise.reject(new ProviderError('reauthorize', 'The login was refused')), // asked only when a login was refused
+      publish: ({ account, post, settings, saved, save, thread, clock }) =>
+        publish(account, post, settings, { saved, save, thread }, (ms) => clock.sleep(ms)) as Promise<Published>,
+      ...(network.once === 'at-most-once'
+        ? { once: network.once }
+        : { once: network.once, find: ({ post, since, saved, thread }) => find(post, { since, saved, thread }) }),
+    });
+  return Object.defineProperties(declared(), {
+    once: { get: () => network.once },
+    settlesWithinMs: { get: () => network.settlesWithinMs },
+    connect: { value: (connection: Parameters<SocialAdapter['connect']>[0]) => declared().connect(connection) },
+  });
+}
+
+/** A clock by which some waits last otherwise: `lasts` answers milliseconds, or what is waited for. */
+export const clockWhere = (lasts: (ms: number) => number | Promise<void>): Clock => ({
+  ...systemClock,
+  sleep(ms, signal) {
+    const real = lasts(ms);
+    return typeof real === 'number' ? systemClock.sleep(real, signal) : real;
+  },
+});
+
+interface WorldOptions extends Pick<ContextOptions, 'clock' | 'servers' | 'engine' | 'adapters'> {
+  url: string;
+  /** What the network `fake` is; without one there is none. */
+  network?: Pick<Network, 'adapter'>;
+  /** Names and sockets of outgoing calls. */
+  wire?: ContextOptions['network'];
+  env?: Record<string, string>;
+  /** Reminders further away are not registered; the settings have whole hours only. */
+  horizonMs?: number;
+  onStatement?: (text: string) => void;
+  connections?: number;
+  /** Of its connections, for a test that looks for them. */
+  applicationName?: string;
+}
+
+/** The rooms of one process, as the product opens them, over a database that is there. */
+export async function openPublishing({
+  url,
+  network,
+  env = {},
+  horizonMs,
+  onStatement,
+  connections = 8,
+  applicationName,
+  wire,
+  adapters = [],
+  ...parts
+}: WorldOptions) {
+  await using opened = new AsyncDisposableStack();
+  const sql = openDatabase({ url, connections, ...(applicationName !== undefined && { applicationName }), ...(onStatement && { onStatement }) });
+  opened.defer(() => sql.end({ timeout: 2 })); // a connection that was cut never answers its goodbye
+  const folder = mkdtempSync(join(tmpdir(), 'rookery-publishing-'));
+  opened.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const { config } = readConfig({ JWT_SECRET, BACKEND_LISTEN_HOST: '127.0.0.1', DATA_FOLDER: folder, ...env });
+  const log = quietLog();
+  const edge = { ...parts, adapters: [...(network ? [network.adapter] : []), ...adapters], ...(wire && { network: wire }) };
+  const context = opened.use(
+    await openContext(
+      { ...config, actors: { ...config.actors, ...(horizonMs !== undefined && { reminderHorizonHours: horizonMs / 3_600_000 }) } },
+      { logs: { of: () => log }, actorTypes, channelType: channelActor.type, sandboxUrl: undefined, sql, ...edge },
+    ),
+  );
+  const open = opened.move();
+  return { ...context, log, edge, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
+
+/**
+ * One process without the API, as the product opens and starts it: the embedded engine and its actors. Rounds of the reconciler are the
+ * test's to make, and nobody deals out the outbox, so that a test can read it.
+ */
+export async function startPublisher(options: WorldOptions) {
+  await using opened = new AsyncDisposableStack();
+  const context = opened.use(await openPublishing(options));
+  const { sql, engine, bus, posts, billing, actors, incarnation, log, edge } = context;
+  await sql`
+    insert into leases (name, holder, expires_at) values ('outbox', 'a test', now() + interval '1 hour')
+    on conflict (name) do update set holder = excluded.holder, expires_at = excluded.expires_at`;
+  const { host, reconciler } = opened.use(await startActors(context, { reconcileMs: 3_600_000 }));
+  const running = opened.move();
+  return {
+    context,
+    sql,
+    engine,
+    posts,
+    billing,
+    actors,
+    host,
+    log,
+    incarnation,
+    reconciler,
+    /** What an API process beside this one is opened with. */
+    beside: { ...edge, engine: { engine, bus } },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+export type Publisher = Awaited<ReturnType<typeof startPublisher>>;
+
+const vault = openVault(readConfig({ JWT_SECRET }).config.secrets.encryptionKey);
+/** What a channel of the fake network is connected with, sealed: the account is the channel. `server`: what hangs at one does not hold up another. */
+export const sealedLogin = (channelId: string, server?: string): string =>
+  sealCredentials(vault, { account: channelId, values: server === undefined ? {} : { server }, grantedAt: new Date() });
+
+/** An organization with channels of the fake network. */
+export async function seedOrg(sql: Database, channels = 1, serverOf: (channelId: string) => string | undefined = () => undefined) {
+  const orgId = newId();
+  const userId = newId();
+  await sql`insert into organizations (id, name) values (${orgId}, 'Acme')`;
+  await sql`insert into users (id, email, provider_name, provider_id) values (${userId}, ${`${userId}@example.com`}, 'local', ${userId})`;
+  const channelIds = Array.from({ length: channels }, newId);
+  await sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    select id, ${orgId}, 'fake', 'v1', id::text, 'Channel', sealed
+    from unnest(${channelIds}::uuid[], ${channelIds.map((id) => sealedLogin(id, serverOf(id)))}::text[]) as c (id, sealed)`;
+  return { orgId, userId, channelIds, channelId: channelIds[0]! };
+}
+
+/** A post to be stored, due at once unless said. */
+export const newPost = (channelId: string, more: Partial<NewPost> = {}): NewPost => ({
+  id: newId(),
+  channelId,
+  group: newId(),
+  state: 'QUEUE',
+  content: '<p>Hi</p>',
+  media: [],
+  settings: {},
+  delayMinutes: 0,
+  publishDate: null,
+  tagIds: [],
+  creationMethod: 'API',
+  ...more,
+});
+export const admit = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, posts: NewPost[], more: Partial<Create> = {}) =>
+  actors(organizationActor, orgId).admit({ posts, createdBy: newId(), ...more });
+export const postOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, postId: string) => actors(postActor, tenantKey(orgId, postId));
+export const channelOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, channelId: string) => actors(channelActor, tenantKey(orgId, channelId));
+
+/** Waits until every post of the database is out of the queue, or in one of the details given. */
+export async function settled(sql: Database, orgId: string, { details = [] as string[], timeoutMs = 20_000 } = {}) {
+  const end = Date.now() + timeoutMs;
+  for (;;) {
+    const left = await sql<
+      { id: string; state: string; detail: string | null }[]
+    >`select id, state, detail from posts where org_id = ${orgId} and deleted_at is null and state = 'QUEUE' and not detail = any(${details})`;
+    if (left.length === 0) return;
+    if (Date.now() > end) throw new Error(`Not settled: ${JSON.stringify(left.slice(0, 5))}`);
+    await systemClock.sleep(20);
+  }
+}
+export const stateOf = async (sql: Database, postId: string) =>
+  (
+    await sql<
+      {
+        state: string;
+        detail: string | null;
+        errorKind: string | null;
+        error: string | null;
+        attempt: number;
+        releaseId: string | null;
+        dueAt: Date | null;
+        publishDate: Date;
+        version: number;
+      }[]
+    >`
+    select state, detail, error_kind as "errorKind", error, attempt, release_id as "releaseId", due_at as "dueAt", publish_date as "publishDate", version from posts where id = ${postId}`
+  )[0]!;
+export type { Posts };

@@ -1,0 +1,115 @@
+import { startActors } from '../../../actors/host/start.ts';
+import type { EngineAndBus } from '../../../src/context.ts';
+import type { Database } from '../../../src/platform/db/index.ts';
+import { type Clock, newId } from '../../../src/platform/kernel/index.ts';
+import { append, OUTBOX_TOPIC } from '../../../src/platform/outbox/index.ts';
+import { type Webhooks, type WebhookBody, WEBHOOKS_TOPIC } from '../../../src/delivery/webhooks/index.ts';
+import { makeCertificate } from '../wire/certificate.ts';
+import { openPublishing } from './publishing.ts';
+
+/** The certificate of receivers in these tests. */
+export const tls = makeCertificate(['hook.test']);
+export const SIGNING_KEY = 'the signing key of this deployment';
+
+/** Orgs, channels and posts as rows, without the rooms that make them. */
+export function openRows(sql: Database) {
+  return {
+    async org() {
+      const id = newId();
+      await sql`insert into organizations (id, name) values (${id}, 'Acme')`;
+      return id;
+    },
+    async channel(orgId: string, name = 'Acme on X') {
+      const id = newId();
+      await sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${id}, ${orgId}, 'x', 'v1', ${id}, ${name}, 'v2:')`;
+      return id;
+    },
+    async post(
+      orgId: string,
+      channelId: string,
+      { content = '<p>Hi</p>', url = 'https://x.com/acme/status/1' as string | null, root = undefined as string | undefined } = {},
+    ) {
+      const id = newId();
+      await sql`insert into posts (id, org_id, channel_id, group_id, root_post_id, state, content, publish_date, published_at, release_url)
+        values (${id}, ${orgId}, ${channelId}, 'g_1', ${root ?? null}, 'PUBLISHED', ${content}, '2026-09-01T10:00:00Z', now(), ${url})`;
+      return id;
+    },
+  };
+}
+
+interface Options {
+  url: string;
+  /** A process that is there already, whose engine this one calls by: the embedded one is open once for each database. */
+  beside?: { engine: EngineAndBus };
+  clock?: Clock;
+  timeoutMs?: number;
+  onStatement?: (text: string) => void;
+  /** Of its connections, for a test that looks for them. */
+  applicationName?: string;
+  /** Between two rounds of the reconciler; none comes where a test does not say so. */
+  reconcileMs?: number;
+}
+
+/** One process without the API, as the product opens it; receivers are at `hook.test`. Its actors, and the outbox with them, begin with `starts`. */
+export async function startHost({
+  timeoutMs = 20_000, // no attempt ends for want of time where a test does not want that
+  reconcileMs = 3_600_000,
+  beside,
+  ...more
+}: Options) {
+  await using opened = new AsyncDisposableStack();
+  const context = opened.use(
+    await openPublishing({
+      env: {
+        SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32',
+        WEBHOOK_TIMEOUT_MS: String(timeoutMs),
+        OUTBOUND_HTTP_TIMEOUT_MS: '60000',
+        WEBHOOK_SIGNING_SECRET: SIGNING_KEY,
+      },
+      wire: { authorities: [tls.cert], resolver: async (name) => (name === 'hook.test' ? ['127.0.0.1'] : Promise.reject(new Error('ENOTFOUND'))) },
+      ...more,
+      ...(beside && { engine: beside.engine }),
+    }),
+  );
+  const { engine, bus, sql, log, webhooks } = context;
+  const wakeUps: unknown[] = [];
+  const running = opened.move();
+  return {
+    sql,
+    log,
+    webhooks,
+    wakeUps,
+    engine: { engine, bus },
+    /** There may be facts in the outbox. */
+    look: () => bus.publish(OUTBOX_TOPIC, [{}]),
+    /** From now on facts are dealt out, and webhooks are woken and sent here. */
+    async starts() {
+      const publish = bus.publish.bind(bus);
+      bus.publish = (topic, messages) => {
+        if (topic === WEBHOOKS_TOPIC) wakeUps.push(...messages);
+        return publish(topic, messages);
+      };
+      running.use(await startActors(context, { reconcileMs }));
+      running.defer(() => webhooks.drain(0)); // attempts at receivers that hang are not waited for
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Stores a webhook as the Organization does. */
+export async function addWebhook(
+  webhooks: Webhooks,
+  orgId: string,
+  url: string,
+  more: Partial<WebhookBody> = {},
+): Promise<{ id: string; secret: string | undefined }> {
+  const { webhook, secret } = await webhooks.prepare(orgId, { name: 'Hook', url, integrations: [], ...more });
+  await webhooks.add(orgId, webhook);
+  return { id: webhook.id, secret };
+}
+
+export const announce = (sql: Database, orgId: string, topic: string, entityIds: readonly string[], payload = {}) =>
+  append(
+    sql,
+    entityIds.map((entityId) => ({ orgId, topic, entityId, payload })),
+  );
