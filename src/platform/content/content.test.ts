@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/properties.ts';
 import { cleanContent, cleanContents, contentToText } from './index.ts';
 
 describe('cleanContent', () => {
@@ -109,6 +109,9 @@ describe('contentToText', () => {
     ['<p>Hi <span data-mention-id="1">@bob</span></p>', 'Hi @bob'],
     ['<p>&lt;b&gt; &#128075; &#x1F44B; &hellip; &mdash;</p>', '<b> 👋 👋 … —'],
     ['<script>alert(1)</script>', ''],
+    ['<p>One <x&amp;', 'One <x&'],
+    ['<ul>One\n <li>two', 'One\n - two'],
+    ['<ul>&lt;\n <li>two', '<\n - two'],
   ])('%s', (html, text) => {
     expect(contentToText(html)).toBe(text);
     expect(contentToText(cleanContent(html))).toBe(text);

@@ -71,7 +71,8 @@ export function contentToText(content: string): string {
   let link: { href: string; from: number } | undefined;
   const add = (part: string) => {
     parts.push(part);
-    fresh = part.endsWith('\n') || (fresh && part.trim() === '');
+    const end = part.lastIndexOf('\n') + 1;
+    fresh = (fresh || end > 0) && part.slice(end).trim() === '';
   };
   const startLine = () => {
     if (!fresh) add('\n');

@@ -147,7 +147,10 @@ export function readContent(html: string, hearer: Hearer): void {
       oncdata() {},
       onprocessinginstruction() {},
       onend() {
-        if (done < html.length) say(html.slice(done), html.slice(done)); // a tag that never ends is text
+        if (done < html.length) {
+          if (silent) hearer.dropped();
+          else readContent(html.slice(done).replaceAll('<', '&lt;'), hearer); // a tag that never ends is text, with its entities
+        }
         while (stack.length > 0) pop();
       },
     },
