@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { AppError, type ErrorCode } from '../../src/platform/kernel/index.ts';
 import type { Admitted, Create } from '../../src/publishing/posts/index.ts';
+import { fc } from '../../test/support/properties.ts';
 import { admitPosts, type Room } from './admission.ts';
 
 const create = (id: string, roots = 1, items = 0) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../test/support/properties.ts';
 import { AppError } from '../platform/kernel/index.ts';
 import { changeOverrides, limitsOf } from './limits.ts';
 import { type Dimension, DIMENSIONS, type Limits, PLANS, TIERS } from './plans.ts';

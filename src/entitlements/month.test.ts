@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../test/support/properties.ts';
 import { monthOf } from './month.ts';
 
 const HOUR = 3_600_000;

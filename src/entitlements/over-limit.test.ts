@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../test/support/properties.ts';
 import { type Counted, excessOf } from './over-limit.ts';
 
 const one = (id: string, day: number, kept = false): Counted => ({ id, name: id, createdAt: new Date(Date.UTC(2026, 0, day)), kept });

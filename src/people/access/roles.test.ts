@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { ACTIONS as LETTERS, allows, grantsOf as writtenGrantsOf, RESOURCES as WRITTEN, ROLES } from '../../../test/fixtures/permissions.ts';
+import { fc } from '../../../test/support/properties.ts';
 import { ACTIONS, type Permission, PERMISSIONS, RESOURCES } from './permissions.ts';
 import { covers, expand, grantsOf, isSystemRole, permissionsOf, SYSTEM_ROLES } from './roles.ts';
 

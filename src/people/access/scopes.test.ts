@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/properties.ts';
 import { scopeFor, SCOPES, scopesOfToken, sortedScopes } from './scopes.ts';
 
 const READ = ['mcp:read'];

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/properties.ts';
 import type { Clock } from '../kernel/index.ts';
 import { windowLimiter } from './limiter.ts';
 

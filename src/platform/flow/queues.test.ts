@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
+import { fc } from '../../../test/support/properties.ts';
 import { FairQueue, Fifo } from './queues.ts';
 
 test('a Fifo gives back what it got, in order, however pushes and shifts mix', () => {

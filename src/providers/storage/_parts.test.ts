@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/properties.ts';
 import { exactly, MIB, openBuffers, partBytesOf, sendParts, wholeOf } from './_parts.ts';
 
 const stream = (pieces: readonly Uint8Array[]) => ({

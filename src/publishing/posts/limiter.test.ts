@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/properties.ts';
 import { Closed, openGate } from './limiter.ts';
 
 const tick = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import fc from 'fast-check';
 import type { Store, Upload } from '../../../src/providers/registry/index.ts';
 import { failureOf } from '../../support/peers/fake-network.ts';
 import { describePeer, type Peer } from '../../support/peers/peers.ts';
+import { fc } from '../../support/properties.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 
 const run = promisify(execFile);

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { type Payments } from '../../../src/billing/payments/index.ts';
 import { overrideLimits, type Tier, TIERS } from '../../../src/entitlements/index.ts';
 import { openEvents, openMetrics } from '../../../src/platform/telemetry/index.ts';
@@ -9,6 +8,7 @@ import { openPaymentsOf } from '../../../src/context.ts';
 import { AppError, newId, openVault, systemClock } from '../../../src/platform/kernel/index.ts';
 import * as plain from '../../model/billing.ts';
 import type { Counted, Model } from '../../model/billing.ts';
+import { fc } from '../../support/properties.ts';
 import { JWT_SECRET } from '../../support/worlds/app.ts';
 import { WITH_BILLING } from '../../support/worlds/billing.ts';
 import type { Sql } from '../../../src/platform/db/index.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
+import { fc } from '../../support/properties.ts';
 import { Client, type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { lettersTo } from '../../support/worlds/mail-links.ts';

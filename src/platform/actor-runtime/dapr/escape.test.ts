@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../../../test/support/properties.ts';
 import { escapeName, isDigest, readName, unescapeName, wireName } from './escape.ts';
 
 test('any text survives the way over the wire, in characters that Dapr leaves alone', () => {

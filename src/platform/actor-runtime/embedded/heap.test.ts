@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
+import { fc } from '../../../../test/support/properties.ts';
 import { Heap } from './heap.ts';
 
 test('the heap gives back what was not dropped, the smallest first', () => {
