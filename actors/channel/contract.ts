@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { actorContract, method } from '../../src/platform/actor-runtime/index.ts';
-import { Doer } from '../../src/platform/audit/index.ts';
+import { AuditActor } from '../../src/platform/audit/index.ts';
 
 const none = z.strictObject({});
 /** By a person, for the audit log. */
-const move = z.strictObject({ by: Doer.optional() });
+const move = z.strictObject({ by: AuditActor.optional() });
 
 /** One actor per channel: its next due time, one post at a time, its login. The id is `<orgId>:<channelId>`. */
 export const channelActor = actorContract('Channel', {

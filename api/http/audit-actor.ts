@@ -1,4 +1,4 @@
-import type { Doer } from '../../src/platform/audit/index.ts';
+import type { AuditActor } from '../../src/platform/audit/index.ts';
 import type { Principal, Request } from './route.ts';
 
 interface Somebody {
@@ -11,8 +11,8 @@ interface Anybody {
 }
 
 /** Who acts in this request, for the audit log. */
-export function doer(call: Somebody): Doer & { userId: string };
-export function doer(call: Anybody): Doer;
-export function doer({ principal, request }: Anybody): Doer {
+export function auditActor(call: Somebody): AuditActor & { userId: string };
+export function auditActor(call: Anybody): AuditActor;
+export function auditActor({ principal, request }: Anybody): AuditActor {
   return { userId: principal?.userId ?? null, impersonatorId: principal?.impersonatorId ?? null, ip: request.ip };
 }

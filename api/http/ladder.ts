@@ -9,7 +9,7 @@ import { authenticate } from './authenticate.ts';
 import { isBodyless, readJson } from './body.ts';
 import type { CookieWriter } from './cookies.ts';
 import { checkCsrf } from './csrf.ts';
-import { doer } from './audit-actor.ts';
+import { auditActor } from './audit-actor.ts';
 import { refusalText } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { claim, type Claimed, settle } from './idempotency.ts';
@@ -76,7 +76,7 @@ async function noteImpersonated(exchange: Exchange, route: AnyRoute, { admin, ca
   const act = { method: route.method.toUpperCase(), route: route.path };
   const reader = `impersonation|${principal.impersonatorId}|${principal.userId}|${principal.orgId}|${act.method} ${act.route}`;
   if (route.method === 'get' && !(await cache.hit(reader, 1, 60_000)).allowed) return;
-  await admin.impersonations.note(doer(exchange), principal.orgId, act);
+  await admin.impersonations.note(auditActor(exchange), principal.orgId, act);
 }
 
 async function perform(

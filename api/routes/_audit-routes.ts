@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { listAudit, noteAudit, type AuditRow, auditCsv } from '../../src/platform/audit/index.ts';
+import { listAudit, writeAudit, type AuditRow, auditCsv } from '../../src/platform/audit/index.ts';
 import { type Page, pageOf } from '../../src/platform/kernel/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import type { CallOf } from '../http/route.ts';
 
@@ -31,7 +31,7 @@ export const AuditQuery = z.object({
 
 type Call = Pick<CallOf<unknown, z.output<typeof AuditQuery>, unknown>, 'ctx' | 'principal' | 'request' | 'query'>;
 const noteReading = ({ ctx, query: { actor, action }, ...call }: Call, orgId: string | null, done: 'read' | 'exported') =>
-  noteAudit(ctx.sql, doer(call), {
+  writeAudit(ctx.sql, auditActor(call), {
     orgId,
     action: `audit_log.${done}`,
     resource: 'instance',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Permission } from '../../src/people/access/index.ts';
 import { type Owner, presentSetting } from '../../src/providers/settings/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { nameText } from '../http/fields.ts';
 import { type AuthKind, type Principal, route } from '../http/route.ts';
 
@@ -73,7 +73,7 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       creates: true,
       body: NewSetting,
       answer: Setting,
-      handle: (call) => call.ctx.providerSettings.create(ownerOf(call.principal), call.body, doer(call)),
+      handle: (call) => call.ctx.providerSettings.create(ownerOf(call.principal), call.body, auditActor(call)),
       present: presentSetting,
     }),
 
@@ -84,7 +84,7 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       summary: 'Changes a setting; a field that is absent keeps its value, null clears it.',
       body: z.strictObject({ credentials: Fields.optional(), ...Changed }),
       answer: Setting,
-      handle: (call) => call.ctx.providerSettings.update(ownerOf(call.principal), call.params['id']!, call.body, doer(call)),
+      handle: (call) => call.ctx.providerSettings.update(ownerOf(call.principal), call.params['id']!, call.body, auditActor(call)),
       present: presentSetting,
     }),
 
@@ -95,7 +95,7 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       summary: 'Moves a setting to another version of its provider.',
       body: z.strictObject({ version: id, allowPreview: z.boolean().optional() }),
       answer: Setting,
-      handle: (call) => call.ctx.providerSettings.upgrade(ownerOf(call.principal), call.params['id']!, call.body, doer(call)),
+      handle: (call) => call.ctx.providerSettings.upgrade(ownerOf(call.principal), call.params['id']!, call.body, auditActor(call)),
       present: presentSetting,
     }),
 
@@ -128,7 +128,7 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       path: `${path}/:id`,
       summary: 'Deletes a setting that nothing uses.',
       answer: z.strictObject({ success: z.literal(true) }),
-      handle: (call) => call.ctx.providerSettings.remove(ownerOf(call.principal), call.params['id']!, doer(call)),
+      handle: (call) => call.ctx.providerSettings.remove(ownerOf(call.principal), call.params['id']!, auditActor(call)),
       present: () => ({ success: true as const }),
     }),
   ];

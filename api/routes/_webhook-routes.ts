@@ -9,7 +9,7 @@ import {
   type WebhookView,
   withoutAddress,
 } from '../../src/delivery/webhooks/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import { type AuthKind, type CallOf, type Principal, route } from '../http/route.ts';
 
@@ -57,7 +57,7 @@ export async function changeWebhook(
 ): Promise<WebhookView & { secret?: string }> {
   const { orgId } = principal;
   const { change, secret } = await ctx.webhooks.prepareChange(orgId, id, body);
-  await actors(organizationActor, orgId).changeWebhook({ ...change, by: doer({ principal, request }) });
+  await actors(organizationActor, orgId).changeWebhook({ ...change, by: auditActor({ principal, request }) });
   return { ...presentWebhook(await ctx.webhooks.get(orgId, id)), ...(secret && { secret }) };
 }
 
@@ -105,7 +105,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
         status: 201,
         reply: secret ? ctx.vault.seal(reply) : reply,
       };
-      await actors(organizationActor, orgId).addWebhook({ ...webhook, by: doer({ principal, request }), ...(key && { idempotency: key }) });
+      await actors(organizationActor, orgId).addWebhook({ ...webhook, by: auditActor({ principal, request }), ...(key && { idempotency: key }) });
       return view;
     },
     present: (view) => view,
@@ -133,7 +133,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     permission: 'webhooks:delete',
     answer: z.strictObject({ id: z.string(), success: z.literal(true) }),
     async handle({ ctx, principal, params, request }) {
-      await ctx.webhooks.remove(principal.orgId, params['id']!, doer({ principal, request }));
+      await ctx.webhooks.remove(principal.orgId, params['id']!, auditActor({ principal, request }));
       return params['id']!;
     },
     present: (id) => ({ id, success: true as const }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { presentApproval } from '../../src/oauth-server/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 
@@ -29,7 +29,7 @@ export default [
     summary: 'Revokes an authorization with all its tokens.',
     auth: ['session'],
     answer: z.object({ success: z.literal(true) }),
-    handle: (call) => call.ctx.oauth.consent.revoke(call.principal.orgId, doer(call), call.params['id']!),
+    handle: (call) => call.ctx.oauth.consent.revoke(call.principal.orgId, auditActor(call), call.params['id']!),
     present: () => ({ success: true as const }),
   }),
 ];

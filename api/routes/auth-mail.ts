@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { device, logIn, ReturnedTokens } from '../http/credentials.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { emailText, newPassword, repeated } from '../http/fields.ts';
 import { registrationCookie, setRegistrationCookie } from '../http/login-cookie.ts';
 import { route } from '../http/route.ts';
@@ -86,7 +86,7 @@ export default [
     limitBy: 'ip',
     body: z.strictObject({ code }),
     answer: z.object({ can: z.boolean() }),
-    handle: ({ ctx, body, ...call }) => ctx.auth.accounts.confirmEmail({ ...doer(call), sessionId: call.principal.sessionId! }, body.code),
+    handle: ({ ctx, body, ...call }) => ctx.auth.accounts.confirmEmail({ ...auditActor(call), sessionId: call.principal.sessionId! }, body.code),
     present: (can) => ({ can }),
   }),
 ];

@@ -3,7 +3,7 @@ import type { Context } from '../../src/context.ts';
 import { isTimezone } from '../../src/platform/kernel/index.ts';
 import { AppError } from '../../src/platform/kernel/index.ts';
 import { device, dropCookies, logIn, logOut, ReturnedTokens } from '../http/credentials.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { emailText, nameText, newPassword } from '../http/fields.ts';
 import { networkOf } from '../http/client-ip.ts';
 import { knownBrowserCookie, loginCookie, registrationCookie, setKnownBrowserCookie, setLoginCookie, setRegistrationCookie } from '../http/login-cookie.ts';
@@ -158,7 +158,7 @@ export default [
       impersonation: 'ignored',
       answer: z.object({ logout: z.literal(true) }),
       async handle({ ctx, reply, ...call }) {
-        await ctx.auth.sessions.revokeAll(doer(call), 'logged_out');
+        await ctx.auth.sessions.revokeAll(auditActor(call), 'logged_out');
         logOut(reply);
       },
       present: () => ({ logout: true as const }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DIMENSIONS, TIERS } from '../../src/entitlements/index.ts';
 import { PERIODS } from '../../src/billing/subscriptions/index.ts';
 import { presentBilling, presentCharge, presentPackages, presentSubscription } from '../../src/billing/payments/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import { type CallOf, route } from '../http/route.ts';
 
@@ -72,7 +72,7 @@ const url = z.strictObject({ url: z.string() });
 const portal = z.strictObject({ portal: z.string() });
 
 type Caller = Pick<CallOf<unknown, unknown, unknown>, 'principal' | 'request'>;
-const buyer = (call: Caller) => ({ ...doer(call), userId: call.principal.userId });
+const buyer = (call: Caller) => ({ ...auditActor(call), userId: call.principal.userId });
 
 /** What moves money, or a plan. */
 const managed = { auth: ['session'], permission: 'billing:manage', impersonation: 'refused' } as const;
@@ -177,7 +177,7 @@ export default [
     summary: 'Ends the packs of a kind with the period that is paid for.',
     ...managed,
     answer: z.strictObject({ type: Dimension, packs: z.literal(0) }),
-    handle: ({ ctx, params, ...call }) => ctx.payments.removeAddon(call.principal.orgId, doer(call), params['type']!),
+    handle: ({ ctx, params, ...call }) => ctx.payments.removeAddon(call.principal.orgId, auditActor(call), params['type']!),
     present: (answer) => answer,
   }),
 
@@ -199,7 +199,7 @@ export default [
     ...managed,
     body: z.strictObject({ chargeIds: z.array(z.string().min(1).max(255)).min(1).max(50) }),
     answer: z.strictObject({ refunded: z.array(z.string()), failed: z.array(z.strictObject({ id: z.string(), reason: z.string() })) }),
-    handle: ({ ctx, body, ...call }) => ctx.payments.refundCharges(call.principal.orgId, doer(call), body.chargeIds, call.principal.isSuperAdmin),
+    handle: ({ ctx, body, ...call }) => ctx.payments.refundCharges(call.principal.orgId, auditActor(call), body.chargeIds, call.principal.isSuperAdmin),
     present: (refunds) => refunds,
   }),
 
@@ -210,7 +210,7 @@ export default [
     ...managed,
     body: z.strictObject({ feedback: z.string().max(2_000), undo: z.boolean().default(false) }),
     answer: z.strictObject({ id: z.string(), cancel_at: instant.nullable() }),
-    handle: ({ ctx, body, ...call }) => ctx.payments.cancel(call.principal.orgId, doer(call), body),
+    handle: ({ ctx, body, ...call }) => ctx.payments.cancel(call.principal.orgId, auditActor(call), body),
     present: ({ id, cancelAt }) => ({ id, cancel_at: cancelAt?.toISOString() ?? null }),
   }),
 
@@ -220,7 +220,7 @@ export default [
     summary: 'Ends the subscription now.',
     ...managed,
     answer: z.strictObject({ cancelled: z.literal(true) }),
-    handle: ({ ctx, ...call }) => ctx.payments.cancelNow(call.principal.orgId, doer(call)),
+    handle: ({ ctx, ...call }) => ctx.payments.cancelNow(call.principal.orgId, auditActor(call)),
     present: () => ({ cancelled: true as const }),
   }),
 
@@ -242,7 +242,7 @@ export default [
     ...read,
     impersonation: 'refused',
     answer: z.strictObject({ finish: z.literal(true) }),
-    handle: ({ ctx, ...call }) => ctx.payments.finishTrial(call.principal.orgId, doer(call)),
+    handle: ({ ctx, ...call }) => ctx.payments.finishTrial(call.principal.orgId, auditActor(call)),
     present: () => ({ finish: true as const }),
   }),
 
@@ -263,7 +263,7 @@ export default [
     ...managed,
     body: z.strictObject({ code: z.string().max(4_096) }),
     answer: z.strictObject({ success: z.literal(true) }),
-    handle: ({ ctx, body, ...call }) => ctx.payments.redeem(call.principal.orgId, doer(call), body.code),
+    handle: ({ ctx, body, ...call }) => ctx.payments.redeem(call.principal.orgId, auditActor(call), body.code),
     present: () => ({ success: true as const }),
   }),
 
@@ -284,7 +284,7 @@ export default [
     ...managed,
     body: z.strictObject({ token: z.string().max(4_096) }),
     answer: z.strictObject({ success: z.boolean() }),
-    handle: ({ ctx, body, ...call }) => ctx.payments.applyDiscount(call.principal.orgId, doer(call), body.token),
+    handle: ({ ctx, body, ...call }) => ctx.payments.applyDiscount(call.principal.orgId, auditActor(call), body.token),
     present: (success) => ({ success }),
   }),
 ];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { presentDevice, presentWaitingDevice } from '../../src/oauth-server/index.ts';
 import { devicePage } from '../console/pages.ts';
 import { device } from '../http/credentials.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';
@@ -85,7 +85,7 @@ export default [
         async handle(call) {
           const { ctx, principal, body } = call;
           await throttleBy(ctx, `device|user:${principal.userId}`, GUESSES, MINUTE_MS);
-          await ctx.oauth.devices.decide(principal.orgId, doer(call), body.user_code, act === 'approve' ? 'approved' : 'denied');
+          await ctx.oauth.devices.decide(principal.orgId, auditActor(call), body.user_code, act === 'approve' ? 'approved' : 'denied');
         },
         present: () => ({ success: true as const }),
       }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { choiceOf, EgressShape, presentEgress, presentHealth, RouteHealth } from '../../src/publishing/egress/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { route } from '../http/route.ts';
 
 const Choice = z.strictObject({ route: z.string().min(1).max(64) });
@@ -29,7 +29,7 @@ export default [
     answer: EgressShape,
     async handle(call) {
       const { ctx, principal, body } = call;
-      await ctx.egress.choose(principal.orgId, choiceOf(body.route), doer(call));
+      await ctx.egress.choose(principal.orgId, choiceOf(body.route), auditActor(call));
       return ctx.egress.overview(principal.orgId);
     },
     present: presentEgress,
@@ -43,7 +43,7 @@ export default [
     permission: 'channels:update',
     body: Choice,
     answer: Success,
-    handle: (call) => call.ctx.egress.chooseForChannel(call.principal.orgId, call.params['id']!, choiceOf(call.body.route), doer(call)),
+    handle: (call) => call.ctx.egress.chooseForChannel(call.principal.orgId, call.params['id']!, choiceOf(call.body.route), auditActor(call)),
     present: () => ({ success: true as const }),
   }),
   route({

@@ -3,7 +3,7 @@ import { channelActor } from '../../actors/channel/contract.ts';
 import type { Actors } from '../../src/platform/actor-runtime/index.ts';
 import { ChannelShape, NetworkShape } from '../../src/publishing/channels/index.ts';
 import { AppError, tenantKey } from '../../src/platform/kernel/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { route } from '../http/route.ts';
 
 const line = (max: number) =>
@@ -34,7 +34,7 @@ const move = (name: 'enable' | 'disable') =>
     answer: Moved,
     async handle({ ctx, actors, principal, body: { id }, request }) {
       await ctx.channels.get(principal.orgId, id);
-      await channelOf(actors, principal.orgId, id)[name]({ by: doer({ principal, request }) });
+      await channelOf(actors, principal.orgId, id)[name]({ by: auditActor({ principal, request }) });
       return ctx.channels.get(principal.orgId, id);
     },
     present: ({ id, disabled }) => ({ id, disabled }),
@@ -130,7 +130,7 @@ export default [
         orgId: principal.orgId,
         userId: principal.userId,
         mayUpdate: principal.permissions.has('channels:update'),
-        by: doer({ principal, request }),
+        by: auditActor({ principal, request }),
       };
       const { id, created, returnUrl } = await ctx.channels.complete(person, params['provider']!, {
         code,
@@ -165,7 +165,7 @@ export default [
         if (id === undefined || (body.id !== undefined && body.id !== id))
           throw new AppError('validation_failed', 'id: is needed', { errors: [{ field: 'id', message: 'id: is needed', rule: 'required' }] });
         await ctx.channels.get(principal.orgId, id);
-        await channelOf(actors, principal.orgId, id).remove({ by: doer({ principal, request }) });
+        await channelOf(actors, principal.orgId, id).remove({ by: auditActor({ principal, request }) });
         return { id };
       },
       present: (deleted) => deleted,

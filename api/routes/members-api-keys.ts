@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { presentMemberKey } from '../../src/people/auth/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { route } from '../http/route.ts';
 import { ApiKey } from './user-api-keys.ts';
 
@@ -27,7 +27,7 @@ export default [
     answer: z.object({ success: z.literal(true) }),
     async handle({ ctx, principal, params, request }) {
       const { orgId, userId } = principal;
-      await ctx.auth.apiKeys.revokeOfOrg(orgId, doer({ principal, request }), params['id']!);
+      await ctx.auth.apiKeys.revokeOfOrg(orgId, auditActor({ principal, request }), params['id']!);
       ctx.events.apiKeyRevoked({ orgId, userId, keyId: params['id']! });
     },
     present: () => ({ success: true as const }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { presentInvitation, presentMember } from '../../src/people/members/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import { type CallOf, route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';
@@ -38,7 +38,7 @@ export const InvitationBody = z.strictObject({ email: z.email().max(254), ...nam
 export async function invite({ ctx, principal, body, request }: CallOf<z.output<typeof InvitationBody>, undefined, unknown>) {
   await throttleBy(ctx, `invite|user:${principal.userId}`, INVITATIONS_A_DAY, 24 * HOUR_MS);
   await throttleBy(ctx, `invite|${ctx.auth.accountBucket(body.email)}`, INVITATIONS_PER_ADDRESS, HOUR_MS);
-  return ctx.members.invitations.create(principal.orgId, doer({ principal, request }), body);
+  return ctx.members.invitations.create(principal.orgId, auditActor({ principal, request }), body);
 }
 
 export default [
@@ -63,7 +63,7 @@ export default [
     gate: 'team_members',
     body: z.strictObject({ ...named, disabled: z.boolean().optional() }),
     answer: Member,
-    handle: ({ ctx, principal, params, body, request }) => ctx.members.change(principal.orgId, doer({ principal, request }), params['id']!, body),
+    handle: ({ ctx, principal, params, body, request }) => ctx.members.change(principal.orgId, auditActor({ principal, request }), params['id']!, body),
     present: presentMember,
   }),
 
@@ -74,7 +74,7 @@ export default [
     auth: ['session'],
     permission: 'members:delete',
     answer: Success,
-    handle: ({ ctx, principal, params, request }) => ctx.members.remove(principal.orgId, doer({ principal, request }), params['id']!),
+    handle: ({ ctx, principal, params, request }) => ctx.members.remove(principal.orgId, auditActor({ principal, request }), params['id']!),
     present: success,
   }),
 
@@ -111,7 +111,7 @@ export default [
     auth: ['session'],
     permission: 'members:delete',
     answer: Success,
-    handle: ({ ctx, principal, params, request }) => ctx.members.invitations.withdraw(principal.orgId, doer({ principal, request }), params['id']!),
+    handle: ({ ctx, principal, params, request }) => ctx.members.invitations.withdraw(principal.orgId, auditActor({ principal, request }), params['id']!),
     present: success,
   }),
 
@@ -124,7 +124,7 @@ export default [
     body: z.strictObject({ org: z.string().min(1).max(255) }),
     answer: z.object({ id: z.string() }),
     async handle({ ctx, principal, body, request, reply }) {
-      const id = await ctx.members.invitations.join(doer({ principal, request }), body.org);
+      const id = await ctx.members.invitations.join(auditActor({ principal, request }), body.org);
       reply.cookie('showorg', id);
       return { id };
     },
@@ -139,7 +139,7 @@ export default [
     body: z.strictObject({ id: z.uuid() }),
     answer: Success,
     async handle({ ctx, principal, body, request, reply }) {
-      await ctx.members.leave(body.id, doer({ principal, request }));
+      await ctx.members.leave(body.id, auditActor({ principal, request }));
       if (request.cookies['showorg'] === body.id) reply.cookie('showorg', null);
     },
     present: success,
@@ -154,7 +154,7 @@ export default [
     permission: 'members:manage',
     body: z.strictObject({ userId: z.string().min(1).max(255) }),
     answer: Success,
-    handle: ({ ctx, principal, body, request }) => ctx.members.transfer(principal.orgId, doer({ principal, request }), body.userId),
+    handle: ({ ctx, principal, body, request }) => ctx.members.transfer(principal.orgId, auditActor({ principal, request }), body.userId),
     present: success,
   }),
 ];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { presentApp, presentNewApp } from '../../src/oauth-server/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { instant, nameText } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 
@@ -45,7 +45,7 @@ export default [
       redirectUrl: fields.redirectUrl,
     }),
     answer: App.pick({ id: true, name: true, description: true, pictureId: true, clientId: true, redirectUrl: true }).extend({ clientSecret: z.string() }),
-    handle: (call) => call.ctx.oauth.apps.create(call.principal.orgId, doer(call), call.body),
+    handle: (call) => call.ctx.oauth.apps.create(call.principal.orgId, auditActor(call), call.body),
     present: ({ app, clientSecret }) => presentNewApp(app, clientSecret),
   }),
 
@@ -59,7 +59,7 @@ export default [
     body: z.strictObject({ name: nameText(1, 100), ...fields }).partial(),
     answer: App,
     handle: async (call) => ({
-      app: await call.ctx.oauth.apps.update(call.principal.orgId, doer(call), call.body),
+      app: await call.ctx.oauth.apps.update(call.principal.orgId, auditActor(call), call.body),
       backendUrl: call.ctx.config.http.backendUrl,
     }),
     present: ({ app, backendUrl }) => presentApp(app, backendUrl),
@@ -73,7 +73,7 @@ export default [
     impersonation: 'refused',
     permission: 'oauth_apps:manage',
     answer: z.object({ clientSecret: z.string() }),
-    handle: (call) => call.ctx.oauth.apps.rotateSecret(call.principal.orgId, doer(call)),
+    handle: (call) => call.ctx.oauth.apps.rotateSecret(call.principal.orgId, auditActor(call)),
     present: (clientSecret) => ({ clientSecret }),
   }),
 
@@ -84,7 +84,7 @@ export default [
     auth: ['session'],
     permission: 'oauth_apps:manage',
     answer: z.object({ success: z.literal(true) }),
-    handle: (call) => call.ctx.oauth.apps.remove(call.principal.orgId, doer(call)),
+    handle: (call) => call.ctx.oauth.apps.remove(call.principal.orgId, auditActor(call)),
     present: () => ({ success: true as const }),
   }),
 ];

@@ -3,7 +3,7 @@ import { findCustomer } from '../../src/billing/subscriptions/index.ts';
 import { ClientMetadata, OAuthError, presentGrant, presentRequest, RegisteredClient } from '../../src/oauth-server/index.ts';
 import { consentPage } from '../console/pages.ts';
 import { findRepeated, readParameters } from '../http/body.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { type Reply, type Request, route } from '../http/route.ts';
 
 const AuthorizationParameters = z
@@ -92,7 +92,7 @@ export default [
       try {
         const judged = consent.judge(request, to);
         if (action === 'deny') throw new OAuthError('access_denied', 'The user denied the request');
-        return await consent.approve(call.principal.orgId, doer(call), judged);
+        return await consent.approve(call.principal.orgId, auditActor(call), judged);
       } catch (error) {
         if (isRefusal(error) && (error.error === 'access_denied' || error.error === 'invalid_scope')) return consent.refuse(request, to, error);
         throw error;

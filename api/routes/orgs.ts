@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isTimezone } from '../../src/platform/kernel/index.ts';
 import { presentOrganization } from '../../src/people/organizations/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { instant, nameText } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';
@@ -24,7 +24,7 @@ export default [
     answer: Organization,
     async handle({ ctx, principal, body, request }) {
       await throttleBy(ctx, `orgs|user:${principal.userId}`, MADE_A_DAY, DAY_MS);
-      return ctx.organizations.create(doer({ principal, request }), body.name);
+      return ctx.organizations.create(auditActor({ principal, request }), body.name);
     },
     present: presentOrganization,
   }),
@@ -49,7 +49,7 @@ export default [
     permission: 'settings:update',
     body: z.strictObject({ name: nameText(3, 128).optional(), timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional() }),
     answer: Organization,
-    handle: ({ ctx, principal, body, request }) => ctx.organizations.update(principal.orgId, doer({ principal, request }), body),
+    handle: ({ ctx, principal, body, request }) => ctx.organizations.update(principal.orgId, auditActor({ principal, request }), body),
     present: presentOrganization,
   }),
 
@@ -63,7 +63,7 @@ export default [
     body: z.strictObject({ confirm: z.string().max(255) }),
     answer: z.object({ success: z.literal(true) }),
     async handle({ ctx, principal, body, request, reply }) {
-      await ctx.organizations.remove(principal.orgId, doer({ principal, request }), body.confirm);
+      await ctx.organizations.remove(principal.orgId, auditActor({ principal, request }), body.confirm);
       reply.cookie('showorg', null);
     },
     present: () => ({ success: true as const }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ACTIONS, PERMISSIONS, RESOURCES } from '../../src/people/access/index.ts';
 import { presentRole, systemRoles } from '../../src/people/members/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { nameText } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 
@@ -44,7 +44,7 @@ export default [
     creates: true,
     body: z.strictObject({ name, permissions }),
     answer: Role,
-    handle: ({ ctx, principal, body, request }) => ctx.members.roles.create(principal.orgId, doer({ principal, request }), body),
+    handle: ({ ctx, principal, body, request }) => ctx.members.roles.create(principal.orgId, auditActor({ principal, request }), body),
     present: presentRole,
   }),
 
@@ -58,7 +58,7 @@ export default [
     params: OneRole,
     body: z.strictObject({ name: name.optional(), permissions: permissions.optional() }),
     answer: Role,
-    handle: ({ ctx, principal, params, body, request }) => ctx.members.roles.change(principal.orgId, doer({ principal, request }), params.id, body),
+    handle: ({ ctx, principal, params, body, request }) => ctx.members.roles.change(principal.orgId, auditActor({ principal, request }), params.id, body),
     present: presentRole,
   }),
 
@@ -70,7 +70,7 @@ export default [
     permission: 'roles:delete',
     params: OneRole,
     answer: z.object({ success: z.literal(true) }),
-    handle: ({ ctx, principal, params, request }) => ctx.members.roles.remove(principal.orgId, doer({ principal, request }), params.id),
+    handle: ({ ctx, principal, params, request }) => ctx.members.roles.remove(principal.orgId, auditActor({ principal, request }), params.id),
     present: () => ({ success: true as const }),
   }),
 ];

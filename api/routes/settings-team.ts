@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Members } from '../../src/people/members/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { route } from '../http/route.ts';
 import { invite, InvitationBody } from './members.ts';
 
@@ -43,7 +43,7 @@ export default [
     auth: ['session'],
     permission: 'members:delete',
     answer: z.object({ success: z.literal(true) }),
-    handle: ({ ctx, principal, params, request }) => ctx.members.remove(principal.orgId, doer({ principal, request }), params['id']!),
+    handle: ({ ctx, principal, params, request }) => ctx.members.remove(principal.orgId, auditActor({ principal, request }), params['id']!),
     present: () => ({ success: true as const }),
   }),
 ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isTimezone, unbuilt } from '../../src/platform/kernel/index.ts';
 import { HOLDS, presentSettings, Settings, settingsOf } from '../../src/people/organizations/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { route } from '../http/route.ts';
 
 // What the org's row keeps, field by field; a body leaves out what it does not change.
@@ -44,7 +44,7 @@ export default [
     }),
     answer: OrgSettings,
     handle: ({ ctx, principal, body, request }) =>
-      ctx.organizations.changeSettings(principal.orgId, doer({ principal, request }), {
+      ctx.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), {
         timezone: body.timezone,
         reconnectPolicy: body.reconnectPolicy,
         shortlink: body.shortlink,
@@ -73,7 +73,7 @@ export default [
     permission: 'settings:update',
     body: z.strictObject({ shortlink: shortlink.unwrap() }),
     answer: Shortlink,
-    handle: ({ ctx, principal, body, request }) => ctx.organizations.changeSettings(principal.orgId, doer({ principal, request }), body),
+    handle: ({ ctx, principal, body, request }) => ctx.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), body),
     present: (row) => ({ shortlink: settingsOf(row).shortlink }),
   }),
 ];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { presentApiKey } from '../../src/people/auth/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { futureInstant, instant, nameText } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 
@@ -39,7 +39,7 @@ export default [
     answer: MadeKey,
     async handle({ ctx, principal, body, request }) {
       const { orgId, userId } = principal;
-      const made = await ctx.auth.apiKeys.create(orgId, doer({ principal, request }), body);
+      const made = await ctx.auth.apiKeys.create(orgId, auditActor({ principal, request }), body);
       ctx.events.apiKeyCreated({ orgId, userId, key: made.prefix });
       return made;
     },
@@ -57,7 +57,7 @@ export default [
     answer: MadeKey,
     async handle({ ctx, principal, params, body, request }) {
       const { orgId, userId } = principal;
-      const made = await ctx.auth.apiKeys.rotate(orgId, doer({ principal, request }), params['id']!, body);
+      const made = await ctx.auth.apiKeys.rotate(orgId, auditActor({ principal, request }), params['id']!, body);
       ctx.events.apiKeyRevoked({ orgId, userId, keyId: params['id']! });
       ctx.events.apiKeyCreated({ orgId, userId, key: made.prefix });
       return made;
@@ -73,7 +73,7 @@ export default [
     answer: Success,
     async handle({ ctx, principal, params, request }) {
       const { orgId, userId } = principal;
-      await ctx.auth.apiKeys.revoke(orgId, doer({ principal, request }), params['id']!);
+      await ctx.auth.apiKeys.revoke(orgId, auditActor({ principal, request }), params['id']!);
       ctx.events.apiKeyRevoked({ orgId, userId, keyId: params['id']! });
     },
     present: success,

@@ -3,7 +3,7 @@ import type { Context } from '../../src/context.ts';
 import { presentProfile } from '../../src/people/identity/index.ts';
 import { isTimezone } from '../../src/platform/kernel/index.ts';
 import { logOut } from '../http/credentials.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { emailText, nameText, newPassword, repeated } from '../http/fields.ts';
 import { type Principal, type Request, route } from '../http/route.ts';
 import { throttleBy } from '../http/throttle.ts';
@@ -30,7 +30,7 @@ const password = z.string().max(1024);
 /** The user in this session. Whoever holds it may guess the password ten times in a quarter of an hour. */
 async function bySession(ctx: Context, call: { principal: Principal; request: Request }) {
   await throttleBy(ctx, `password|user:${call.principal.userId}`, 10, 15 * 60_000);
-  return { ...doer(call), sessionId: call.principal.sessionId! };
+  return { ...auditActor(call), sessionId: call.principal.sessionId! };
 }
 
 export default [

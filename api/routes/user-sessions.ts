@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { presentSession } from '../../src/people/auth/index.ts';
-import { doer } from '../http/audit-actor.ts';
+import { auditActor } from '../http/audit-actor.ts';
 import { instant } from '../http/fields.ts';
 import { route } from '../http/route.ts';
 
@@ -24,7 +24,7 @@ export default [
     summary: 'Ends every session of the user, this one included.',
     auth: ['session'],
     answer: Success.extend({ revoked: z.int() }),
-    handle: ({ ctx, ...call }) => ctx.auth.sessions.revokeAll(doer(call)),
+    handle: ({ ctx, ...call }) => ctx.auth.sessions.revokeAll(auditActor(call)),
     present: (revoked) => ({ ...success(), revoked }),
   }),
 
@@ -34,7 +34,7 @@ export default [
     summary: 'Ends one session of the user.',
     auth: ['session'],
     answer: Success,
-    handle: ({ ctx, params, ...call }) => ctx.auth.sessions.revoke(doer(call), params['id']!),
+    handle: ({ ctx, params, ...call }) => ctx.auth.sessions.revoke(auditActor(call), params['id']!),
     present: success,
   }),
 ];

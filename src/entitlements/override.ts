@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../platform/audit/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { Overrides } from './limits.ts';
 import type { Billing } from './service.ts';
@@ -7,13 +7,13 @@ import type { Billing } from './service.ts';
 export async function overrideLimits(
   { sql, billing }: { sql: Database; billing: Billing },
   orgId: string,
-  by: Doer,
+  by: AuditActor,
   change: Readonly<Record<string, number | null>>,
 ): Promise<Overrides> {
   const results: Overrides[] = [];
   await sql.begin(async (tx) => {
     const overrides = await billing.override(tx, orgId, change);
-    await noteAudit(tx, by, {
+    await writeAudit(tx, by, {
       orgId,
       action: 'billing.limits_overridden',
       resource: 'billing',

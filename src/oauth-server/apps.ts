@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../platform/audit/index.ts';
 import { SCOPES } from '../people/access/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { AppError, invalidField, isId, newId, notFound, randomBase62, sha256 } from '../platform/kernel/index.ts';
@@ -15,18 +15,18 @@ export interface NewApp {
 /** The one app that an org may have. Its secret is shown when it is made and when it is rotated. */
 export interface Apps {
   find(orgId: string): Promise<store.AppRow | undefined>;
-  create(orgId: string, by: Doer, app: NewApp): Promise<{ app: store.AppRow; clientSecret: string }>;
-  update(orgId: string, by: Doer, change: store.AppChange): Promise<store.AppRow>;
+  create(orgId: string, by: AuditActor, app: NewApp): Promise<{ app: store.AppRow; clientSecret: string }>;
+  update(orgId: string, by: AuditActor, change: store.AppChange): Promise<store.AppRow>;
   /** The old secret dies at once. */
-  rotateSecret(orgId: string, by: Doer): Promise<string>;
-  remove(orgId: string, by: Doer): Promise<void>;
+  rotateSecret(orgId: string, by: AuditActor): Promise<string>;
+  remove(orgId: string, by: AuditActor): Promise<void>;
 }
 
 const unknown = () => notFound('This organization has no OAuth app');
 
 export function openApps({ sql, forgetAll }: { sql: Database; forgetAll: () => void }): Apps {
-  const note = (tx: Parameters<typeof noteAudit>[0], by: Doer, orgId: string, resourceId: string, act: string) =>
-    noteAudit(tx, by, { orgId, action: `oauth_app.${act}`, resource: 'oauth_apps', resourceId });
+  const note = (tx: Parameters<typeof writeAudit>[0], by: AuditActor, orgId: string, resourceId: string, act: string) =>
+    writeAudit(tx, by, { orgId, action: `oauth_app.${act}`, resource: 'oauth_apps', resourceId });
 
   async function judge(orgId: string, { pictureId, redirectUrl }: store.AppChange): Promise<void> {
     if (redirectUrl !== undefined && !mayRegister(redirectUrl))

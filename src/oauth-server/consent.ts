@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../platform/audit/index.ts';
 import type { Scope } from '../people/access/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { newId, notFound, randomBase62, sha256 } from '../platform/kernel/index.ts';
@@ -42,10 +42,10 @@ export interface Consent {
   /** Where the browser goes with an error. */
   refuse(request: AuthorizationRequest, to: Destination, error: OAuthError): string;
   /** Where the browser goes with a code that stands for the user, the org and what was asked for. */
-  approve(orgId: string, by: Doer & { userId: string }, request: JudgedRequest): Promise<string>;
+  approve(orgId: string, by: AuditActor & { userId: string }, request: JudgedRequest): Promise<string>;
   /** What the user approved in this org, newest first. */
   list(orgId: string, userId: string): Promise<readonly store.ApprovalRow[]>;
-  revoke(orgId: string, by: Doer & { userId: string }, id: string): Promise<void>;
+  revoke(orgId: string, by: AuditActor & { userId: string }, id: string): Promise<void>;
 }
 
 const STATE_LENGTH = 4_096;
@@ -94,7 +94,7 @@ export function openConsent({ sql, issuer, forgetAll, flush }: Needs): Consent {
         const authorizationId = await store.approve(tx, orgId, { id: newId(), userId: by.userId, appId: client.id, scope });
         if (authorizationId === undefined) throw new OAuthError('invalid_client', 'client_id: no such client');
         await insertCode(tx, orgId, { codeHash: sha256(code), authorizationId, redirectUri, redirectNamed, challenge, scope, resource, seconds: CODE_SECONDS });
-        await noteAudit(tx, by, {
+        await writeAudit(tx, by, {
           orgId,
           action: 'oauth_authorization.approved',
           resource: 'oauth_apps',
@@ -113,7 +113,7 @@ export function openConsent({ sql, issuer, forgetAll, flush }: Needs): Consent {
     async revoke(orgId, by, id) {
       await sql.begin(async (tx) => {
         if (!(await store.deleteApproval(tx, orgId, by.userId, id))) throw notFound();
-        await noteAudit(tx, by, { orgId, action: 'oauth_authorization.revoked', resource: 'oauth_apps', resourceId: id });
+        await writeAudit(tx, by, { orgId, action: 'oauth_authorization.revoked', resource: 'oauth_apps', resourceId: id });
       });
       forgetAll();
     },

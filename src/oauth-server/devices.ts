@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { type Doer, noteAudit } from '../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../platform/audit/index.ts';
 import type { Auth } from '../people/auth/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { type Clock, invalidField, newId, randomBase62, sha256 } from '../platform/kernel/index.ts';
@@ -19,7 +19,7 @@ export interface Devices {
   start(from: { ip: string; userAgent: string }): Promise<DeviceCodes>;
   /** From where the code was asked for, and when; 400 for one that does not wait. */
   find(userCode: string): Promise<store.WaitingDevice>;
-  decide(orgId: string, by: Doer & { userId: string }, userCode: string, decision: 'approved' | 'denied'): Promise<void>;
+  decide(orgId: string, by: AuditActor & { userId: string }, userCode: string, decision: 'approved' | 'denied'): Promise<void>;
   /** The API key of an approved request, once; until then `OAuthError`. */
   redeem(deviceCode: string, ip: string): Promise<{ orgId: string; apiKey: string }>;
 }
@@ -65,7 +65,7 @@ export function openDevices({ sql, clock, auth }: { sql: Database; clock: Clock;
       sql.begin(async (tx) => {
         const id = await store.decideDevice(tx, orgId, { userHash: hashOfUserCode(userCode), userId: by.userId, decision });
         if (id === undefined) throw unknownCode();
-        await noteAudit(tx, by, { orgId, action: `device.${decision}`, resource: 'api_keys', resourceId: id });
+        await writeAudit(tx, by, { orgId, action: `device.${decision}`, resource: 'api_keys', resourceId: id });
       }),
 
     async redeem(deviceCode, ip) {

@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../platform/audit/index.ts';
 import { type Scope, sortedScopes } from '../people/access/index.ts';
 import type { Database, Sql } from '../platform/db/index.ts';
 import { newId, randomBase62, sha256 } from '../platform/kernel/index.ts';
@@ -41,7 +41,7 @@ interface Source {
   resource: Surface | null;
 }
 /** Nobody is logged in: a program did it. */
-const program = (ip: string): Doer => ({ userId: null, impersonatorId: null, ip });
+const program = (ip: string): AuditActor => ({ userId: null, impersonatorId: null, ip });
 const required = (name: string, text: string | undefined): string => {
   if (!text) throw invalidRequest(`${name}: is missing`);
   return text;
@@ -71,7 +71,7 @@ export function openTokens({ sql, issuer, forgetAll }: { sql: Database; issuer: 
     throw outcome;
   };
   const stolen = (tx: Sql, ip: string, { orgId, authorizationId }: { orgId: string; authorizationId: string }, what: string) =>
-    noteAudit(tx, program(ip), {
+    writeAudit(tx, program(ip), {
       orgId,
       action: 'oauth_authorization.tokens_revoked',
       resource: 'oauth_apps',

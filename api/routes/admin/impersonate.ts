@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { doer } from '../../http/audit-actor.ts';
+import { auditActor } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
 import { type CallOf, route } from '../../http/route.ts';
 
@@ -16,7 +16,7 @@ export default [
     body: z.strictObject({ userId: z.uuid(), reason: z.string().trim().min(3).max(500), returnToken: z.boolean().optional() }),
     answer: z.strictObject({ userId: z.string(), email: z.string(), expiresAt: instant, token: z.string().optional() }),
     async handle({ ctx, body, reply, ...call }) {
-      const { token, ...begun } = await ctx.admin.impersonations.begin(doer(call), admin(call), body);
+      const { token, ...begun } = await ctx.admin.impersonations.begin(auditActor(call), admin(call), body);
       reply.cookie('impersonate', token, { maxAgeSeconds: HOUR_SECONDS });
       return { ...begun, ...(body.returnToken && { token }) };
     },
@@ -30,7 +30,7 @@ export default [
     auth: ['super-admin'],
     answer: z.strictObject({ success: z.literal(true) }),
     async handle({ ctx, reply, ...call }) {
-      await ctx.admin.impersonations.end(doer(call), admin(call));
+      await ctx.admin.impersonations.end(auditActor(call), admin(call));
       reply.cookie('impersonate', null);
     },
     present: () => ({ success: true as const }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { doer } from '../../http/audit-actor.ts';
+import { auditActor } from '../../http/audit-actor.ts';
 import { route } from '../../http/route.ts';
 
 export default [
@@ -11,7 +11,7 @@ export default [
     creates: true,
     body: z.strictObject({ count: z.int().min(1).max(100) }),
     answer: z.strictObject({ codes: z.array(z.string()) }),
-    handle: ({ ctx, body, ...call }) => ctx.payments.mintCodes(doer(call), body.count),
+    handle: ({ ctx, body, ...call }) => ctx.payments.mintCodes(auditActor(call), body.count),
     present: (codes) => ({ codes }),
   }),
 ];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DIMENSIONS, overrideLimits } from '../../../src/entitlements/index.ts';
-import { doer } from '../../http/audit-actor.ts';
+import { auditActor } from '../../http/audit-actor.ts';
 import { route } from '../../http/route.ts';
 
 const numbers = z.record(z.string(), z.int());
@@ -15,7 +15,7 @@ export default [
     answer: z.strictObject({ orgId: z.string(), overrides: numbers, effective: numbers }),
     async handle({ ctx, params, body, ...call }) {
       const orgId = params['orgId']!;
-      const overrides = await overrideLimits(ctx, orgId, doer(call), body.overrides as Record<string, number | null>);
+      const overrides = await overrideLimits(ctx, orgId, auditActor(call), body.overrides as Record<string, number | null>);
       return { orgId, overrides, limits: (await ctx.billing.usage(orgId)).limits };
     },
     present: ({ orgId, overrides, limits }) => ({

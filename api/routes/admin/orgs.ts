@@ -3,7 +3,7 @@ import { presentOrg } from '../../../src/operations/admin/index.ts';
 import { TIERS } from '../../../src/entitlements/index.ts';
 import type { Context } from '../../../src/context.ts';
 import { AppError } from '../../../src/platform/kernel/index.ts';
-import { doer } from '../../http/audit-actor.ts';
+import { auditActor } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
 import { route } from '../../http/route.ts';
 import { SearchPage } from './_page.ts';
@@ -65,7 +65,7 @@ export default [
     async handle({ ctx, principal, params, body, request }) {
       const orgId = params['orgId']!;
       if (body.disabled && orgId === principal.orgId) throw new AppError('conflict', 'You act for this org: change to another one first');
-      await ctx.admin.orgs.change(doer({ principal, request }), orgId, body);
+      await ctx.admin.orgs.change(auditActor({ principal, request }), orgId, body);
       return whole(ctx, orgId);
     },
     present: (org) => org,

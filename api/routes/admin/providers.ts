@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { presentFeatured, presentHealth } from '../../../src/providers/catalog/index.ts';
-import { doer } from '../../http/audit-actor.ts';
+import { auditActor } from '../../http/audit-actor.ts';
 import { route } from '../../http/route.ts';
 
 const id = z.string().min(1).max(64);
@@ -60,7 +60,7 @@ export default [
     answer: Featured,
     handle: (call) => {
       const { domain, providerId, sortOrder, featuredSortOrder = sortOrder } = call.body;
-      return call.ctx.providerCatalog.featured.put({ domain, providerId, sortOrder: featuredSortOrder }, doer(call));
+      return call.ctx.providerCatalog.featured.put({ domain, providerId, sortOrder: featuredSortOrder }, auditActor(call));
     },
     present: presentFeatured,
   }),
@@ -72,7 +72,7 @@ export default [
     auth: ['super-admin'],
     body: z.strictObject({ domain: id, providerId: id }),
     answer: z.strictObject({ success: z.literal(true) }),
-    handle: (call) => call.ctx.providerCatalog.featured.remove(call.body, doer(call)),
+    handle: (call) => call.ctx.providerCatalog.featured.remove(call.body, auditActor(call)),
     present: () => ({ success: true as const }),
   }),
 
@@ -85,7 +85,7 @@ export default [
     answer: z.array(Featured),
     handle: (call) => {
       const items = call.body.items.map(({ providerId, featuredSortOrder }) => ({ providerId, sortOrder: featuredSortOrder }));
-      return call.ctx.providerCatalog.featured.reorder(call.body.domain, items, doer(call));
+      return call.ctx.providerCatalog.featured.reorder(call.body.domain, items, auditActor(call));
     },
     present: (rows) => rows.map(presentFeatured),
   }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { presentUser } from '../../../src/operations/admin/index.ts';
-import { doer } from '../../http/audit-actor.ts';
+import { auditActor } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
 import { route } from '../../http/route.ts';
 import { SearchPage } from './_page.ts';
@@ -42,7 +42,7 @@ export default [
       .strictObject({ activated: z.boolean().optional(), isSuperAdmin: z.boolean().optional() })
       .refine((body) => Object.values(body).some((value) => value !== undefined), 'name what is to change: activated or isSuperAdmin'),
     answer: User,
-    handle: ({ ctx, principal, params, body, request }) => ctx.admin.users.change(doer({ principal, request }), params['id']!, body),
+    handle: ({ ctx, principal, params, body, request }) => ctx.admin.users.change(auditActor({ principal, request }), params['id']!, body),
     present: presentUser,
   }),
 
@@ -52,7 +52,7 @@ export default [
     summary: 'End every session of a user',
     auth: ['super-admin'],
     answer: Ended,
-    handle: ({ ctx, principal, params, request }) => ctx.admin.users.endSessions(doer({ principal, request }), params['id']!),
+    handle: ({ ctx, principal, params, request }) => ctx.admin.users.endSessions(auditActor({ principal, request }), params['id']!),
     present: presentEnded,
   }),
 
@@ -62,7 +62,7 @@ export default [
     summary: 'End every session of the instance but this one',
     auth: ['super-admin'],
     answer: Ended,
-    handle: ({ ctx, principal, request }) => ctx.admin.users.endAllSessions(doer({ principal, request }), principal.sessionId!),
+    handle: ({ ctx, principal, request }) => ctx.admin.users.endAllSessions(auditActor({ principal, request }), principal.sessionId!),
     present: presentEnded,
   }),
 ];

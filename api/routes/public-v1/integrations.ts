@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { channelActor } from '../../../actors/channel/contract.ts';
 import { ChannelRules, presentPublicChannel, PublicChannel } from '../../../src/publishing/channels/index.ts';
 import { AppError, tenantKey } from '../../../src/platform/kernel/index.ts';
-import { doer } from '../../http/audit-actor.ts';
+import { auditActor } from '../../http/audit-actor.ts';
 import { route } from '../../http/route.ts';
 
 export default [
@@ -51,7 +51,7 @@ export default [
     answer: z.strictObject({ id: z.string(), name: z.string(), identifier: z.string() }),
     async handle({ ctx, actors, principal, params, request }) {
       const channel = await ctx.channels.get(principal.orgId, params['id']!);
-      await actors(channelActor, tenantKey(principal.orgId, channel.id)).remove({ by: doer({ principal, request }) });
+      await actors(channelActor, tenantKey(principal.orgId, channel.id)).remove({ by: auditActor({ principal, request }) });
       return channel;
     },
     present: ({ id, name, identifier }) => ({ id, name, identifier }),

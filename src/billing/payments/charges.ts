@@ -1,4 +1,4 @@
-import type { Doer } from '../../platform/audit/index.ts';
+import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock } from '../../platform/kernel/index.ts';
 import type { Charge, Processor } from '../processor/index.ts';
@@ -49,7 +49,13 @@ export function openCharges({ sql, clock, processor, settle, tasks, hold }: Char
     return wasCredited(remote) ? CREDITED : { ...charge, of: subscription, hadEnded };
   }
   /** Writes down what the processor is to give back, and ends the plan: answers the charges that may go, and those whose subscription ended since they were judged. */
-  async function order(tx: Sql, orgId: string, by: Doer, charges: ReadonlyMap<string, Paid>, anyAge: boolean): Promise<{ ordered: string[]; late: string[] }> {
+  async function order(
+    tx: Sql,
+    orgId: string,
+    by: AuditActor,
+    charges: ReadonlyMap<string, Paid>,
+    anyAge: boolean,
+  ): Promise<{ ordered: string[]; late: string[] }> {
     await hold(tx, orgId);
     const late: string[] = [];
     for (const [id, { of, hadEnded }] of charges) if (of !== null && !hadEnded && (await findKnown(tx, of))?.endedAt) late.push(id);
@@ -82,7 +88,7 @@ export function openCharges({ sql, clock, processor, settle, tasks, hold }: Char
      * `anyAge`: for super-admins. An organization does it once a year, and its plan ends by the same commit: nobody keeps what they take the
      * money back for. The processor is told of both by tasks, so that what fails half-way is finished; asked again, it is tried at once.
      */
-    async refundCharges(orgId: string, by: Doer, ids: readonly string[], anyAge: boolean): Promise<Refunds> {
+    async refundCharges(orgId: string, by: AuditActor, ids: readonly string[], anyAge: boolean): Promise<Refunds> {
       const customer = await findCustomer(sql, orgId);
       const judged = new Map<string, Paid | string>();
       const paidFor = new Map(customer === undefined ? [] : (await processor.charges(customer)).map((charge) => [charge.id, charge.subscription]));

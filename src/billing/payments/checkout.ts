@@ -1,4 +1,4 @@
-import type { Doer } from '../../platform/audit/index.ts';
+import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import { AppError, newId } from '../../platform/kernel/index.ts';
@@ -30,7 +30,7 @@ export interface Wish {
   metadata: Record<string, string>;
   mayTry: boolean;
 }
-export type Buyer = Doer & { userId: string };
+export type Buyer = AuditActor & { userId: string };
 
 const beingPaid = () => new AppError('conflict', 'A payment of yours is being worked on; see the billing page in a minute');
 
@@ -39,7 +39,7 @@ export function openCheckouts({ sql, processor, settle, hold, afterwards, log, s
   const billingPage = `${frontendUrl.replace(/\/$/, '')}/billing`;
 
   /** The org's customer at the processor, made once: the processor keeps the key, our row the first answer. */
-  async function customerOf(orgId: string, by: Doer): Promise<string> {
+  async function customerOf(orgId: string, by: AuditActor): Promise<string> {
     const known = await findCustomer(sql, orgId);
     if (known !== undefined) return known;
     const [{ name }, email] = await Promise.all([nameOf(sql, orgId), emailOf(sql, by.userId)]);

@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, newId } from '../../platform/kernel/index.ts';
 import { PLANS, type Tier } from '../../entitlements/index.ts';
@@ -53,7 +53,7 @@ export function openLifetime({ sql, codes, settle, tasks, hold, prune, resumePos
 
   return {
     /** AGENCY for life (BI38). What was paid by the month until now ends, and its rest is credited; packs go on. */
-    async redeem(orgId: string, by: Doer, code: string): Promise<void> {
+    async redeem(orgId: string, by: AuditActor, code: string): Promise<void> {
       const known = await codes.read(code);
       if (!known) throw refused('This code is not valid');
       await sql.begin(async (tx) => {
@@ -75,14 +75,14 @@ export function openLifetime({ sql, codes, settle, tasks, hold, prune, resumePos
     },
 
     /** Shown this once. */
-    async mint(by: Doer, count: number): Promise<string[]> {
+    async mint(by: AuditActor, count: number): Promise<string[]> {
       const minted = await Promise.all(Array.from({ length: count }, () => codes.sign(newId())));
-      await noteAudit(sql, by, { orgId: null, action: 'lifetime_codes.created', resource: 'billing', detail: { count } });
+      await writeAudit(sql, by, { orgId: null, action: 'lifetime_codes.created', resource: 'billing', detail: { count } });
       return minted;
     },
 
     /** Gives an org a plan by hand, in the caller's transaction (S211). One that pays changes its plan itself: the money would not follow. */
-    async grant(tx: Sql, orgId: string, by: Doer, tier: Tier): Promise<void> {
+    async grant(tx: Sql, orgId: string, by: AuditActor, tier: Tier): Promise<void> {
       await hold(tx, orgId);
       const row = await store.findSubscription(tx, orgId);
       if (row?.processorId)

@@ -1,4 +1,4 @@
-import type { Doer } from '../../platform/audit/index.ts';
+import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { AppError, invalidField, type Vault } from '../../platform/kernel/index.ts';
@@ -34,7 +34,7 @@ export function openManage({ sql, processor, settle, tasks, email, vault, hold, 
   }
 
   /** To the operator (BI34, S222); without mail the words are kept in the audit log. */
-  async function tellOperator(tx: Sql, orgId: string, by: Doer, feedback: string, endsAt: Date | null): Promise<void> {
+  async function tellOperator(tx: Sql, orgId: string, by: AuditActor, feedback: string, endsAt: Date | null): Promise<void> {
     await settle.note(tx, orgId, 'cancelled', by, { endsAt: endsAt?.toISOString() ?? null, ...(!email.enabled && { feedback }) });
     const to = feedbackEmail ?? (await store.firstSuperAdmin(tx));
     if (to === undefined) return;
@@ -53,7 +53,11 @@ export function openManage({ sql, processor, settle, tasks, email, vault, hold, 
   }
 
   /** At the end of the period, or not after all. A repeat changes nothing (S69). */
-  async function cancel(orgId: string, by: Doer, { feedback, undo }: { feedback: string; undo: boolean }): Promise<{ id: string; cancelAt: Date | null }> {
+  async function cancel(
+    orgId: string,
+    by: AuditActor,
+    { feedback, undo }: { feedback: string; undo: boolean },
+  ): Promise<{ id: string; cancelAt: Date | null }> {
     const row = await paidPlan(orgId);
     const nothingToDo = undo ? row.cancelAt === null : row.cancelAt !== null && row.feedbackAt !== null;
     if (!nothingToDo)
@@ -67,7 +71,7 @@ export function openManage({ sql, processor, settle, tasks, email, vault, hold, 
   }
 
   /** Now. What is heard of it later changes nothing more. */
-  async function cancelNow(orgId: string, by: Doer): Promise<void> {
+  async function cancelNow(orgId: string, by: AuditActor): Promise<void> {
     const { processorId } = await paidPlan(orgId);
     await processor.cancel(processorId);
     await sql.begin(async (tx) => {
@@ -77,7 +81,7 @@ export function openManage({ sql, processor, settle, tasks, email, vault, hold, 
     tasks.begin(orgId);
   }
 
-  async function finishTrial(orgId: string, by: Doer): Promise<void> {
+  async function finishTrial(orgId: string, by: AuditActor): Promise<void> {
     const row = await store.findSubscription(sql, orgId);
     if (!row?.isTrial || !row.processorId) throw conflict('There is no trial under way');
     // The period begins anew: a lower plan that was wished for begins with the invoice of now, not with that of the day on which the trial would have ended.
@@ -111,7 +115,7 @@ export function openManage({ sql, processor, settle, tasks, email, vault, hold, 
     }
     throw invalidField('token', 'token: take it from /billing/check-discount', 'invalid_value');
   }
-  async function applyDiscount(orgId: string, by: Doer, token: string): Promise<boolean> {
+  async function applyDiscount(orgId: string, by: AuditActor, token: string): Promise<boolean> {
     judgeToken(orgId, token);
     const subscription = await discounted(orgId);
     if (subscription === undefined || discountId === undefined) return false;

@@ -1,4 +1,4 @@
-import type { Doer } from '../../platform/audit/index.ts';
+import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, invalidField, notAvailable, notFound, validationFailed } from '../../platform/kernel/index.ts';
 import { type Addon, isSold } from '../../entitlements/index.ts';
@@ -130,7 +130,7 @@ export function openOrders({ sql, processor, settle, checkouts, tasks, pruning, 
   }
 
   /** The packs go at the end of what is paid for. */
-  async function removeAddon(orgId: string, by: Doer, type: string): Promise<{ type: Dimension; packs: 0 }> {
+  async function removeAddon(orgId: string, by: AuditActor, type: string): Promise<{ type: Dimension; packs: 0 }> {
     if (!isDimension(type)) throw notFound();
     const bought = await packsOf(orgId, type);
     if (bought.length === 0) throw notFound('No such add-on');

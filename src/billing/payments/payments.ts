@@ -1,4 +1,4 @@
-import type { Doer } from '../../platform/audit/index.ts';
+import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import type { Clock, Vault } from '../../platform/kernel/index.ts';
@@ -50,20 +50,20 @@ export interface Payments extends AsyncDisposable {
   check(orgId: string, id: string): Promise<0 | 1 | 2>;
   listAddons(orgId: string): Promise<AddonPacks[]>;
   setAddon(orgId: string, by: Buyer, type: Dimension, packs: number): Promise<{ url: string } | { type: Dimension; packs: number }>;
-  removeAddon(orgId: string, by: Doer, type: string): Promise<{ type: Dimension; packs: 0 }>;
+  removeAddon(orgId: string, by: AuditActor, type: string): Promise<{ type: Dimension; packs: 0 }>;
   charges(orgId: string): Promise<Charge[]>;
-  refundCharges(orgId: string, by: Doer, ids: readonly string[], anyAge: boolean): Promise<Refunds>;
+  refundCharges(orgId: string, by: AuditActor, ids: readonly string[], anyAge: boolean): Promise<Refunds>;
   portal(orgId: string): Promise<string>;
-  cancel(orgId: string, by: Doer, wish: { feedback: string; undo: boolean }): Promise<{ id: string; cancelAt: Date | null }>;
-  cancelNow(orgId: string, by: Doer): Promise<void>;
-  finishTrial(orgId: string, by: Doer): Promise<void>;
+  cancel(orgId: string, by: AuditActor, wish: { feedback: string; undo: boolean }): Promise<{ id: string; cancelAt: Date | null }>;
+  cancelNow(orgId: string, by: AuditActor): Promise<void>;
+  finishTrial(orgId: string, by: AuditActor): Promise<void>;
   isTrialFinished(orgId: string): Promise<boolean>;
   offerDiscount(orgId: string): Promise<string | false>;
-  applyDiscount(orgId: string, by: Doer, token: string): Promise<boolean>;
-  redeem(orgId: string, by: Doer, code: string): Promise<void>;
-  mintCodes(by: Doer, count: number): Promise<string[]>;
+  applyDiscount(orgId: string, by: AuditActor, token: string): Promise<boolean>;
+  redeem(orgId: string, by: AuditActor, code: string): Promise<void>;
+  mintCodes(by: AuditActor, count: number): Promise<string[]>;
   /** Gives an org a plan by hand, in the caller's transaction (S211); 409 for one that pays. */
-  grant(sql: Sql, orgId: string, by: Doer, tier: Tier): Promise<void>;
+  grant(sql: Sql, orgId: string, by: AuditActor, tier: Tier): Promise<void>;
   /** Ends what is paid for an org that goes, packs too, in the transaction in which it goes. */
   endAll(sql: Sql, orgId: string): Promise<void>;
   /** A delivery of the processor. */

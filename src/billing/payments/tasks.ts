@@ -1,4 +1,4 @@
-import type { Doer } from '../../platform/audit/index.ts';
+import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
@@ -23,7 +23,7 @@ export interface Tasks extends AsyncDisposable {
   /** Does what is due, at most `limit`; answers how many were taken. What fails is taken again later. */
   run(limit: number, orgId?: string): Promise<number>;
   /** Asks for a change at the processor and writes the answer down, whatever was heard in between. */
-  change(orgId: string, subscription: string, change: Change, by: Doer, within?: (sql: Sql) => Promise<void>): Promise<void>;
+  change(orgId: string, subscription: string, change: Change, by: AuditActor, within?: (sql: Sql) => Promise<void>): Promise<void>;
   /** Reads the processor's word on a subscription and writes it down. */
   sync(orgId: string, subscription: string): Promise<void>;
 }
@@ -59,7 +59,7 @@ export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Ta
     }
   }
 
-  async function makeChange(orgId: string, subscription: string, wanted: Change, by: Doer, within?: (sql: Sql) => Promise<void>): Promise<void> {
+  async function makeChange(orgId: string, subscription: string, wanted: Change, by: AuditActor, within?: (sql: Sql) => Promise<void>): Promise<void> {
     const before = await store.findKnown(sql, subscription);
     const { subscription: remote, at } = await processor.change(subscription, wanted);
     const read = readSubscription(remote);
@@ -73,7 +73,7 @@ export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Ta
   }
 
   /** Noted once. What the processor refuses for good is not asked for again. */
-  async function refund(orgId: string, charge: string, by: Doer): Promise<void> {
+  async function refund(orgId: string, charge: string, by: AuditActor): Promise<void> {
     try {
       await processor.refund(charge);
     } catch (error) {

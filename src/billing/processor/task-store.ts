@@ -1,4 +1,4 @@
-import type { Doer } from '../../platform/audit/index.ts';
+import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
 import { newId } from '../../platform/kernel/index.ts';
 import type { Tier } from '../../entitlements/index.ts';
@@ -11,14 +11,14 @@ export type Task =
   /** Events of it came in an order that says nothing: the processor knows how it stands. */
   | { kind: 'sync'; subscription: string }
   /** Gives a charge back, which stands in the place of the subscription; `of`: the subscription whose period that runs it paid for. */
-  | { kind: 'refund'; subscription: string; by: Doer; of: string | null };
+  | { kind: 'refund'; subscription: string; by: AuditActor; of: string | null };
 
 export interface TaskRow {
   id: string;
   orgId: string;
   kind: Task['kind'];
   subscription: string;
-  data: { refundRest?: boolean; tier?: Tier; by?: Doer };
+  data: { refundRest?: boolean; tier?: Tier; by?: AuditActor };
   attempts: number;
 }
 

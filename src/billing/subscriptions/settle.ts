@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Json, Sql } from '../../platform/db/index.ts';
 import { newId } from '../../platform/kernel/index.ts';
 import { dropCheckout, endCheckout } from './checkout-store.ts';
@@ -9,7 +9,7 @@ import * as store from './subscription-store.ts';
 import { addTask, givesBack } from '../processor/index.ts';
 
 /** The processor, as the one who does something. */
-export const PROCESSOR: Doer = { userId: null, impersonatorId: null, ip: null };
+export const PROCESSOR: AuditActor = { userId: null, impersonatorId: null, ip: null };
 
 export interface SettleNeeds {
   /** Disables what is beyond the limits of the org (BI24, BI25). */
@@ -22,7 +22,7 @@ export interface SettleNeeds {
 /** What was heard of a subscription, written into the caller's transaction, which holds the org. */
 export interface Settle {
   /** Answers in a word what became of it, for the history. */
-  state(sql: Sql, orgId: string, paid: Paid, heard?: { eventAt?: Date; changedAt?: Date; by?: Doer }): Promise<string>;
+  state(sql: Sql, orgId: string, paid: Paid, heard?: { eventAt?: Date; changedAt?: Date; by?: AuditActor }): Promise<string>;
   /** An invoice of a subscription was paid. */
   invoicePaid(sql: Sql, orgId: string, subscription: string, invoice: PaidInvoice): Promise<string>;
   /** An invoice of a subscription could not be collected. */
@@ -30,17 +30,17 @@ export interface Settle {
   /** The card of a trial was refused: it never begins (S79). */
   refuseCard(sql: Sql, orgId: string, paid: Paid, eventAt?: Date): Promise<string>;
   /** It is over, at the processor too or soon. */
-  end(sql: Sql, orgId: string, subscription: string, by?: Doer): Promise<string>;
+  end(sql: Sql, orgId: string, subscription: string, by?: AuditActor): Promise<string>;
   /** Everything that the org pays for is over, because the org goes; the processor is told after the commit. */
-  endAll(sql: Sql, orgId: string, by?: Doer): Promise<void>;
-  note(sql: Sql, orgId: string, action: string, by: Doer, detail?: Record<string, Json>): Promise<void>;
+  endAll(sql: Sql, orgId: string, by?: AuditActor): Promise<void>;
+  note(sql: Sql, orgId: string, action: string, by: AuditActor, detail?: Record<string, Json>): Promise<void>;
 }
 
 type Plan = Extract<Paid['item'], { kind: 'plan' }>;
 
 export function openSettle({ prune, resumePosts, notices }: SettleNeeds): Settle {
   const note: Settle['note'] = async (sql, orgId, action, by, detail = {}) => {
-    await noteAudit(sql, by, { orgId, action: `billing.${action}`, resource: 'billing', resourceId: orgId, detail });
+    await writeAudit(sql, by, { orgId, action: `billing.${action}`, resource: 'billing', resourceId: orgId, detail });
   };
 
   async function end(sql: Sql, orgId: string, subscription: string, by = PROCESSOR): Promise<string> {
@@ -72,7 +72,7 @@ export function openSettle({ prune, resumePosts, notices }: SettleNeeds): Settle
     if (running.length > 0) await note(sql, orgId, 'subscription_ended', by, { subscriptions: running.map(({ id }) => id) });
   }
 
-  async function plan(sql: Sql, orgId: string, paid: Paid, item: Plan, by: Doer): Promise<string> {
+  async function plan(sql: Sql, orgId: string, paid: Paid, item: Plan, by: AuditActor): Promise<string> {
     const row = await store.findSubscription(sql, orgId);
     if (row?.isLifetime) {
       await endLater(sql, orgId, paid.id);
@@ -118,7 +118,7 @@ export function openSettle({ prune, resumePosts, notices }: SettleNeeds): Settle
     return 'applied';
   }
 
-  async function packs(sql: Sql, orgId: string, paid: Paid, by: Doer): Promise<string> {
+  async function packs(sql: Sql, orgId: string, paid: Paid, by: AuditActor): Promise<string> {
     const row = await store.findSubscription(sql, orgId);
     if (!row) {
       await endLater(sql, orgId, paid.id); // their plan ended while they were being bought (S218)

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Doer } from '../../platform/audit/index.ts';
+import { AuditActor } from '../../platform/audit/index.ts';
 
 const name = z.string().trim().normalize('NFC').min(1).max(100);
 const url = z.string().max(2_000);
@@ -24,7 +24,7 @@ export const NewWebhook = z.strictObject({
   secret: z.string().optional(),
   createdAt: z.coerce.date(),
   /** Who makes it, for the audit log. */
-  by: Doer.optional(),
+  by: AuditActor.optional(),
   /** The reply is sealed when it shows the secret. */
   idempotency: z.strictObject({ scope: z.string(), key: z.string(), claim: z.string(), status: z.int(), reply: z.string() }).optional(),
 });
@@ -38,6 +38,6 @@ export const WebhookChange = z.strictObject({
   events: z.array(z.string()).optional(),
   /** Sealed; one that was there before signs beside it for 24 hours. */
   secret: z.string().optional(),
-  by: Doer.optional(),
+  by: AuditActor.optional(),
 });
 export type WebhookChange = z.output<typeof WebhookChange>;

@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import { type Database, settleKey, type Sql } from '../../platform/db/index.ts';
 import {
@@ -34,7 +34,7 @@ export interface Webhooks extends Courier {
   /** Stores a webhook while the plan has room for it; else `limit_exceeded`. For the turn of the Organization. */
   add(orgId: string, webhook: NewWebhook): Promise<{ webhookId: string }>;
   change(orgId: string, change: WebhookChange): Promise<{ webhookId: string }>;
-  remove(orgId: string, id: string, by?: Doer): Promise<void>;
+  remove(orgId: string, id: string, by?: AuditActor): Promise<void>;
   testPing(orgId: string, id: string): Promise<PingResult>;
   /** One signed ping to a URL that is kept nowhere (S169). */
   send(url: string, message: string | undefined): Promise<PingResult>;
@@ -75,8 +75,8 @@ export interface WebhooksOptions {
 const EVENTS_PER_PAGE = 100;
 const KEPT_MS = 30 * 86_400_000;
 const unknown = () => notFound('Webhook not found');
-async function note(tx: Sql, orgId: string, by: Doer | undefined, done: string, id: string, detail = {}): Promise<void> {
-  if (by) await noteAudit(tx, by, { orgId, action: `webhook.${done}`, resource: 'webhooks', resourceId: id, detail });
+async function note(tx: Sql, orgId: string, by: AuditActor | undefined, done: string, id: string, detail = {}): Promise<void> {
+  if (by) await writeAudit(tx, by, { orgId, action: `webhook.${done}`, resource: 'webhooks', resourceId: id, detail });
 }
 /** For the audit log: the rest of an address may be a key of its receiver. */
 const named = ({ name, url }: { name?: string | undefined; url?: string | undefined }) => ({

@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Tokens } from '../../people/auth/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { AppError, isId, newId, notFound } from '../../platform/kernel/index.ts';
@@ -12,12 +12,12 @@ export interface Admin {
 
 /** A super-admin acts as a user for an hour (S212). It lasts no longer than the session in which it began. */
 export interface Impersonations {
-  begin(by: Doer, admin: Admin, asked: { userId: string; reason: string }): Promise<{ userId: string; email: string; token: string; expiresAt: Date }>;
-  end(by: Doer, admin: Admin): Promise<void>;
+  begin(by: AuditActor, admin: Admin, asked: { userId: string; reason: string }): Promise<{ userId: string; email: string; token: string; expiresAt: Date }>;
+  end(by: AuditActor, admin: Admin): Promise<void>;
   /** Whom the token makes of this super-admin; throws `invalid_token` for one that is another's, over, or no token at all. */
   authenticate(token: string, admin: Admin, wantedOrg: string | undefined): Promise<store.ActedAs>;
   /** Notes what is about to be done as somebody else. */
-  note(by: Doer, orgId: string, act: { method: string; route: string }): Promise<void>;
+  note(by: AuditActor, orgId: string, act: { method: string; route: string }): Promise<void>;
 }
 
 export function openImpersonations({ sql, tokens }: { sql: Database; tokens: Pick<Tokens, 'signImpersonation' | 'verifyImpersonation'> }): Impersonations {
@@ -27,7 +27,7 @@ export function openImpersonations({ sql, tokens }: { sql: Database; tokens: Pic
       const begun = await sql.begin(async (tx) => {
         const row = await store.begin(tx, { id, adminId, userId, sessionId, reason });
         if (!row) throw (await isSuperAdmin(tx, userId)) ? new AppError('conflict', 'Nobody acts as a super-admin') : notFound();
-        await noteAudit(tx, by, { orgId: null, action: 'impersonation.begun', resource: 'user', resourceId: userId, detail: { reason } });
+        await writeAudit(tx, by, { orgId: null, action: 'impersonation.begun', resource: 'user', resourceId: userId, detail: { reason } });
         return row;
       });
       return { userId, ...begun, token: await tokens.signImpersonation({ sub: userId, act: adminId, sid: sessionId, jti: id }, begun.expiresAt) };
@@ -36,7 +36,7 @@ export function openImpersonations({ sql, tokens }: { sql: Database; tokens: Pic
     end: (by, { sessionId }) =>
       sql.begin(async (tx) => {
         for (const userId of await store.end(tx, sessionId))
-          await noteAudit(tx, by, { orgId: null, action: 'impersonation.ended', resource: 'user', resourceId: userId });
+          await writeAudit(tx, by, { orgId: null, action: 'impersonation.ended', resource: 'user', resourceId: userId });
       }),
 
     async authenticate(token, { userId: adminId, sessionId }, wantedOrg) {
@@ -56,7 +56,7 @@ export function openImpersonations({ sql, tokens }: { sql: Database; tokens: Pic
     },
 
     async note(by, orgId, act) {
-      await noteAudit(sql, by, { orgId, action: 'impersonation.acted', resource: 'user', resourceId: by.userId, detail: act });
+      await writeAudit(sql, by, { orgId, action: 'impersonation.acted', resource: 'user', resourceId: by.userId, detail: act });
     },
   };
 }

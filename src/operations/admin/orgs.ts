@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Billing, Tier } from '../../entitlements/index.ts';
 import type { Payments } from '../../billing/payments/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
@@ -23,7 +23,7 @@ export interface AdminOrgs {
    * All of it or none. A disabled org: its members, keys and tokens are refused within a second, and its queued posts wait, paused. `tier` gives it
    * a plan by hand; 409 where it pays for one.
    */
-  change(by: Doer, orgId: string, change: { disabled?: boolean | undefined; tier?: Tier | undefined }): Promise<void>;
+  change(by: AuditActor, orgId: string, change: { disabled?: boolean | undefined; tier?: Tier | undefined }): Promise<void>;
   /** Stops again what came back to the queue of a disabled org from an attempt that was under way. */
   keepStill(limit: number): Promise<number>;
 }
@@ -42,10 +42,10 @@ export function openAdminOrgs({ sql, billing, plans, queues }: AdminOrgsNeeds): 
     if (!row) throw notFound();
     return row;
   }
-  async function setDisabled(tx: Sql, by: Doer, orgId: string, disabled: boolean, act: () => Promise<void>): Promise<void> {
+  async function setDisabled(tx: Sql, by: AuditActor, orgId: string, disabled: boolean, act: () => Promise<void>): Promise<void> {
     if (!(await store.setDisabled(tx, orgId, disabled))) return; // it is so already
     await act();
-    await noteAudit(tx, by, { orgId, action: disabled ? 'organization.disabled' : 'organization.enabled', resource: 'instance', resourceId: orgId });
+    await writeAudit(tx, by, { orgId, action: disabled ? 'organization.disabled' : 'organization.enabled', resource: 'instance', resourceId: orgId });
   }
 
   return {

@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import { revokeEverySession, revokeSessions } from '../../people/auth/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { lockSuperAdmins } from '../../people/identity/index.ts';
@@ -9,11 +9,11 @@ import * as store from './user-store.ts';
 export interface AdminUsers {
   list(asked: Asked): Promise<Page<store.UserRow>>;
   /** Whoever is not activated is logged out, none of their keys works, and no mail activates them again. 409 for the last super-admin. */
-  change(by: Doer, userId: string, change: store.UserChange): Promise<store.UserRow>;
+  change(by: AuditActor, userId: string, change: store.UserChange): Promise<store.UserRow>;
   /** Ends the sessions of a user; answers how many. Keys stay. */
-  endSessions(by: Doer, userId: string): Promise<number>;
+  endSessions(by: AuditActor, userId: string): Promise<number>;
   /** Ends the sessions of everybody, but for the one that asks. */
-  endAllSessions(by: Doer, sessionId: string): Promise<number>;
+  endAllSessions(by: AuditActor, sessionId: string): Promise<number>;
 }
 
 export function openAdminUsers({ sql }: { sql: Database }): AdminUsers {
@@ -35,7 +35,7 @@ export function openAdminUsers({ sql }: { sql: Database }): AdminUsers {
           ...((changed('activated') || change.activated === false) && { activated: change.activated! }), // who never activated is locked out, too
           ...(changed('isSuperAdmin') && { isSuperAdmin: change.isSuperAdmin! }),
         };
-        if (Object.keys(detail).length > 0) await noteAudit(tx, by, { orgId: null, action: 'user.changed', resource: 'user', resourceId: userId, detail });
+        if (Object.keys(detail).length > 0) await writeAudit(tx, by, { orgId: null, action: 'user.changed', resource: 'user', resourceId: userId, detail });
         return (await store.findUser(tx, userId))!;
       }),
 
@@ -43,14 +43,14 @@ export function openAdminUsers({ sql }: { sql: Database }): AdminUsers {
       sql.begin(async (tx) => {
         if (!(await store.findUser(tx, userId))) throw notFound();
         const sessions = await revokeSessions(tx, userId);
-        await noteAudit(tx, by, { orgId: null, action: 'user.sessions_ended', resource: 'user', resourceId: userId, detail: { sessions } });
+        await writeAudit(tx, by, { orgId: null, action: 'user.sessions_ended', resource: 'user', resourceId: userId, detail: { sessions } });
         return sessions;
       }),
 
     endAllSessions: (by, sessionId) =>
       sql.begin(async (tx) => {
         const sessions = await revokeEverySession(tx, sessionId);
-        await noteAudit(tx, by, { orgId: null, action: 'instance.sessions_ended', resource: 'instance', resourceId: null, detail: { sessions } });
+        await writeAudit(tx, by, { orgId: null, action: 'instance.sessions_ended', resource: 'instance', resourceId: null, detail: { sessions } });
         return sessions;
       }),
   };

@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { hasPlus, type Identity } from '../identity/index.ts';
@@ -16,16 +16,16 @@ export interface Accounts {
   /** Sets the password of whoever has the code of a reset mail and ends all their sessions, API keys and approvals of apps, for somebody else may have made them; false for a code that is unknown, used or expired. */
   reset(code: string, password: string, ip: string): Promise<boolean>;
   /** Ends all other sessions, and with `revokeKeys` API keys and approvals of apps, too. An account that was activated without a password gets its first one in the session of its activation. */
-  changePassword(by: SessionDoer, change: { oldPassword?: string | undefined; password: string; revokeKeys?: boolean | undefined }): Promise<void>;
+  changePassword(by: SessionAuditActor, change: { oldPassword?: string | undefined; password: string; revokeKeys?: boolean | undefined }): Promise<void>;
   /** Asks the new address to confirm; without mail it counts at once. One answer for a free address and one that is taken. */
-  changeEmail(by: SessionDoer, change: { email: string; password: string }): Promise<void>;
+  changeEmail(by: SessionAuditActor, change: { email: string; password: string }): Promise<void>;
   /** The address becomes the user's; false for a code that is unknown, used, expired or of another user, or when somebody has the address by now. */
-  confirmEmail(by: SessionDoer, code: string): Promise<boolean>;
+  confirmEmail(by: SessionAuditActor, code: string): Promise<boolean>;
   /**
    * Ends the account, its sessions and its keys. Who logs in elsewhere has no password and must have logged in a moment ago.
    * `close` ends an org that has no other member, with all that is paid and planned there; each is over before the account is.
    */
-  remove(by: SessionDoer, password: string | undefined, close: (org: { id: string; name: string }) => Promise<void>): Promise<void>;
+  remove(by: SessionAuditActor, password: string | undefined, close: (org: { id: string; name: string }) => Promise<void>): Promise<void>;
 }
 /** The apps that act for a user, whatever the org. */
 export interface Approvals {
@@ -33,7 +33,7 @@ export interface Approvals {
   /** Ends them with all their tokens; what another process remembers of them it forgets within a second. */
   endAllOf(transaction: Sql, userId: string): Promise<unknown>;
 }
-export type SessionDoer = Doer & { userId: string; sessionId: string };
+export type SessionAuditActor = AuditActor & { userId: string; sessionId: string };
 
 export interface AccountOptions {
   sql: Database;
@@ -62,13 +62,13 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
     return { ...account, passwordHash };
   }
 
-  const isFresh = async ({ userId, sessionId }: SessionDoer): Promise<boolean> => {
+  const isFresh = async ({ userId, sessionId }: SessionAuditActor): Promise<boolean> => {
     const started = await startOfSession(sql, userId, sessionId);
     return started !== undefined && clock.now().getTime() - started.getTime() <= FRESH_LOGIN_MS;
   };
 
   /** The account whose password is to change: its old one was given, or it has none and its mailbox was proven for this very session. */
-  async function mayChange(by: SessionDoer, oldPassword: string | undefined): Promise<store.Account> {
+  async function mayChange(by: SessionAuditActor, oldPassword: string | undefined): Promise<store.Account> {
     const account = await store.accountOf(sql, by.userId);
     if (!account) throw notFound();
     if (account.passwordHash === null && account.isLocal) {
@@ -80,12 +80,12 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
   }
 
   /** Without mail nobody can confirm an address, as nobody can activate. */
-  async function changeAtOnce(by: SessionDoer, { userId }: store.Account, to: string): Promise<void> {
+  async function changeAtOnce(by: SessionAuditActor, { userId }: store.Account, to: string): Promise<void> {
     try {
       await sql.begin(async (tx) => {
         await store.changeAddress(tx, userId, to);
         await codes.dropCodes(tx, userId);
-        await noteAudit(tx, by, ofUser(userId, 'email.changed'));
+        await writeAudit(tx, by, ofUser(userId, 'email.changed'));
       });
     } catch (error) {
       throw store.isAddressTaken(error) ? new AppError('invalid_request', 'Email already exists') : error;
@@ -121,7 +121,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
         const revoked = await revokeSessions(tx, userId);
         const forgetKeys = await endPrograms(tx, userId);
         await identity.becomeSuperAdmin(tx, userId, ip);
-        await noteAudit(tx, { userId, impersonatorId: null, ip }, ofUser(userId, 'password.reset', { sessionsRevoked: revoked }));
+        await writeAudit(tx, { userId, impersonatorId: null, ip }, ofUser(userId, 'password.reset', { sessionsRevoked: revoked }));
         await tellChanged(tx, account);
         return forgetKeys;
       });
@@ -138,7 +138,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
         await codes.dropCodes(tx, by.userId); // a change of address that was asked for with the old password, too
         const revoked = await revokeSessions(tx, by.userId, by.sessionId);
         const forgetKeys = revokeKeys ? await endPrograms(tx, by.userId) : undefined;
-        await noteAudit(tx, by, ofUser(by.userId, 'password.changed', { sessionsRevoked: revoked, ...(revokeKeys && { keysRevoked: true }) }));
+        await writeAudit(tx, by, ofUser(by.userId, 'password.changed', { sessionsRevoked: revoked, ...(revokeKeys && { keysRevoked: true }) }));
         await tellChanged(tx, account);
         return forgetKeys;
       });
@@ -155,7 +155,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
         const { row, url } = makeCode('email', frontendUrl);
         await codes.insertCode(tx, userId, row, { email: change.email });
         const taken = await store.isTaken(tx, change.email);
-        await noteAudit(tx, by, ofUser(userId, 'email.change_requested'));
+        await writeAudit(tx, by, ofUser(userId, 'email.change_requested'));
         await email.queue(tx, { to: account.email, orgId: null, letter: { template: 'email-changing', data: { name, newEmail: change.email } } });
         // Whoever has the address is told of it; the answer is the same, so that nobody learns here which addresses are known.
         const letter = taken
@@ -172,7 +172,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
           if (!redeemed?.email || !(await store.changeAddress(tx, redeemed.userId, redeemed.email))) return false;
           const { userId } = redeemed;
           await codes.dropCodes(tx, userId); // those that went to the old address
-          await noteAudit(tx, by, ofUser(userId, 'email.changed'));
+          await writeAudit(tx, by, ofUser(userId, 'email.changed'));
           return true;
         });
       } catch (error) {
@@ -197,7 +197,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
         await codes.dropCodes(tx, userId);
         await revokeSessions(tx, userId);
         const forgetKeys = await apiKeys.revokeAllOf(tx, userId);
-        for (const orgId of [null, ...left]) await noteAudit(tx, by, { orgId, action: 'user.deleted', resource: 'user', resourceId: userId });
+        for (const orgId of [null, ...left]) await writeAudit(tx, by, { orgId, action: 'user.deleted', resource: 'user', resourceId: userId });
         return forgetKeys;
       });
       forget();

@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import { briefLookups } from '../../platform/cache/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
@@ -17,7 +17,7 @@ export interface MadeKey {
   name: string;
 }
 
-type Owner = Doer & { userId: string };
+type Owner = AuditActor & { userId: string };
 
 export interface ApiKeys extends AsyncDisposable {
   /** Own keys; 404 and 409 below are about these, too. */
@@ -29,7 +29,7 @@ export interface ApiKeys extends AsyncDisposable {
   revoke(orgId: string, by: Owner, id: string): Promise<void>;
   /** Keys of all members (S51). */
   listOfOrg(orgId: string): Promise<readonly store.MemberKeyRow[]>;
-  revokeOfOrg(orgId: string, by: Doer, id: string): Promise<void>;
+  revokeOfOrg(orgId: string, by: AuditActor, id: string): Promise<void>;
   /** The living keys of a user, whatever the org. */
   liveOf(transaction: Sql, userId: string): Promise<readonly store.LiveKey[]>;
   /** Every key of a user, in the caller's transaction; what is answered is to be called when it stands. */
@@ -104,13 +104,13 @@ export function openApiKeys({
   }
 
   /** Of one user, or of anybody in the org. A key that is revoked already is left as it is. */
-  async function revokeOne(orgId: string, by: Doer, id: string, userId: string | undefined): Promise<void> {
+  async function revokeOne(orgId: string, by: AuditActor, id: string, userId: string | undefined): Promise<void> {
     const keyHash = await sql.begin(async (tx) => {
       const old = await store.keyForUpdate(tx, orgId, id, userId);
       if (!old) throw notFound();
       if (!old.revoked) {
         await store.revokeKey(tx, orgId, id);
-        await noteAudit(tx, by, ofKey(orgId, 'revoked', id, { name: old.name, prefix: old.prefix, userId: old.userId }));
+        await writeAudit(tx, by, ofKey(orgId, 'revoked', id, { name: old.name, prefix: old.prefix, userId: old.userId }));
       }
       return old.keyHash;
     });
@@ -130,7 +130,7 @@ export function openApiKeys({
         await holdMember(tx, orgId, by);
         await insert(tx, orgId, by, row);
         await tell(tx, orgId, by, row, device);
-        await noteAudit(tx, by, ofKey(orgId, 'created', row.id, { name, prefix: row.prefix, expiresAt: row.expiresAt?.toISOString() ?? null }));
+        await writeAudit(tx, by, ofKey(orgId, 'created', row.id, { name, prefix: row.prefix, expiresAt: row.expiresAt?.toISOString() ?? null }));
       });
       return made;
     },
@@ -146,7 +146,7 @@ export function openApiKeys({
         await store.revokeKey(tx, orgId, id);
         await insert(tx, orgId, by, row);
         await tell(tx, orgId, by, row);
-        await noteAudit(tx, by, ofKey(orgId, 'rotated', id, { name: row.name, prefix: row.prefix, newId: row.id }));
+        await writeAudit(tx, by, ofKey(orgId, 'rotated', id, { name: row.name, prefix: row.prefix, newId: row.id }));
         return { old: old.keyHash, made };
       });
       forget(rotated.old);

@@ -1,4 +1,4 @@
-import { noteAudit } from '../../platform/audit/index.ts';
+import { writeAudit } from '../../platform/audit/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { AppError, sha256 } from '../../platform/kernel/index.ts';
 import { type Account, holdPassword, localAccount, replacePassword } from './account-store.ts';
@@ -19,7 +19,7 @@ const refused = () => new AppError('invalid_request', 'Invalid user name or pass
 /** One answer after one work for an unknown address, a wrong password and another provider: one look, one hash, one note (S32, X15). */
 export function openLogin({ sql, sessions }: { sql: Database; sessions: Sessions }) {
   const note = (account: Account | undefined, reason: string, { ip }: Browser) =>
-    noteAudit(
+    writeAudit(
       sql,
       { userId: null, impersonatorId: null, ip },
       { orgId: null, action: 'login.refused', resource: 'user', resourceId: account?.userId ?? null, detail: { reason } },

@@ -1,4 +1,4 @@
-import { noteAudit } from '../../platform/audit/index.ts';
+import { writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { type Claim, hasPlus, type Identity } from '../identity/index.ts';
@@ -65,7 +65,7 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
     const account = await accounts.localAccount(tx, person.email);
     if (!account) return; // deleted meanwhile
     if (account.activated || account.locked) {
-      await noteAudit(
+      await writeAudit(
         tx,
         { userId: null, impersonatorId: null, ip: person.ip },
         { orgId: null, action: 'user.registered_again', resource: 'user', resourceId: account.userId },
@@ -84,7 +84,7 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
     if (!person) return;
     await mail(tx, person, kind === 'reset' ? 'password-reset' : 'activation', url); // to the stored address: another spelling may be somebody else's mailbox
     const action = kind === 'reset' ? 'password.reset_requested' : 'activation.requested';
-    await noteAudit(tx, { userId: null, impersonatorId: null, ip }, { orgId: null, action, resource: 'user', resourceId: person.userId });
+    await writeAudit(tx, { userId: null, impersonatorId: null, ip }, { orgId: null, action, resource: 'user', resourceId: person.userId });
   }
 
   const sendNext = () =>
@@ -133,7 +133,7 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
         await codes.dropCodes(tx, userId);
         await revokeSessions(tx, userId);
         await identity.becomeSuperAdmin(tx, userId, device.ip);
-        await noteAudit(tx, { userId, impersonatorId: null, ip: device.ip }, { orgId: null, action: 'user.activated', resource: 'user', resourceId: userId });
+        await writeAudit(tx, { userId, impersonatorId: null, ip: device.ip }, { orgId: null, action: 'user.activated', resource: 'user', resourceId: userId });
         return { ...(await sessions.start(userId, device, tx)), ...activated };
       }),
 

@@ -1,5 +1,5 @@
 import type { Permission } from '../access/index.ts';
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, isId, newId, notFound, sha256 } from '../../platform/kernel/index.ts';
 import type { Tokens } from './jwt.ts';
@@ -43,15 +43,15 @@ export interface Sessions extends AsyncDisposable {
   refresh(token: string, device: store.Device): Promise<Credentials>;
   list(userId: string): Promise<readonly store.SessionRow[]>;
   /** 404 when it is not one of the user's. */
-  revoke(by: Doer & { userId: string }, sessionId: string): Promise<void>;
+  revoke(by: AuditActor & { userId: string }, sessionId: string): Promise<void>;
   /** `action`: what the user did, for the audit log. */
-  revokeAll(by: Doer & { userId: string }, action?: 'revoked_all' | 'logged_out'): Promise<number>;
+  revokeAll(by: AuditActor & { userId: string }, action?: 'revoked_all' | 'logged_out'): Promise<number>;
   /** Forgets sessions that ended long ago, at most `limit`; answers how many. */
   dropEnded(limit: number): Promise<number>;
 }
 
 export const unauthenticated = () => new AppError('unauthenticated', 'Log in first');
-const by = (userId: string, ip: string): Doer => ({ userId, impersonatorId: null, ip });
+const by = (userId: string, ip: string): AuditActor => ({ userId, impersonatorId: null, ip });
 const ofSession = (action: string, sessionId: string | null) => ({ orgId: null, action: `session.${action}`, resource: 'session', resourceId: sessionId });
 const revoked = () => new AppError('session_revoked', 'This session has ended, log in again');
 
@@ -74,9 +74,9 @@ export function openSessions({ sql, clock, tokens, secret, failed }: Options): S
       const replaced = before === undefined ? undefined : await tokens.verifySession(before);
       const insert = async (tx: Sql) => {
         if (replaced && (await store.endSession(tx, replaced.sub, replaced.sid)))
-          await noteAudit(tx, by(replaced.sub, device.ip), ofSession('replaced', replaced.sid));
+          await writeAudit(tx, by(replaced.sub, device.ip), ofSession('replaced', replaced.sid));
         await store.insertSession(tx, { id, userId, tokenHash: sha256(refreshToken), device });
-        await noteAudit(tx, by(userId, device.ip), ofSession('created', id));
+        await writeAudit(tx, by(userId, device.ip), ofSession('created', id));
       };
       await (transaction ? insert(transaction) : sql.begin(insert));
       return { userId, sessionId: id, accessToken: await tokens.signSession({ sub: userId, sid: id }), refreshToken };
@@ -107,7 +107,7 @@ export function openSessions({ sql, clock, tokens, secret, failed }: Options): S
       if (!rotated) {
         await sql.begin(async (tx) => {
           const [stolen] = await store.revokeStolen(tx, sessionId);
-          if (stolen) await noteAudit(tx, { userId: null, impersonatorId: null, ip: device.ip }, ofSession('stolen', sessionId));
+          if (stolen) await writeAudit(tx, { userId: null, impersonatorId: null, ip: device.ip }, ofSession('stolen', sessionId));
         });
         throw revoked();
       }
@@ -116,15 +116,15 @@ export function openSessions({ sql, clock, tokens, secret, failed }: Options): S
     },
 
     list: (userId) => store.sessionsOf(sql, userId),
-    revoke: (doer, sessionId) =>
+    revoke: (auditActor, sessionId) =>
       sql.begin(async (tx) => {
-        if (!(await store.revokeSession(tx, doer.userId, sessionId))) throw notFound();
-        await noteAudit(tx, doer, ofSession('revoked', sessionId));
+        if (!(await store.revokeSession(tx, auditActor.userId, sessionId))) throw notFound();
+        await writeAudit(tx, auditActor, ofSession('revoked', sessionId));
       }),
-    revokeAll: (doer, action = 'revoked_all') =>
+    revokeAll: (auditActor, action = 'revoked_all') =>
       sql.begin(async (tx) => {
-        const count = await store.revokeSessions(tx, doer.userId);
-        await noteAudit(tx, doer, { ...ofSession(action, null), detail: { sessions: count } });
+        const count = await store.revokeSessions(tx, auditActor.userId);
+        await writeAudit(tx, auditActor, { ...ofSession(action, null), detail: { sessions: count } });
         return count;
       }),
     dropEnded: (limit) => store.dropEndedSessions(sql, limit),

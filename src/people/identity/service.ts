@@ -1,4 +1,4 @@
-import { changeAuditLog, forgetCallers, noteAudit } from '../../platform/audit/index.ts';
+import { changeAuditLog, forgetCallers, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, equalSecrets, invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import { complete, merge, type Preferences, type PreferencesChange } from './preferences.ts';
@@ -95,7 +95,7 @@ export async function appointSuperAdmin(sql: Database, email: string, provider?:
   if (!person.activated) return 'This account is locked, or its address was not confirmed yet.';
   await sql.begin(async (tx) => {
     await store.makeSuperAdmin(tx, person.id);
-    await noteAudit(tx, { userId: null, impersonatorId: null, ip: null }, appointed(person.id));
+    await writeAudit(tx, { userId: null, impersonatorId: null, ip: null }, appointed(person.id));
   });
   return undefined;
 }
@@ -143,7 +143,7 @@ export function openIdentity({ sql, registrationDisabled, setupToken, forgetMail
     const [userId, orgId] = [person.userId ?? newId(), newId()];
     if (!(await store.insertUser(tx, { ...person, userId, orgId }, first))) return undefined;
     const by = { userId, impersonatorId: null, ip: person.ip };
-    await noteAudit(tx, by, { orgId, action: 'user.registered', resource: 'user', resourceId: userId, detail: { provider: person.providerName } });
+    await writeAudit(tx, by, { orgId, action: 'user.registered', resource: 'user', resourceId: userId, detail: { provider: person.providerName } });
     return { userId, orgId };
   }
 
@@ -174,7 +174,7 @@ export function openIdentity({ sql, registrationDisabled, setupToken, forgetMail
       await store.lockFirstAdmin(tx);
       if (await store.anySuperAdmin(tx)) return;
       await store.makeSuperAdmin(tx, userId);
-      await noteAudit(tx, { userId, impersonatorId: null, ip }, appointed(userId));
+      await writeAudit(tx, { userId, impersonatorId: null, ip }, appointed(userId));
     },
 
     register(tx, person) {

@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import { covers } from '../access/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { AppError, invalidField, newId, notFound, randomBase64url, sha256 } from '../../platform/kernel/index.ts';
@@ -19,10 +19,10 @@ export interface Made {
 /** Ways into an org (S47): a link for one address, once, for seven days. */
 export interface Invitations {
   list(orgId: string): Promise<readonly store.InvitationRow[]>;
-  create(orgId: string, by: Doer, invitation: NamedRole & { email: string; sendEmail: boolean }): Promise<Made>;
-  withdraw(orgId: string, by: Doer, id: string): Promise<void>;
+  create(orgId: string, by: AuditActor, invitation: NamedRole & { email: string; sendEmail: boolean }): Promise<Made>;
+  withdraw(orgId: string, by: AuditActor, id: string): Promise<void>;
   /** Makes the user a member; 410 for a link that is unknown, used, withdrawn, replaced, expired, or grants more than its inviter still holds. */
-  join(by: Doer & { userId: string }, token: string): Promise<string>;
+  join(by: AuditActor & { userId: string }, token: string): Promise<string>;
   dropOld(limit: number): Promise<number>;
 }
 
@@ -51,7 +51,7 @@ export function openInvitations({ email: mail, frontendUrl, ...ground }: Ground 
           const data = { ...(await store.namesFor(tx, orgId, by.userId!)), roleName: role.name, url, expiresAt: expiresAt.toISOString() };
           await mail.queue(tx, { to: email, orgId, letter: { template: 'invitation', data } });
         }
-        await noteAudit(tx, by, { orgId, action: 'invitation.created', resource: 'members', resourceId: id, detail: { role: role.key } });
+        await writeAudit(tx, by, { orgId, action: 'invitation.created', resource: 'members', resourceId: id, detail: { role: role.key } });
         return { id, email, role: role.key, roleId: role.key, url, expiresAt };
       }),
 
@@ -60,7 +60,7 @@ export function openInvitations({ email: mail, frontendUrl, ...ground }: Ground 
         const gone = await store.deleteInvitation(tx, orgId, id);
         if (!gone) throw notFound();
         const detail = { role: gone.roleKey };
-        await noteAudit(tx, by, { orgId, action: 'invitation.deleted', resource: 'members', resourceId: id, detail });
+        await writeAudit(tx, by, { orgId, action: 'invitation.deleted', resource: 'members', resourceId: id, detail });
       }),
 
     join: async (by, token) => {
@@ -80,7 +80,7 @@ export function openInvitations({ email: mail, frontendUrl, ...ground }: Ground 
         await billing.admit(tx, orgId, 'team_members');
         await insertMember(tx, orgId, by.userId, roleKey);
         const detail = { role: roleKey, invitedBy: invited.invitedBy };
-        await noteAudit(tx, by, { orgId, action: 'member.joined', resource: 'members', resourceId: by.userId, detail });
+        await writeAudit(tx, by, { orgId, action: 'member.joined', resource: 'members', resourceId: by.userId, detail });
       });
       return orgId;
     },

@@ -1,5 +1,5 @@
 import { isSystemRole, type Permission, permissionsOf } from '../access/index.ts';
-import type { Doer } from '../../platform/audit/index.ts';
+import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
@@ -15,13 +15,13 @@ export interface Ground {
 }
 
 /**
- * A transaction in which the rights of an org stand still: one at a time for each org, and what the doer holds is read behind the lock, so
+ * A transaction in which the rights of an org stand still: one at a time for each org, and what the auditActor holds is read behind the lock, so
  * that of two who take each other's rights at the same moment exactly one succeeds.
  */
 export async function acting<R>(
   { sql, billing }: Ground,
   orgId: string,
-  by: Doer,
+  by: AuditActor,
   permission: Permission | undefined,
   act: (tx: Sql, me: Standing) => Promise<R>,
 ): Promise<R> {

@@ -1,5 +1,5 @@
 import { isSystemRole, type Permission } from '../access/index.ts';
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
 import { AppError, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import { acting, type Ground } from './locked-membership.ts';
@@ -15,18 +15,18 @@ export interface RoleInput {
 /** Roles of an org's own (S48). What a role grants holds for its members at once. */
 export interface Roles {
   list(orgId: string): Promise<readonly RoleRow[]>;
-  create(orgId: string, by: Doer, role: RoleInput): Promise<RoleRow>;
-  change(orgId: string, by: Doer, id: string, change: { name?: string | undefined; permissions?: readonly Permission[] | undefined }): Promise<RoleRow>;
+  create(orgId: string, by: AuditActor, role: RoleInput): Promise<RoleRow>;
+  change(orgId: string, by: AuditActor, id: string, change: { name?: string | undefined; permissions?: readonly Permission[] | undefined }): Promise<RoleRow>;
   /** 409 while somebody has it. */
-  remove(orgId: string, by: Doer, id: string): Promise<void>;
+  remove(orgId: string, by: AuditActor, id: string): Promise<void>;
 }
 
 const taken = () => new AppError('conflict', 'Another role has this name');
 const distinct = (permissions: readonly Permission[]): Permission[] => [...new Set(permissions)].toSorted();
 
 export function openRoles(ground: Ground): Roles {
-  const note = (tx: Sql, orgId: string, by: Doer, action: string, { id, name, permissions }: RoleRow, detail = {}) =>
-    noteAudit(tx, by, { orgId, action, resource: 'roles', resourceId: id, detail: { name, permissions, ...detail } });
+  const note = (tx: Sql, orgId: string, by: AuditActor, action: string, { id, name, permissions }: RoleRow, detail = {}) =>
+    writeAudit(tx, by, { orgId, action, resource: 'roles', resourceId: id, detail: { name, permissions, ...detail } });
 
   /** The role, when whoever acts holds as much as it grants. */
   async function within(tx: Sql, orgId: string, me: Standing, id: string): Promise<RoleRow> {

@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { invalidField, isId, notFound } from '../../platform/kernel/index.ts';
@@ -13,12 +13,12 @@ export interface Members {
   readonly roles: Roles;
   readonly invitations: Invitations;
   list(orgId: string): Promise<readonly store.MemberRow[]>;
-  change(orgId: string, by: Doer, userId: string, change: NamedRole & { disabled?: boolean | undefined }): Promise<store.MemberRow>;
+  change(orgId: string, by: AuditActor, userId: string, change: NamedRole & { disabled?: boolean | undefined }): Promise<store.MemberRow>;
   /** Keys and tokens of the membership end in the same commit; what the member made stays. */
-  remove(orgId: string, by: Doer, userId: string): Promise<void>;
-  leave(orgId: string, by: Doer & { userId: string }): Promise<void>;
+  remove(orgId: string, by: AuditActor, userId: string): Promise<void>;
+  leave(orgId: string, by: AuditActor & { userId: string }): Promise<void>;
   /** The member becomes owner, and an owner who hands over becomes admin, in one commit. */
-  transfer(orgId: string, by: Doer & { userId: string }, userId: string): Promise<void>;
+  transfer(orgId: string, by: AuditActor & { userId: string }, userId: string): Promise<void>;
 }
 
 interface Options extends Ground {
@@ -37,8 +37,8 @@ export function openMembers({ email, frontendUrl, ...ground }: Options): Members
   async function keepOwner(tx: Sql, orgId: string, userId: string, before: Standing, after?: Pick<Standing, 'roleKey' | 'disabled'>): Promise<void> {
     if (losesOwner(before, after) && !(await store.otherOwner(tx, orgId, userId))) throw lastOwner();
   }
-  const note = (tx: Sql, orgId: string, by: Doer, action: string, userId: string, detail = {}) =>
-    noteAudit(tx, by, { orgId, action, resource: 'members', resourceId: userId, detail });
+  const note = (tx: Sql, orgId: string, by: AuditActor, action: string, userId: string, detail = {}) =>
+    writeAudit(tx, by, { orgId, action, resource: 'members', resourceId: userId, detail });
 
   return {
     roles: openRoles(ground),

@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Json, Sql } from '../../platform/db/index.ts';
 import { AppError, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
 import { acting, forbidden, type Ground, membersOfOnly, ownOrgs } from '../members/index.ts';
@@ -10,16 +10,16 @@ import * as store from './store.ts';
 /** Organizations themselves: their making, name, settings and end. */
 export interface Organizations {
   /** 400 for who owns as many as one may. */
-  create(by: Doer & { userId: string }, name: string): Promise<store.OrganizationRow>;
+  create(by: AuditActor & { userId: string }, name: string): Promise<store.OrganizationRow>;
   get(orgId: string): Promise<store.OrganizationRow>;
-  update(orgId: string, by: Doer, change: { name?: string | undefined; timezone?: string | undefined }): Promise<store.OrganizationRow>;
+  update(orgId: string, by: AuditActor, change: { name?: string | undefined; timezone?: string | undefined }): Promise<store.OrganizationRow>;
   /** Takes it out of use: nothing of it is published, no credential opens it. `confirm` must be its name. For owners. */
-  remove(orgId: string, by: Doer, confirm: string): Promise<void>;
+  remove(orgId: string, by: AuditActor, confirm: string): Promise<void>;
   /** Deletes for ever what was removed 30 days ago, at most `limit` orgs, each in a commit of its own; answers how many. */
   dropRemoved(limit: number): Promise<number>;
   settings(orgId: string): Promise<Settings>;
   /** Fields that are absent keep their value. */
-  changeSettings(orgId: string, by: Doer, change: SettingsChange & { timezone?: string | undefined }): Promise<store.OrganizationRow>;
+  changeSettings(orgId: string, by: AuditActor, change: SettingsChange & { timezone?: string | undefined }): Promise<store.OrganizationRow>;
 }
 
 interface Options extends Ground {
@@ -40,16 +40,16 @@ const given = (change: Record<string, unknown>): Record<string, Json> =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Record<string, Json>;
 
 /** The service itself. */
-const NOBODY: Doer = { userId: null, impersonatorId: null, ip: null };
+const NOBODY: AuditActor = { userId: null, impersonatorId: null, ip: null };
 
 export function openOrganizations({ mostOwned, stopChannels, providers, endSubscription, ...ground }: Options): Organizations {
   const { sql } = ground;
   /** Writes the change and the note of it in one commit. */
-  async function write(orgId: string, by: Doer, action: string, change: Parameters<typeof store.updateOrganization>[2], detail: Record<string, unknown>) {
+  async function write(orgId: string, by: AuditActor, action: string, change: Parameters<typeof store.updateOrganization>[2], detail: Record<string, unknown>) {
     const rows: store.OrganizationRow[] = [];
     await sql.begin(async (tx) => {
       rows.push(known(await store.updateOrganization(tx, orgId, change)));
-      await noteAudit(tx, by, { orgId, action, resource: 'settings', resourceId: orgId, detail: given(detail) });
+      await writeAudit(tx, by, { orgId, action, resource: 'settings', resourceId: orgId, detail: given(detail) });
     });
     return rows[0]!;
   }
@@ -59,7 +59,7 @@ export function openOrganizations({ mostOwned, stopChannels, providers, endSubsc
     await sql.begin(async (tx) => {
       const orgId = await store.dropRemoved(tx);
       if (orgId === undefined) return;
-      await noteAudit(tx, NOBODY, { orgId: null, action: 'org.purged', resource: 'settings', resourceId: orgId, detail: {} });
+      await writeAudit(tx, NOBODY, { orgId: null, action: 'org.purged', resource: 'settings', resourceId: orgId, detail: {} });
       dropped.push(orgId);
     });
     return dropped.length > 0;
@@ -72,7 +72,7 @@ export function openOrganizations({ mostOwned, stopChannels, providers, endSubsc
         if ((await store.countOwned(tx, by.userId)) >= mostOwned)
           throw new AppError('invalid_request', `You own ${mostOwned} organizations, which is the most: delete one first, or hand one over`);
         const org = await store.insertOrganization(tx, newId(), by.userId, name);
-        await noteAudit(tx, by, { orgId: org.id, action: 'org.created', resource: 'settings', resourceId: org.id, detail: { name } });
+        await writeAudit(tx, by, { orgId: org.id, action: 'org.created', resource: 'settings', resourceId: org.id, detail: { name } });
         rows.push(org);
       });
       return rows[0]!;
@@ -90,7 +90,7 @@ export function openOrganizations({ mostOwned, stopChannels, providers, endSubsc
         await ownOrgs(tx, await membersOfOnly(tx, orgId));
         await stopChannels(tx, orgId, 'The organization was deleted');
         await store.deleteOrganization(tx, orgId);
-        await noteAudit(tx, by, { orgId, action: 'org.deleted', resource: 'settings', resourceId: orgId, detail: { name: confirm } });
+        await writeAudit(tx, by, { orgId, action: 'org.deleted', resource: 'settings', resourceId: orgId, detail: { name: confirm } });
       }),
 
     async dropRemoved(limit) {

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { Json, Sql } from '../db/index.ts';
 
 /** Who does something, and from where; in this form it travels to actors, too. */
-export const Doer = z.strictObject({
+export const AuditActor = z.strictObject({
   /** Null where nobody is logged in or a program acts. */
   userId: z.string().nullable(),
   /** The super-admin who acts as the user (S212). */
   impersonatorId: z.string().nullable(),
   ip: z.string().nullable(),
 });
-export type Doer = z.output<typeof Doer>;
+export type AuditActor = z.output<typeof AuditActor>;
 
 export interface AuditNote {
   /** Null: an act on the whole instance. */
@@ -24,6 +24,6 @@ export interface AuditNote {
 }
 
 /** Writes into the caller's transaction: the note stands exactly when the act does. An org that is not there is not named: somebody may ask for its log. */
-export const noteAudit = (sql: Sql, by: Doer, { orgId, action, resource, resourceId = null, detail = {} }: AuditNote) => sql`
+export const writeAudit = (sql: Sql, by: AuditActor, { orgId, action, resource, resourceId = null, detail = {} }: AuditNote) => sql`
   insert into audit_log (org_id, user_id, impersonator_id, ip, action, resource, resource_id, detail)
   values ((select id from organizations where id = ${orgId}::uuid), ${by.userId}, ${by.impersonatorId}, ${by.ip}, ${action}, ${resource}, ${resourceId}, ${sql.json(detail)})`;

@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, invalidField, notFound } from '../../platform/kernel/index.ts';
 import { type Domain, knownDomain, type Providers } from '../registry/index.ts';
@@ -11,10 +11,10 @@ export interface FeaturedView extends store.FeaturedRow {
 }
 export interface Featured {
   list(domain?: string): Promise<readonly FeaturedView[]>;
-  put(entry: { domain: string; providerId: string; sortOrder?: number | undefined }, by: Doer): Promise<FeaturedView>;
-  remove(entry: { domain: string; providerId: string }, by: Doer): Promise<void>;
+  put(entry: { domain: string; providerId: string; sortOrder?: number | undefined }, by: AuditActor): Promise<FeaturedView>;
+  remove(entry: { domain: string; providerId: string }, by: AuditActor): Promise<void>;
   /** All of it or nothing; answers the rows of the domain. */
-  reorder(domain: string, items: readonly { providerId: string; sortOrder: number }[], by: Doer): Promise<readonly FeaturedView[]>;
+  reorder(domain: string, items: readonly { providerId: string; sortOrder: number }[], by: AuditActor): Promise<readonly FeaturedView[]>;
   /** Of each start: the seeded rows are there, in their order. */
   seed(): Promise<void>;
   /** The order by `domain/id`, as the catalog takes it. */
@@ -32,8 +32,8 @@ export function openFeatured({ sql, providers }: Options): Featured {
     ...row,
     displayName: registered(knownDomain(row.domain), row.providerId)?.title ?? row.providerId,
   });
-  const note = (tx: Sql, by: Doer, action: string, domain: string, detail: Record<string, string | number | string[]>) =>
-    noteAudit(tx, by, { orgId: null, action, resource: 'providers', detail: { domain, ...detail } });
+  const note = (tx: Sql, by: AuditActor, action: string, domain: string, detail: Record<string, string | number | string[]>) =>
+    writeAudit(tx, by, { orgId: null, action, resource: 'providers', detail: { domain, ...detail } });
 
   return {
     list: async (domain) => (await store.featuredRows(sql, domain === undefined ? undefined : knownDomain(domain))).map(view),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, isId, newId, notFound, ProviderError, type Vault } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
@@ -41,13 +41,13 @@ export interface Configured<A extends AnyAdapter = AnyAdapter> {
 export interface ProviderSettings {
   list(owner: Owner, domain?: string): Promise<readonly SettingView[]>;
   /** Without a version the newest active one is meant, and kept (S159). */
-  create(owner: Owner, setting: NewSetting, by: Doer): Promise<SettingView>;
+  create(owner: Owner, setting: NewSetting, by: AuditActor): Promise<SettingView>;
   /** What is absent stays; null clears a field. A change of an address drops the secrets that are not given again. */
-  update(owner: Owner, id: string, change: SettingChange, by: Doer): Promise<SettingView>;
+  update(owner: Owner, id: string, change: SettingChange, by: AuditActor): Promise<SettingView>;
   /** The only way to another version. */
-  upgrade(owner: Owner, id: string, to: { version: string; allowPreview?: boolean | undefined }, by: Doer): Promise<SettingView>;
+  upgrade(owner: Owner, id: string, to: { version: string; allowPreview?: boolean | undefined }, by: AuditActor): Promise<SettingView>;
   /** 409 while something refers to it. */
-  remove(owner: Owner, id: string, by: Doer): Promise<void>;
+  remove(owner: Owner, id: string, by: AuditActor): Promise<void>;
   /** Asks the provider; its refusal is an answer, not an error (S160). */
   test(owner: Owner, id: string): Promise<Tested>;
   tryOut(owner: Owner, setting: NewSetting): Promise<Tested>;
@@ -144,13 +144,13 @@ export function openProviderSettings({
 
   const note = (
     tx: Sql,
-    by: Doer,
+    by: AuditActor,
     owner: Owner,
     action: string,
     row: { id: string; domain: string; providerId: string },
     detail: Record<string, string | string[]> = {},
   ) =>
-    noteAudit(tx, by, {
+    writeAudit(tx, by, {
       orgId: owner,
       action,
       resource: 'providers',
@@ -164,7 +164,7 @@ export function openProviderSettings({
   const change = async (
     owner: Owner,
     id: string,
-    by: Doer,
+    by: AuditActor,
     action: string,
     work: (row: store.SettingRow) => { row: store.NewSetting; detail?: Record<string, string | string[]> },
   ) => {

@@ -1,4 +1,4 @@
-import type { Doer } from '../../platform/audit/index.ts';
+import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Egress } from '../egress/index.ts';
@@ -20,7 +20,7 @@ export interface Person {
   orgId: string;
   userId: string;
   /** For the audit log. */
-  by?: Doer | undefined;
+  by?: AuditActor | undefined;
 }
 /** Who ends a login: it may be of an account that has a channel already, which is a change of that channel. */
 export interface Connector extends Person {

@@ -1,4 +1,4 @@
-import type { Doer } from '../../platform/audit/index.ts';
+import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Egress } from '../egress/index.ts';
@@ -57,9 +57,9 @@ export interface Channels {
   connect(orgId: string, channelId: string, snapshot?: Snapshot, ended?: AbortSignal): Promise<Connected>;
 
   // Moves of the Channel actor: each one conditional statement over the channel and the posts that wait in it; true when it held, and then noted as `by`.
-  enable(orgId: string, id: string, by?: Doer): Promise<boolean>;
-  disable(orgId: string, id: string, by?: Doer): Promise<boolean>;
-  remove(orgId: string, id: string, by?: Doer): Promise<boolean>;
+  enable(orgId: string, id: string, by?: AuditActor): Promise<boolean>;
+  disable(orgId: string, id: string, by?: AuditActor): Promise<boolean>;
+  remove(orgId: string, id: string, by?: AuditActor): Promise<boolean>;
   /** `seen`: the sealed login that was refused; a newer one is left alone. */
   needsLogin(orgId: string, id: string, reason: string, seen?: string): Promise<boolean>;
 

@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
@@ -35,9 +35,9 @@ interface Found {
 }
 type Plan = Pick<Billing, 'hold' | 'admit'>;
 
-/** What a person did, in the commit of the move; moves that the service makes by itself have no doer. */
-async function note(sql: Sql, orgId: string, by: Doer | undefined, done: string, id: string, detail = {}): Promise<void> {
-  if (by) await noteAudit(sql, by, { orgId, action: `channel.${done}`, resource: 'channels', resourceId: id, detail });
+/** What a person did, in the commit of the move; moves that the service makes by itself have no auditActor. */
+async function note(sql: Sql, orgId: string, by: AuditActor | undefined, done: string, id: string, detail = {}): Promise<void> {
+  if (by) await writeAudit(sql, by, { orgId, action: `channel.${done}`, resource: 'channels', resourceId: id, detail });
 }
 
 /** Stops the posts that wait in the rows of `channel`, and writes down why. */
@@ -87,7 +87,7 @@ async function stop(sql: Sql, orgId: string, id: string, why: Why): Promise<bool
 }
 
 /** Stops a channel and the posts that wait in it. False: it is stopped already, or deleted. */
-export const disable = (database: Database, orgId: string, id: string, by?: Doer): Promise<boolean> =>
+export const disable = (database: Database, orgId: string, id: string, by?: AuditActor): Promise<boolean> =>
   locked(database, orgId, { id }, async (sql) => {
     const held = await stop(sql, orgId, id, 'person');
     if (held) await note(sql, orgId, by, 'disabled', id);
@@ -121,7 +121,7 @@ export async function pauseQueue(sql: Sql, orgId: string, message: string, reaso
 }
 
 /** Deletes a channel with its unpublished posts (S136). False: it is deleted already. */
-export function remove(database: Database, orgId: string, id: string, by?: Doer): Promise<boolean> {
+export function remove(database: Database, orgId: string, id: string, by?: AuditActor): Promise<boolean> {
   return locked(database, orgId, { id }, async (sql) => {
     const rows = await sql`
       with channel as (
@@ -211,7 +211,7 @@ const resumePosts = (sql: Sql, orgId: string) => sql`
   )`;
 
 /** Starts a disabled channel, and the posts that wait in it unless it needs a login. False: it is not disabled, or deleted. 402 where the plan has no room for it. */
-export function enable(database: Database, plan: Plan, orgId: string, id: string, by?: Doer): Promise<boolean> {
+export function enable(database: Database, plan: Plan, orgId: string, id: string, by?: AuditActor): Promise<boolean> {
   const start = async (sql: Sql, found: Found | undefined): Promise<boolean> => {
     if (found?.disabled && !found.deleted && !found.refreshNeeded) await plan.admit(sql, orgId, 'channel');
     const rows = await sql`
@@ -265,7 +265,7 @@ export interface LoggedIn {
  * channel is refused; one that is there keeps its new login and is disabled, and `full` says why. Who may only create channels does not
  * replace the login of one: a server that they name may claim any account.
  */
-export async function saveLogin(database: Database, plan: Plan, orgId: string, login: LoggedIn, by?: Doer): Promise<SavedLogin> {
+export async function saveLogin(database: Database, plan: Plan, orgId: string, login: LoggedIn, by?: AuditActor): Promise<SavedLogin> {
   const write = async (sql: Sql, found: Found | undefined) => {
     if (found && !found.deleted && !login.mayReplace)
       throw new AppError('forbidden', 'This account has a channel already: to log it in again, your role needs the permission channels:update');

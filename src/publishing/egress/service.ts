@@ -1,4 +1,4 @@
-import { type Doer, noteAudit } from '../../platform/audit/index.ts';
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, invalidField, isId, notFound, ProviderError } from '../../platform/kernel/index.ts';
 import type { Way } from '../../platform/outbound/index.ts';
@@ -21,8 +21,8 @@ export interface Egress {
 
   overview(orgId: string): Promise<Overview>;
   /** For the channels of the org that chose nothing; 400 for what is no route of it. */
-  choose(orgId: string, choice: Choice, by: Doer): Promise<void>;
-  chooseForChannel(orgId: string, channelId: string, choice: Choice, by: Doer): Promise<void>;
+  choose(orgId: string, choice: Choice, by: AuditActor): Promise<void>;
+  chooseForChannel(orgId: string, channelId: string, choice: Choice, by: AuditActor): Promise<void>;
   /** Asks where a route comes out, and keeps the answer. */
   check(orgId: string, settingId: string): Promise<RouteRow>;
   /** The servers that the provider of a route lists; empty where it lists none. */
@@ -119,7 +119,7 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
         if (choice.kind === 'org') throw invalidField('route', 'route: must be the id of a route, or open', 'invalid_value');
         await held(tx, orgId, choice);
         await store.chooseForOrg(tx, orgId, choice.kind === 'route' ? choice.settingId : null);
-        await noteAudit(tx, by, { orgId, action: 'organization.route_chosen', resource: 'settings', resourceId: orgId, detail: chosen(choice) });
+        await writeAudit(tx, by, { orgId, action: 'organization.route_chosen', resource: 'settings', resourceId: orgId, detail: chosen(choice) });
       }) as Promise<void>,
 
     chooseForChannel: (orgId, channelId, choice, by) =>
@@ -127,7 +127,7 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
         if (!isId(channelId)) throw notFound('Integration not found');
         await held(tx, orgId, choice);
         if (!(await store.chooseForChannel(tx, orgId, channelId, choice))) throw notFound('Integration not found');
-        await noteAudit(tx, by, { orgId, action: 'channel.route_chosen', resource: 'channels', resourceId: channelId, detail: chosen(choice) });
+        await writeAudit(tx, by, { orgId, action: 'channel.route_chosen', resource: 'channels', resourceId: channelId, detail: chosen(choice) });
       }) as Promise<void>,
 
     async check(orgId, settingId) {

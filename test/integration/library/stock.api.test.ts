@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Doer } from '../../../src/platform/audit/index.ts';
+import type { AuditActor } from '../../../src/platform/audit/index.ts';
 import type { Cache } from '../../../src/platform/cache/index.ts';
 import { AppError, type Clock, systemClock } from '../../../src/platform/kernel/index.ts';
 import type { ProviderSettings } from '../../../src/providers/settings/index.ts';
@@ -33,7 +33,7 @@ const clock: Clock = {
   in: (ms) => new Date(start + aheadMs + ms),
 };
 
-const DOER: Doer = { userId: null, impersonatorId: null, ip: null };
+const DOER: AuditActor = { userId: null, impersonatorId: null, ip: null };
 const KEYS = { UNSPLASH_ACCESS_KEY: 'u-key', PIXABAY_API_KEY: 'p-key' };
 
 /** One process of the product. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { changeAuditLog, csvLine, type Doer, dropOldAudit, noteAudit } from '../../../src/platform/audit/index.ts';
+import { changeAuditLog, csvLine, type AuditActor, dropOldAudit, writeAudit } from '../../../src/platform/audit/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { emptyAuditLog } from '../../support/worlds/audit.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
@@ -23,9 +23,9 @@ afterAll(async () => {
 });
 beforeEach(() => emptyAuditLog(db.sql));
 
-const by = (userId: string | null, impersonatorId: string | null = null): Doer => ({ userId, impersonatorId, ip: '192.0.2.1' });
-const note = (who: Doer, orgId: string | null, action: string, more: { detail?: Record<string, string>; resourceId?: string } = {}) =>
-  noteAudit(db.sql, who, { orgId, action, resource: 'api_keys', ...more });
+const by = (userId: string | null, impersonatorId: string | null = null): AuditActor => ({ userId, impersonatorId, ip: '192.0.2.1' });
+const note = (who: AuditActor, orgId: string | null, action: string, more: { detail?: Record<string, string>; resourceId?: string } = {}) =>
+  writeAudit(db.sql, who, { orgId, action, resource: 'api_keys', ...more });
 
 /** A strict reader of RFC 4180, of its own. */
 function readCsv(text: string): string[][] {
