@@ -1,10 +1,10 @@
-export type { Attempt, Next, Outcome, Taken } from './attempt.ts';
-export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './body.ts';
-export { Create, NewPost, PostChange, type PostMedia } from './input.ts';
-export type { LatenessFigures } from './lateness.ts';
+export type { Attempt, Next, Outcome, Taken } from './dispatch/attempt.ts';
+export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './authoring/body.ts';
+export { Create, NewPost, PostChange, type PostMedia } from './authoring/input.ts';
+export type { LatenessFigures } from './dispatch/lateness.ts';
 export type { Beat, ChannelSnapshot, ChannelsPort, Connected, Log, MediaPort, NetworkRules, Nudge, Nudges, Processing } from './ports.ts';
 export { presentPost, presentPostWithThread, presentPublicPost, presentPublicPostWithThread, presentTimeline } from './present.ts';
 export { openPosts, type Posts, type PostsOptions, type Question, type Sweeps } from './service.ts';
-export type { Admitted } from './store/admit.ts';
-export { rootsOf } from './store/quotas.ts';
-export { type PostRow, STATES, type TimelineRow } from './store/read.ts';
+export type { Admitted } from './authoring/admit.ts';
+export { rootsOf } from './authoring/quotas.ts';
+export { type PostRow, STATES, type TimelineRow } from './reading/list.ts';

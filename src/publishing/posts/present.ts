@@ -1,4 +1,4 @@
-import type { PostRow, TimelineRow } from './store/read.ts';
+import type { PostRow, TimelineRow } from './reading/list.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 const tagsOf = ({ tags }: PostRow) => tags.map(({ id, name, color }) => ({ tag: { id, name, color } }));

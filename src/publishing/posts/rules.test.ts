@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Outcome, Taken } from './attempt.ts';
+import type { Outcome, Taken } from './dispatch/attempt.ts';
 import { lookUpDelay, questionOf, retryDelay, settle, settles, tooLongAgo } from './rules.ts';
 
 const taken = (more: Partial<Taken> = {}) =>

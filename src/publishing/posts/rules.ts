@@ -1,7 +1,7 @@
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
-import type { Attempt, Outcome, Taken } from './attempt.ts';
+import type { Attempt, Outcome, Taken } from './dispatch/attempt.ts';
 import type { Connected } from './ports.ts';
-import type { Settlement } from './store/settle.ts';
+import type { Settlement } from './dispatch/settle.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -9,7 +9,7 @@ import { type AnyRoute, route } from '../../../api/http/route.ts';
 import { routes as allRoutes } from '../../../api/routes/index.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { AppError, limitExceeded, newId, systemClock } from '../../../src/platform/kernel/index.ts';
-import { BOUNDS } from '../../../src/publishing/posts/lateness.ts';
+import { BOUNDS } from '../../../src/publishing/posts/dispatch/lateness.ts';
 import { Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';

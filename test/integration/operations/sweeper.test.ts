@@ -3,7 +3,7 @@ import { startSweeper, type Sweep, type Sweeper, sweepsOf } from '../../../actor
 import { dropOldStates } from '../../../src/publishing/channels/logins.ts';
 import { dropOldKeys, listRuns, openLease } from '../../../src/platform/db/index.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
-import { dropOldLateness } from '../../../src/publishing/posts/store/work.ts';
+import { dropOldLateness } from '../../../src/publishing/posts/gauges.ts';
 import { dropOldLedger } from '../../../src/operations/sandbox/index.ts';
 import { dropOldDeliveries } from '../../../src/delivery/webhooks/retention.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';

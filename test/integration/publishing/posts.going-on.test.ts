@@ -3,7 +3,7 @@ import type { Sql } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import type { Outcome, Posts, Taken } from '../../../src/publishing/posts/index.ts';
 import { settle as settlementOf } from '../../../src/publishing/posts/rules.ts';
-import { settleOf } from '../../../src/publishing/posts/store/settle.ts';
+import { settleOf } from '../../../src/publishing/posts/dispatch/settle.ts';
 import { noEngine } from '../../support/worlds/app.ts';
 import { counted } from '../../support/worlds/counted.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock, tenantKey } from '../../../src/platform/kernel/index.ts';
 import { SILENCE_MS } from '../../../src/publishing/posts/rules.ts';
-import { takeOver } from '../../../src/publishing/posts/store/scan.ts';
+import { takeOver } from '../../../src/publishing/posts/dispatch/recover.ts';
 import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { gate } from '../../support/wire/eventually.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Database, Fragment, Sql } from '../../../platform/db/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
-import type { Attempt, Taken } from '../attempt.ts';
-import type { PostMedia } from '../input.ts';
+import type { Attempt, Taken } from './attempt.ts';
+import type { PostMedia } from '../authoring/input.ts';
 import type { Nudge, Nudges } from '../ports.ts';
 
 // What the reconciler looks for. Each scan stands on an index, is limited, and goes over all organizations.

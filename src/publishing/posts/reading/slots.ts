@@ -1,4 +1,4 @@
-import { zoneOf } from '../../platform/kernel/index.ts';
+import { zoneOf } from '../../../platform/kernel/index.ts';
 
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;

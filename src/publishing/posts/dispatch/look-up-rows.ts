@@ -1,5 +1,5 @@
 import type { Sql } from '../../../platform/db/index.ts';
-import type { Attempt } from '../attempt.ts';
+import type { Attempt } from './attempt.ts';
 
 /** Another post of the channel whose release is not known: it may be behind a post that the network shows. */
 export interface Undecided {

@@ -1,4 +1,4 @@
-import type { Sql } from '../../../platform/db/index.ts';
+import type { Sql } from '../../platform/db/index.ts';
 
 /**
  * What the reminders of posts stand for, counted from the rows that carry them: channels that wait for a due time within the horizon and

@@ -1,4 +1,4 @@
-import type { Sql } from '../../../platform/db/index.ts';
+import type { Sql } from '../../platform/db/index.ts';
 
 /**
  * Deletes at most `limit` posts that were deleted `days` ago, with their timelines; answers how many. One that counts in a billing month

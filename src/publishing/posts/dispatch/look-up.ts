@@ -1,9 +1,9 @@
-import { contentToText } from '../../platform/content/index.ts';
-import type { Sql } from '../../platform/db/index.ts';
-import type { Post, Published, Social } from '../../providers/registry/index.ts';
+import { contentToText } from '../../../platform/content/index.ts';
+import type { Sql } from '../../../platform/db/index.ts';
+import type { Post, Published, Social } from '../../../providers/registry/index.ts';
 import type { Taken } from './attempt.ts';
-import { HOLD_MS, SKEW_MS } from './rules.ts';
-import { ownedByOthers, undecidedSince } from './store/lookup.ts';
+import { HOLD_MS, SKEW_MS } from '../rules.ts';
+import { ownedByOthers, undecidedSince } from './look-up-rows.ts';
 
 /**
  * What the network shows of an attempt. `unclear`: posts that look like it, of which more than one could be it, or of

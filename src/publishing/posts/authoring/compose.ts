@@ -1,11 +1,11 @@
-import { contentToText } from '../../platform/content/index.ts';
-import { AppError, invalidField, isId, newId } from '../../platform/kernel/index.ts';
-import { textLength } from '../../providers/registry/index.ts';
+import { contentToText } from '../../../platform/content/index.ts';
+import { AppError, invalidField, isId, newId } from '../../../platform/kernel/index.ts';
+import { textLength } from '../../../providers/registry/index.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import type { NewPost, PostChange, PostMedia } from './input.ts';
-import type { NetworkRules } from './ports.ts';
-import { tooLongAgo } from './rules.ts';
-import type { Card, Existing } from './store/read.ts';
+import type { NetworkRules } from '../ports.ts';
+import { tooLongAgo } from '../rules.ts';
+import type { Card, Existing } from '../reading/list.ts';
 
 /** What a body asks for, judged: new posts, and changes of posts that it names. `reply` has one entry for each element. */
 export interface Composed {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { PROVIDER_FAILURES } from '../../platform/kernel/index.ts';
-import type { Published } from '../../providers/registry/index.ts';
-import type { Link } from '../shortlinks/index.ts';
-import type { PostMedia } from './input.ts';
-import type { ChannelSnapshot } from './ports.ts';
+import { PROVIDER_FAILURES } from '../../../platform/kernel/index.ts';
+import type { Published } from '../../../providers/registry/index.ts';
+import type { Link } from '../../shortlinks/index.ts';
+import type { PostMedia } from '../authoring/input.ts';
+import type { ChannelSnapshot } from '../ports.ts';
 
 /** One attempt at one post: whoever reports on it names all of it, and the row refuses what is stale. */
 export interface Attempt {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { cleanContents } from '../../platform/content/index.ts';
-import { asksNothing, isTimezone, unbuilt, UNBUILT, zoneOf } from '../../platform/kernel/index.ts';
+import { cleanContents } from '../../../platform/content/index.ts';
+import { asksNothing, isTimezone, unbuilt, UNBUILT, zoneOf } from '../../../platform/kernel/index.ts';
 
 // The bodies of create and edit, with the tolerance of clients.md section 4: optional collections may be missing, null or empty.
 

@@ -1,7 +1,7 @@
 import { groupCommit, type Json, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
-import type { Attempt, Taken } from '../attempt.ts';
-import { earliestDue, takenColumns, takenOf, type TakenRow, takePicked, toldTaken } from './take.ts';
+import type { Attempt, Taken } from './attempt.ts';
+import { earliestDue, takenColumns, takenOf, type TakenRow, takePicked, toldTaken } from './claim.ts';
 
 /** What one attempt's end writes. `null` leaves a time as it is. */
 export interface Settlement extends Attempt {

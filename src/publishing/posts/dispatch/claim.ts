@@ -1,8 +1,8 @@
 import { type Fragment, groupCommit, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
-import type { Next, Taken } from '../attempt.ts';
-import type { PostMedia } from '../input.ts';
+import type { Next, Taken } from './attempt.ts';
+import type { PostMedia } from '../authoring/input.ts';
 
 // Locks are always taken in this order: channels by id, then their posts. Whoever writes a post holds its channel.
 

@@ -1,5 +1,5 @@
 import { groupCommit, type Sql } from '../../../platform/db/index.ts';
-import type { Attempt } from '../attempt.ts';
+import type { Attempt } from './attempt.ts';
 
 const own = (sql: Sql, { orgId, postId, attempt, incarnation }: Attempt) =>
   sql`org_id = ${orgId} and id = ${postId} and attempt = ${attempt} and incarnation = ${incarnation} and state = 'QUEUE'`;

@@ -1,15 +1,15 @@
-import type { Database } from '../../platform/db/index.ts';
-import { AppError, type Clock, draining, ProviderError } from '../../platform/kernel/index.ts';
-import { contentToText } from '../../platform/content/index.ts';
-import type { Media } from '../../providers/registry/index.ts';
-import { type Link, withShortLinks } from '../shortlinks/index.ts';
+import type { Database } from '../../../platform/db/index.ts';
+import { AppError, type Clock, draining, ProviderError } from '../../../platform/kernel/index.ts';
+import { contentToText } from '../../../platform/content/index.ts';
+import type { Media } from '../../../providers/registry/index.ts';
+import { type Link, withShortLinks } from '../../shortlinks/index.ts';
 import { type Outcome, Release, type Taken } from './attempt.ts';
-import { Closed, type Leave, openGate } from './limiter.ts';
-import type { Beat, ChannelsPort, Connected, LinksPort, Log, MediaPort } from './ports.ts';
+import { Closed, type Leave, openGate } from '../limiter.ts';
+import type { Beat, ChannelsPort, Connected, LinksPort, Log, MediaPort } from '../ports.ts';
 import { type LookedUp, lookUp } from './look-up.ts';
-import { BEAT_MS, CALL_MS, HOLD_MS, settles } from './rules.ts';
-import { markSent, saveHandle } from './store/attempt.ts';
-import { renew } from './store/scan.ts';
+import { BEAT_MS, CALL_MS, HOLD_MS, settles } from '../rules.ts';
+import { markSent, saveHandle } from './marks.ts';
+import { renew } from './recover.ts';
 
 interface Needs {
   sql: Database;

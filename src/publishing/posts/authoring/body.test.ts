@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { judge as judgeInput } from '../../platform/kernel/index.ts';
+import { judge as judgeInput } from '../../../platform/kernel/index.ts';
 import { DateText, readDate } from './body.ts';
 import { judgeContent, typedSettings } from './compose.ts';
 

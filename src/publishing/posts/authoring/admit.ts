@@ -1,7 +1,7 @@
 import type { PostQuota } from '../../../entitlements/index.ts';
 import { type Database, groupCommit, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import { AppError, type Clock } from '../../../platform/kernel/index.ts';
-import type { Create } from '../input.ts';
+import type { Create } from './input.ts';
 import type { LinksPort, Nudge, Nudges } from '../ports.ts';
 import { underQuotas } from './quotas.ts';
 
