@@ -1,4 +1,4 @@
-// `npm run check`: format, lint, types, boundaries, unused, generated files fresh, unit tests. Two lanes, for two cores.
+// `npm run check`: format, lint, types, boundaries, unused, generated files fresh, licenses, unit tests. Two lanes, for two cores.
 import { jest } from './jest.ts';
 import { type Ran, run } from './run.ts';
 
@@ -8,6 +8,7 @@ const lanes: (() => Promise<Ran>)[][] = [
     () => run('format', ['oxfmt', '--check', '.']),
     () => run('boundaries', ['depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'actors', 'api', 'sandbox', 'dapr', 'rookery.ts']),
     () => run('generated', [process.execPath, 'rookery.ts', 'gen', '--check']),
+    () => run('licenses', [process.execPath, 'scripts/licenses.ts']),
     () => jest('unit', ['--selectProjects', 'unit']),
   ],
 ];
