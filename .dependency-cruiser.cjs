@@ -24,6 +24,7 @@ const ROOMS = {
     cache: ['kernel', 'config', 'telemetry'],
     outbound: ['kernel', 'config', 'telemetry'],
     audit: ['kernel', 'db'],
+    'error-log': ['kernel', 'telemetry', 'db'],
     'actor-runtime': ['kernel', 'flow', 'telemetry', 'db'],
     outbox: ['kernel', 'telemetry', 'db', 'actor-runtime'],
   },

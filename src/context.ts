@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { permissionsOf, SYSTEM_ROLES } from './people/access/index.ts';
 import { actorsOf, type Actors, type Bus, type Engine } from './platform/actor-runtime/index.ts';
-import { type Admin, type ErrorLog, openAdmin, openErrorLog } from './operations/admin/index.ts';
+import { type Admin, openAdmin } from './operations/admin/index.ts';
+import { type ErrorLog, openErrorLog } from './platform/error-log/index.ts';
 import { type Auth, openAuth, openTokens } from './people/auth/index.ts';
 import { addonsOf, type Billing, openBilling } from './entitlements/index.ts';
 import { openPayments, type Payments, paymentsOff } from './billing/payments/index.ts';

@@ -1,4 +1,5 @@
-import type { Admin, ErrorLog } from '../../src/operations/admin/index.ts';
+import type { Admin } from '../../src/operations/admin/index.ts';
+import type { ErrorLog } from '../../src/platform/error-log/index.ts';
 import type { Auth } from '../../src/people/auth/index.ts';
 import { dropOldAudit } from '../../src/platform/audit/index.ts';
 import type { Payments } from '../../src/billing/payments/index.ts';

@@ -1,3 +1,2 @@
-export { type ErrorLog, openErrorLog } from './errors.ts';
 export { presentError, presentOrg, presentUser } from './present.ts';
 export { type Admin, type AdminOptions, openAdmin } from './service.ts';

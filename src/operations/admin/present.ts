@@ -1,5 +1,5 @@
 import { isActive } from '../../entitlements/index.ts';
-import type { ErrorRow } from './errors.ts';
+import type { ErrorRow } from '../../platform/error-log/index.ts';
 import type { OrgRow } from './org-store.ts';
 import type { UserRow } from './user-store.ts';
 

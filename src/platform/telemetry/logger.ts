@@ -9,30 +9,9 @@ export interface Log {
   error(detail: object, message: string): void;
 }
 
-/** One child per room; a new one is added here. */
-const ROOMS = [
-  'start',
-  'http',
-  'actors',
-  'posts',
-  'channels',
-  'shortlinks',
-  'webhooks',
-  'media',
-  'outbox',
-  'providers',
-  'auth',
-  'cache',
-  'database',
-  'email',
-  'billing',
-  'sandbox',
-  'events',
-] as const;
-export type Room = (typeof ROOMS)[number];
-
+/** Logs by name: of a room, or of another part of the process. Names are given where a part is opened. */
 export interface Logs {
-  of(room: Room): Log;
+  of(room: string): Log;
 }
 
 interface Options {
@@ -64,8 +43,7 @@ export function openLogs({ level, format, base = {}, write = standardOut }: Opti
     },
     { write: format === 'plain' ? (line: string) => write(plainLine(line)) : write },
   );
-  const children = Object.fromEntries(ROOMS.map((room) => [room, root.child({ room })])) as Record<Room, Logger>;
-  return { of: (room) => children[room] };
+  return { of: (room) => root.child({ room }) };
 }
 
 interface Line {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openErrorLog } from '../../../src/operations/admin/index.ts';
+import { openErrorLog } from '../../../src/platform/error-log/index.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { openLogs } from '../../../src/platform/telemetry/index.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Database, Json, Sql } from '../../platform/db/index.ts';
-import { type Page, pageOf } from '../../platform/kernel/index.ts';
-import { type Logs, redact, redactText, type Room } from '../../platform/telemetry/index.ts';
+import type { Database, Json, Sql } from '../db/index.ts';
+import { type Page, pageOf } from '../kernel/index.ts';
+import { type Logs, redact, redactText } from '../telemetry/index.ts';
 
 export interface ErrorRow {
   id: string;
@@ -13,13 +13,13 @@ export interface ErrorRow {
   detail: Readonly<Record<string, Json>>;
 }
 interface Kept {
-  room: Room;
+  room: string;
   message: string;
   error: string | null;
   detail: Record<string, Json>;
 }
 
-/** The errors of all processes, kept for people. */
+/** The errors that all processes logged, kept in the database for operators (GET /admin/errors). */
 export interface ErrorLog extends AsyncDisposable {
   /** The same log, whose errors are kept too. */
   readonly logs: Logs;
@@ -52,7 +52,7 @@ export function openErrorLog({ sql, logs, incarnation, retentionDays }: { sql: D
     gathering = undefined;
     written = written.then(() => write(kept));
   }
-  function keep(room: Room, detail: object, message: string): void {
+  function keep(room: string, detail: object, message: string): void {
     if (waiting.length >= AT_MOST) return;
     waiting.push(keptOf(room, detail, message));
     gathering ??= gather();
@@ -98,7 +98,7 @@ function wordsOf(thrown: unknown): string {
 }
 
 /** A line of the log as a row. */
-function keptOf(room: Room, given: object, message: string): Kept {
+function keptOf(room: string, given: object, message: string): Kept {
   const { err, error = err, cause = error, ...rest } = given as { err?: unknown; error?: unknown; cause?: unknown };
   const detail = JSON.parse(JSON.stringify(redact(rest)), (_, value: unknown) => (typeof value === 'string' ? storable(value) : value)) as Record<string, Json>;
   return { room, message: storable(message), error: cause === undefined ? null : storable(wordsOf(cause)), detail };

@@ -1,0 +1,1 @@
+export { type ErrorLog, type ErrorRow, openErrorLog } from './error-log.ts';
