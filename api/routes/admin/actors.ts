@@ -41,12 +41,12 @@ async function read({ sql, clock, engine, incarnation, posts, webhooks, health }
 type Read = Awaited<ReturnType<typeof read>>;
 
 const hostsOf = ({ hosts, ofPosts, ofWebhooks, incarnation: own }: Read): z.input<typeof Host>[] =>
-  hosts.map(({ incarnation, address, engine, startedAt, lastBeat, silent, types, actors, mailboxes }) => ({
+  hosts.map(({ incarnation, address, engine, startedAt, lastHeartbeat, silent, types, actors, mailboxes }) => ({
     incarnation,
     engine,
     address,
     startedAt: startedAt.toISOString(),
-    lastBeatAt: lastBeat.toISOString(),
+    lastBeatAt: lastHeartbeat.toISOString(),
     silent,
     here: incarnation === own,
     types: [...types],

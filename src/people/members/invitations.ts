@@ -2,10 +2,10 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import { covers } from '../access/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { AppError, invalidField, newId, notFound, randomBase64url, sha256 } from '../../platform/kernel/index.ts';
-import { acting, type Ground, givenRole, roleByKey } from './locked-membership.ts';
+import { withLockedMembership, type MembersDeps, givenRole, roleByKey } from './locked-membership.ts';
 import * as store from './invitation-store.ts';
 import { forbidden, heldBy, mayGrant, type NamedRole } from './rules.ts';
-import { insertMember, lockOrg, standing } from './store.ts';
+import { insertMember, lockOrg, findMemberRights } from './store.ts';
 
 export interface Made {
   id: string;
@@ -29,13 +29,13 @@ export interface Invitations {
 const MOST_OPEN = 200;
 const expired = () => new AppError('link_expired', 'This invitation was used, withdrawn, or is no longer valid: ask for a new one');
 
-export function openInvitations({ email: mail, frontendUrl, ...ground }: Ground & { email: Email; frontendUrl: string }): Invitations {
-  const { sql, billing } = ground;
+export function openInvitations({ email: mail, frontendUrl, ...deps }: MembersDeps & { email: Email; frontendUrl: string }): Invitations {
+  const { sql, billing } = deps;
   return {
     list: (orgId) => store.listInvitations(sql, orgId),
 
     create: (orgId, by, { email, sendEmail, ...named }) =>
-      acting(ground, orgId, by, 'members:create', async (tx, me) => {
+      withLockedMembership(deps, orgId, by, 'members:create', async (tx, me) => {
         const role = await givenRole(tx, orgId, named);
         if (!role) throw invalidField('role', 'role: name a role, or its id as roleId', 'required');
         mayGrant(me, role.permissions);
@@ -56,7 +56,7 @@ export function openInvitations({ email: mail, frontendUrl, ...ground }: Ground 
       }),
 
     withdraw: (orgId, by, id) =>
-      acting(ground, orgId, by, 'members:delete', async (tx) => {
+      withLockedMembership(deps, orgId, by, 'members:delete', async (tx) => {
         const gone = await store.deleteInvitation(tx, orgId, id);
         if (!gone) throw notFound();
         const detail = { role: gone.roleKey };
@@ -72,8 +72,8 @@ export function openInvitations({ email: mail, frontendUrl, ...ground }: Ground 
         await billing.hold(tx, orgId);
         if (!(await lockOrg(tx, orgId))) throw expired();
         if (!(await store.deleteInvitation(tx, orgId, id))) throw expired(); // used by another request meanwhile
-        if (await standing(tx, orgId, by.userId)) throw new AppError('conflict', 'You are a member of this organization already');
-        const inviter = await standing(tx, orgId, invited.invitedBy);
+        if (await findMemberRights(tx, orgId, by.userId)) throw new AppError('conflict', 'You are a member of this organization already');
+        const inviter = await findMemberRights(tx, orgId, invited.invitedBy);
         const role = await roleByKey(tx, orgId, roleKey);
         const held = inviter && !inviter.disabled ? heldBy(inviter) : undefined;
         if (!role || !held?.has('members:create') || !covers(held, role.permissions)) throw expired();

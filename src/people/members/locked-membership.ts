@@ -5,31 +5,31 @@ import type { Database, Sql } from '../../platform/db/index.ts';
 import { invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import { roleName } from './present.ts';
 import { findRole } from './role-store.ts';
-import { type GivenRole, heldBy, lacks, type NamedRole, namedRole, type Standing } from './rules.ts';
+import { type GivenRole, heldBy, lacks, type NamedRole, namedRole, type MemberRights } from './rules.ts';
 import * as store from './store.ts';
 
-export interface Ground {
+export interface MembersDeps {
   sql: Database;
   /** Who counts seats. */
   billing: Pick<Billing, 'hold' | 'admit'>;
 }
 
 /**
- * A transaction in which the rights of an org stand still: one at a time for each org, and what the auditActor holds is read behind the lock, so
+ * A transaction in which the rights of an org stand still: one at a time for each org, and what the caller holds is read behind the lock, so
  * that of two who take each other's rights at the same moment exactly one succeeds.
  */
-export async function acting<R>(
-  { sql, billing }: Ground,
+export async function withLockedMembership<R>(
+  { sql, billing }: MembersDeps,
   orgId: string,
   by: AuditActor,
   permission: Permission | undefined,
-  act: (tx: Sql, me: Standing) => Promise<R>,
+  act: (tx: Sql, me: MemberRights) => Promise<R>,
 ): Promise<R> {
   const results: R[] = [];
   await sql.begin(async (tx) => {
     await billing.hold(tx, orgId); // counters before members, as everybody locks them
     if (!(await store.lockOrg(tx, orgId))) throw notFound();
-    const me = by.userId === null ? undefined : await store.standing(tx, orgId, by.userId);
+    const me = by.userId === null ? undefined : await store.findMemberRights(tx, orgId, by.userId);
     if (!me || me.disabled) throw notFound();
     if (permission && !heldBy(me).has(permission)) throw lacks(permission);
     results.push(await act(tx, me));

@@ -2,11 +2,11 @@ import { isSystemRole, type Permission } from '../access/index.ts';
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
 import { AppError, isId, newId, notFound } from '../../platform/kernel/index.ts';
-import { acting, type Ground } from './locked-membership.ts';
+import { withLockedMembership, type MembersDeps } from './locked-membership.ts';
 import { isSystemName } from './present.ts';
 import type { RoleRow } from './role-store.ts';
 import * as store from './role-store.ts';
-import { forbidden, mayGrant, MOST_ROLES, type Standing } from './rules.ts';
+import { forbidden, mayGrant, MOST_ROLES, type MemberRights } from './rules.ts';
 
 export interface RoleInput {
   name: string;
@@ -24,12 +24,12 @@ export interface Roles {
 const taken = () => new AppError('conflict', 'Another role has this name');
 const distinct = (permissions: readonly Permission[]): Permission[] => [...new Set(permissions)].toSorted();
 
-export function openRoles(ground: Ground): Roles {
+export function openRoles(deps: MembersDeps): Roles {
   const note = (tx: Sql, orgId: string, by: AuditActor, action: string, { id, name, permissions }: RoleRow, detail = {}) =>
     writeAudit(tx, by, { orgId, action, resource: 'roles', resourceId: id, detail: { name, permissions, ...detail } });
 
   /** The role, when whoever acts holds as much as it grants. */
-  async function within(tx: Sql, orgId: string, me: Standing, id: string): Promise<RoleRow> {
+  async function within(tx: Sql, orgId: string, me: MemberRights, id: string): Promise<RoleRow> {
     const role = await store.findRole(tx, orgId, id);
     if (!role) throw notFound();
     mayGrant(me, role.permissions);
@@ -41,10 +41,10 @@ export function openRoles(ground: Ground): Roles {
   };
 
   return {
-    list: (orgId) => store.listRoles(ground.sql, orgId),
+    list: (orgId) => store.listRoles(deps.sql, orgId),
 
     create: (orgId, by, { name, permissions }) =>
-      acting(ground, orgId, by, 'roles:create', async (tx, me) => {
+      withLockedMembership(deps, orgId, by, 'roles:create', async (tx, me) => {
         mayGrant(me, permissions);
         if (isSystemName(name)) throw taken();
         if ((await store.countRoles(tx, orgId)) >= MOST_ROLES)
@@ -57,7 +57,7 @@ export function openRoles(ground: Ground): Roles {
 
     async change(orgId, by, id, { name, permissions }) {
       own(id);
-      return acting(ground, orgId, by, 'roles:update', async (tx, me) => {
+      return withLockedMembership(deps, orgId, by, 'roles:update', async (tx, me) => {
         const before = await within(tx, orgId, me, id);
         if (permissions) mayGrant(me, permissions);
         if (name !== undefined && isSystemName(name)) throw taken();
@@ -70,7 +70,7 @@ export function openRoles(ground: Ground): Roles {
 
     async remove(orgId, by, id) {
       own(id);
-      await acting(ground, orgId, by, 'roles:delete', async (tx, me) => {
+      await withLockedMembership(deps, orgId, by, 'roles:delete', async (tx, me) => {
         const role = await within(tx, orgId, me, id);
         if (await store.isUsed(tx, orgId, id)) throw new AppError('conflict', 'Members or open invitations have this role: give them another one first');
         await store.deleteRole(tx, orgId, id);

@@ -4,7 +4,7 @@ import { AppError, invalidField } from '../../platform/kernel/index.ts';
 export const MOST_ROLES = 50;
 
 /** What somebody is in an org, as the row says now. */
-export interface Standing {
+export interface MemberRights {
   roleKey: string;
   /** Of a role of the org's own. */
   granted: Permission[] | null;
@@ -27,16 +27,16 @@ export const forbidden = (message: string) => new AppError('forbidden', message)
 export const lacks = (permission: Permission) => forbidden(`Your role lacks the permission ${permission}`);
 
 /** What somebody may do; the super-admin flag passes everything (RB6). */
-export const heldBy = ({ roleKey, granted, isSuperAdmin }: Standing): ReadonlySet<Permission> => permissionsOf(roleKey, isSuperAdmin, granted);
+export const heldBy = ({ roleKey, granted, isSuperAdmin }: MemberRights): ReadonlySet<Permission> => permissionsOf(roleKey, isSuperAdmin, granted);
 /** What the membership alone allows: the super-admin flag is no part of the org. */
-const heldByRole = ({ roleKey, granted }: Standing): ReadonlySet<Permission> => permissionsOf(roleKey, false, granted);
+const heldByRole = ({ roleKey, granted }: MemberRights): ReadonlySet<Permission> => permissionsOf(roleKey, false, granted);
 
 /** Nobody acts on a member who may do more than they may (403). */
-export function mayActOn(me: Standing, member: Standing): void {
+export function mayActOn(me: MemberRights, member: MemberRights): void {
   if (!covers(heldBy(me), heldByRole(member))) throw forbidden('This member holds permissions that you do not');
 }
 /** Nobody grants more than they hold (403, S46). */
-export function mayGrant(me: Standing, permissions: Iterable<Permission>): void {
+export function mayGrant(me: MemberRights, permissions: Iterable<Permission>): void {
   if (!covers(heldBy(me), permissions)) throw forbidden('You cannot grant permissions that you do not hold');
 }
 
@@ -47,8 +47,8 @@ export function namedRole({ role, roleId }: NamedRole): { key: string; field: 'r
   return role === undefined ? undefined : { key: role, field: 'role' };
 }
 
-const isOwner = ({ roleKey, disabled }: Pick<Standing, 'roleKey' | 'disabled'>) => roleKey === 'owner' && !disabled;
+const isOwner = ({ roleKey, disabled }: Pick<MemberRights, 'roleKey' | 'disabled'>) => roleKey === 'owner' && !disabled;
 /** Whether a change takes an owner away; of the last one that is refused. */
-export const losesOwner = (before: Standing, after: Pick<Standing, 'roleKey' | 'disabled'> | undefined): boolean =>
+export const losesOwner = (before: MemberRights, after: Pick<MemberRights, 'roleKey' | 'disabled'> | undefined): boolean =>
   isOwner(before) && !(after && isOwner(after));
 export const lastOwner = () => new AppError('conflict', 'An organization needs an owner: make somebody else owner first');

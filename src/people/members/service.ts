@@ -2,10 +2,10 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { invalidField, isId, notFound } from '../../platform/kernel/index.ts';
-import { acting, type Ground, givenRole, takeAway } from './locked-membership.ts';
+import { withLockedMembership, type MembersDeps, givenRole, takeAway } from './locked-membership.ts';
 import { type Invitations, openInvitations } from './invitations.ts';
 import { openRoles, type Roles } from './roles.ts';
-import { forbidden, lastOwner, losesOwner, mayActOn, mayGrant, type NamedRole, type Standing } from './rules.ts';
+import { forbidden, lastOwner, losesOwner, mayActOn, mayGrant, type NamedRole, type MemberRights } from './rules.ts';
 import * as store from './store.ts';
 
 /** Who belongs to an org, and what they may do there. The last owner stays (409), nobody grants or acts on more than they hold (403); both are judged behind one lock of the org. */
@@ -21,32 +21,32 @@ export interface Members {
   transfer(orgId: string, by: AuditActor & { userId: string }, userId: string): Promise<void>;
 }
 
-interface Options extends Ground {
+interface Options extends MembersDeps {
   email: Email;
   /** Where links of letters lead. */
   frontendUrl: string;
 }
 
-export function openMembers({ email, frontendUrl, ...ground }: Options): Members {
-  const { sql, billing } = ground;
-  async function find(tx: Sql, orgId: string, userId: string): Promise<Standing> {
-    const member = isId(userId) ? await store.standing(tx, orgId, userId) : undefined;
+export function openMembers({ email, frontendUrl, ...deps }: Options): Members {
+  const { sql, billing } = deps;
+  async function find(tx: Sql, orgId: string, userId: string): Promise<MemberRights> {
+    const member = isId(userId) ? await store.findMemberRights(tx, orgId, userId) : undefined;
     if (!member) throw notFound();
     return member;
   }
-  async function keepOwner(tx: Sql, orgId: string, userId: string, before: Standing, after?: Pick<Standing, 'roleKey' | 'disabled'>): Promise<void> {
+  async function keepOwner(tx: Sql, orgId: string, userId: string, before: MemberRights, after?: Pick<MemberRights, 'roleKey' | 'disabled'>): Promise<void> {
     if (losesOwner(before, after) && !(await store.otherOwner(tx, orgId, userId))) throw lastOwner();
   }
   const note = (tx: Sql, orgId: string, by: AuditActor, action: string, userId: string, detail = {}) =>
     writeAudit(tx, by, { orgId, action, resource: 'members', resourceId: userId, detail });
 
   return {
-    roles: openRoles(ground),
-    invitations: openInvitations({ ...ground, email, frontendUrl }),
+    roles: openRoles(deps),
+    invitations: openInvitations({ ...deps, email, frontendUrl }),
     list: (orgId) => store.listMembers(sql, orgId),
 
     change: (orgId, by, userId, { disabled: wanted, ...named }) =>
-      acting(ground, orgId, by, 'members:update', async (tx, me) => {
+      withLockedMembership(deps, orgId, by, 'members:update', async (tx, me) => {
         const member = await find(tx, orgId, userId);
         const role = await givenRole(tx, orgId, named);
         mayActOn(me, member);
@@ -63,7 +63,7 @@ export function openMembers({ email, frontendUrl, ...ground }: Options): Members
       }),
 
     remove: (orgId, by, userId) =>
-      acting(ground, orgId, by, 'members:delete', async (tx, me) => {
+      withLockedMembership(deps, orgId, by, 'members:delete', async (tx, me) => {
         const member = await find(tx, orgId, userId);
         mayActOn(me, member);
         await keepOwner(tx, orgId, userId, member);
@@ -72,16 +72,16 @@ export function openMembers({ email, frontendUrl, ...ground }: Options): Members
       }),
 
     leave: (orgId, by) =>
-      acting(ground, orgId, by, undefined, async (tx, me) => {
+      withLockedMembership(deps, orgId, by, undefined, async (tx, me) => {
         await keepOwner(tx, orgId, by.userId, me);
         await takeAway(tx, orgId, by.userId);
         await note(tx, orgId, by, 'member.left', by.userId, { role: me.roleKey });
       }),
 
     transfer: (orgId, by, userId) =>
-      acting(ground, orgId, by, undefined, async (tx, me) => {
+      withLockedMembership(deps, orgId, by, undefined, async (tx, me) => {
         if (me.roleKey !== 'owner' && !me.isSuperAdmin) throw forbidden('Only an owner may hand the organization over');
-        const member = isId(userId) && userId !== by.userId ? await store.standing(tx, orgId, userId) : undefined;
+        const member = isId(userId) && userId !== by.userId ? await store.findMemberRights(tx, orgId, userId) : undefined;
         if (!member || member.disabled) throw invalidField('userId', 'userId: no other active member of this organization', 'unknown_id');
         await store.updateMember(tx, orgId, userId, { roleKey: 'owner', disabled: false });
         if (me.roleKey === 'owner') await store.updateMember(tx, orgId, by.userId, { roleKey: 'admin', disabled: false });

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
-import type { Standing } from './rules.ts';
+import type { MemberRights } from './rules.ts';
 
 export interface MemberRow {
   /** Of the user. */
@@ -25,8 +25,8 @@ export async function lockOrg(sql: Sql, orgId: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-export async function standing(sql: Sql, orgId: string, userId: string): Promise<Standing | undefined> {
-  const [row] = await sql<Standing[]>`
+export async function findMemberRights(sql: Sql, orgId: string, userId: string): Promise<MemberRights | undefined> {
+  const [row] = await sql<MemberRights[]>`
     select m.role_key as "roleKey", m.disabled, r.permissions as granted, u.is_super_admin as "isSuperAdmin"
     from memberships m join users u on u.id = m.user_id and u.deleted_at is null left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
     where m.org_id = ${orgId} and m.user_id = ${userId}`;

@@ -1,7 +1,7 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Json, Sql } from '../../platform/db/index.ts';
 import { AppError, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
-import { acting, forbidden, type Ground, membersOfOnly, ownOrgs } from '../members/index.ts';
+import { withLockedMembership, forbidden, type MembersDeps, membersOfOnly, ownOrgs } from '../members/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import { settingsOf } from './present.ts';
 import type { Settings, SettingsChange } from './rules.ts';
@@ -22,7 +22,7 @@ export interface Organizations {
   changeSettings(orgId: string, by: AuditActor, change: SettingsChange & { timezone?: string | undefined }): Promise<store.OrganizationRow>;
 }
 
-interface Options extends Ground {
+interface Options extends MembersDeps {
   /** Organizations that one person may own. */
   mostOwned: number;
   /** Stops every channel of the org with the posts that wait in it, in the same transaction. */
@@ -42,8 +42,8 @@ const given = (change: Record<string, unknown>): Record<string, Json> =>
 /** The service itself. */
 const NOBODY: AuditActor = { userId: null, impersonatorId: null, ip: null };
 
-export function openOrganizations({ mostOwned, stopChannels, providers, endSubscription, ...ground }: Options): Organizations {
-  const { sql } = ground;
+export function openOrganizations({ mostOwned, stopChannels, providers, endSubscription, ...deps }: Options): Organizations {
+  const { sql } = deps;
   /** Writes the change and the note of it in one commit. */
   async function write(orgId: string, by: AuditActor, action: string, change: Parameters<typeof store.updateOrganization>[2], detail: Record<string, unknown>) {
     const rows: store.OrganizationRow[] = [];
@@ -82,7 +82,7 @@ export function openOrganizations({ mostOwned, stopChannels, providers, endSubsc
     update: (orgId, by, { name, timezone }) => write(orgId, by, 'org.updated', { name: name ?? null, timezone: timezone ?? null }, { name, timezone }),
 
     remove: (orgId, by, confirm) =>
-      acting(ground, orgId, by, 'settings:manage', async (tx, me) => {
+      withLockedMembership(deps, orgId, by, 'settings:manage', async (tx, me) => {
         if (me.roleKey !== 'owner' && !me.isSuperAdmin) throw forbidden('Only an owner may delete the organization');
         if (known(await store.findOrganization(tx, orgId)).name !== confirm)
           throw invalidField('confirm', 'confirm: must be the name of the organization', 'invalid_value');
