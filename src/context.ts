@@ -312,7 +312,7 @@ export async function openContext(
       media,
       links: shortlinks,
       incarnation,
-      beat: engine,
+      heartbeat: engine,
       log: logs.of('posts'),
       events,
       options: {

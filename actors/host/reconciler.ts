@@ -1,7 +1,7 @@
 import type { Actors, Reminder } from '../../src/platform/actor-runtime/index.ts';
 import type { Lease } from '../../src/platform/db/index.ts';
 import { asAppError, type Clock, tenantKey } from '../../src/platform/kernel/index.ts';
-import type { Beat, Log, Posts } from '../../src/publishing/posts/index.ts';
+import { type Heartbeat, HEARTBEAT_TIMEOUT_MS, type Log, type Posts } from '../../src/publishing/posts/index.ts';
 import type { Webhooks } from '../../src/delivery/webhooks/index.ts';
 import { channelActor } from '../channel/contract.ts';
 import { postActor } from '../post/contract.ts';
@@ -15,7 +15,7 @@ export interface ReconcilerOptions {
   /** One sweeper over all processes. */
   lease: Lease;
   clock: Clock;
-  beat: Beat;
+  heartbeat: Heartbeat;
   log: Log;
   intervalMs?: number;
   limit?: number;
@@ -34,7 +34,6 @@ export interface Found {
   delivering: number;
 }
 
-const SILENCE_MS = 5_000;
 const ROUNDS = 20;
 
 /**
@@ -48,7 +47,7 @@ export function startReconciler({
   remind,
   lease,
   clock,
-  beat,
+  heartbeat,
   log,
   intervalMs = 5_000,
   limit = 500,
@@ -60,7 +59,8 @@ export function startReconciler({
 
   async function sweep(): Promise<Found | undefined> {
     const now = clock.monotonic();
-    if (now - lastEnd > 2 * intervalMs + SILENCE_MS || beat.lastBeatAgeMs() > SILENCE_MS) quietUntil = now + SILENCE_MS + 1_000;
+    if (now - lastEnd > 2 * intervalMs + HEARTBEAT_TIMEOUT_MS || heartbeat.heartbeatAgeMs() > HEARTBEAT_TIMEOUT_MS)
+      quietUntil = now + HEARTBEAT_TIMEOUT_MS + 1_000;
     try {
       if (!(await lease.held())) return undefined;
       const found: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0, delivering: 0 };
@@ -72,7 +72,7 @@ export function startReconciler({
       onFound?.(found);
       return found;
     } catch (error) {
-      quietUntil = clock.monotonic() + SILENCE_MS + 1_000;
+      quietUntil = clock.monotonic() + HEARTBEAT_TIMEOUT_MS + 1_000;
       throw error;
     } finally {
       lastEnd = clock.monotonic();

@@ -41,7 +41,7 @@ export async function startActors(context: Context, { reconcileMs }: { reconcile
     webhooks,
     actors,
     clock,
-    beat: engine,
+    heartbeat: engine,
     log,
     remind: (reminders) => engine.remind(reminders),
     lease: openLease({ sql, name: 'reconciler', holder: incarnation, seconds: RECONCILER_LEASE_SECONDS }),

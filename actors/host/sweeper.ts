@@ -50,7 +50,7 @@ interface Rooms {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** Every sweep there is. Hosts that fell silent are forgotten by the beats of those that live. */
+/** Every sweep there is. Hosts that fell silent are forgotten by the heartbeats of those that live. */
 export const sweepsOf = ({
   admin,
   config,

@@ -12,7 +12,7 @@ const AGAIN_MS = 1_000;
 export type HoldState = 'held' | 'lost' | 'taken';
 
 export interface Hold extends AsyncDisposable {
-  /** The session of the lock, for statements that must not queue behind others: the beat. */
+  /** The session of the lock, for statements that must not queue behind others: the heartbeat. */
   readonly session: Database;
   state(): HoldState;
 }

@@ -13,8 +13,8 @@ export interface Placement {
   actors: Readonly<Record<string, number>>;
   mailboxes: Readonly<Record<string, { queued: number; longest: number }>>;
   startedAt: Date;
-  lastBeat: Date;
-  /** Its last beat is older than the five seconds after which others take over its work. */
+  lastHeartbeat: Date;
+  /** Its last heartbeat is older than the five seconds after which others take over its work. */
   silent: boolean;
 }
 
@@ -41,9 +41,9 @@ export interface Engine {
   forget(to: Address, name: string): Promise<void>;
   /** Starts turns on this host; disposing it drains. One host for each engine and process. */
   host(host: Host): Promise<AsyncDisposable>;
-  /** Milliseconds since the last beat of this host was sent that reached the database, by the monotonic clock; Infinity where nothing is hosted. Publishing makes no provider call when it is older than 4 s. */
-  lastBeatAgeMs(): number;
-  /** Since when, by the monotonic clock, the beats of this host have had no gap in which others may have taken over what it holds; Infinity where nothing is hosted. */
+  /** Milliseconds since the last heartbeat of this host was sent that reached the database, by the monotonic clock; Infinity where nothing is hosted. Publishing makes no provider call when it is older than 4 s. */
+  heartbeatAgeMs(): number;
+  /** Since when, by the monotonic clock, the heartbeats of this host have had no gap in which others may have taken over what it holds; Infinity where nothing is hosted. */
   steadySince(): number;
   /** What the engine knows of waiting reminders; undefined where it cannot say. */
   reminderCounts(): Promise<ReminderCounts | undefined>;

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import type { Sql } from '../db/index.ts';
 import { type Clock, systemClock } from '../kernel/index.ts';
-import { startBeat } from './hosts.ts';
+import { startHeartbeat } from './hosts.ts';
 
-test('a beat whose connection was lost is sent again at once, one that stays away every second', async () => {
+test('a heartbeat whose connection was lost is sent again at once, one that stays away every second', async () => {
   const arrives = [true, true, false, true, false, false, false];
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   const sql = Object.assign(
@@ -23,7 +23,7 @@ test('a beat whose connection was lost is sent again at once, one that stays awa
     },
   };
   const warned: string[] = [];
-  await startBeat({
+  await startHeartbeat({
     sql,
     clock,
     log: { debug() {}, info() {}, warn: (_detail, message) => void warned.push(message), error() {} },

@@ -5,19 +5,19 @@ import { atMost } from './with-deadline.ts';
 import type { Host, RuntimeLog } from './host.ts';
 
 const EVERY_MS = 1_000;
-/** After the first beat that did not arrive: its connection was lost, and a new one may be had at once. Without a beat nothing is published. */
+/** After the first heartbeat that did not arrive: its connection was lost, and a new one may be had at once. Without a heartbeat nothing is published. */
 const AGAIN_MS = 100;
 const GOODBYE_MS = 1_500;
-const FORGET_EVERY = 600; // beats
+const FORGET_EVERY = 600; // heartbeats
 /** Less than the silence after which others take over what this host holds. */
 const GAP_MS = 4_000;
 /** Between the clocks of a process and of the database; sessions and links expire by the one, posts are due by the other. */
 const DIFFERENCE_MS = 2_000;
 
-export interface Beat extends AsyncDisposable {
-  /** Milliseconds since the last beat was sent that reached the database, by the monotonic clock; Infinity before the first. */
-  lastBeatAgeMs(): number;
-  /** Since when, by the monotonic clock, beats have followed each other without a gap in which others may have taken over. */
+export interface HeartbeatLoop extends AsyncDisposable {
+  /** Milliseconds since the last heartbeat was sent that reached the database, by the monotonic clock; Infinity before the first. */
+  heartbeatAgeMs(): number;
+  /** Since when, by the monotonic clock, heartbeats have followed each other without a gap in which others may have taken over. */
   steadySince(): number;
 }
 
@@ -32,15 +32,15 @@ interface Options {
   host: Pick<Host, 'types' | 'activations' | 'mailboxes'>;
 }
 
-/** Says every second in `actor_hosts` that this host lives, and what it holds. Ends after the first beat arrived; disposing it deletes the row. */
-export async function startBeat({ sql, clock, log, incarnation, engine, address, host }: Options): Promise<Beat> {
+/** Says every second in `actor_hosts` that this host lives, and what it holds. Ends after the first heartbeat arrived; disposing it deletes the row. */
+export async function startHeartbeat({ sql, clock, log, incarnation, engine, address, host }: Options): Promise<HeartbeatLoop> {
   const ended = new AbortController();
   let sentAt = -Infinity;
   let steadySince = Infinity;
   let silent = false;
   let differs = false;
 
-  async function beat(): Promise<void> {
+  async function sendHeartbeat(): Promise<void> {
     const sent = clock.monotonic();
     const earliest = clock.now().getTime();
     const [row] = await sql<{ at: Date }[]>`
@@ -69,12 +69,12 @@ export async function startBeat({ sql, clock, log, incarnation, engine, address,
       if (ended.signal.aborted) return;
       rest = EVERY_MS;
       try {
-        await beat();
+        await sendHeartbeat();
         if (n % FORGET_EVERY === 0) await sql`delete from actor_hosts where last_beat < now() - interval '1 day'`;
         silent = false;
       } catch (error) {
         if (!silent) {
-          log.warn({ err: error }, 'The beat of this host does not reach the database');
+          log.warn({ err: error }, 'heartbeat not written, sent again in a moment');
           rest = AGAIN_MS;
         }
         silent = true;
@@ -90,10 +90,10 @@ export async function startBeat({ sql, clock, log, incarnation, engine, address,
     );
   }
 
-  await beat();
+  await sendHeartbeat();
   const going = goOn();
   return {
-    lastBeatAgeMs: () => clock.monotonic() - sentAt,
+    heartbeatAgeMs: () => clock.monotonic() - sentAt,
     steadySince: () => steadySince,
     async [Symbol.asyncDispose]() {
       ended.abort();

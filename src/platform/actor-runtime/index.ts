@@ -5,5 +5,5 @@ export type { Bus } from './bus.ts';
 export type { Address, Engine, Placement, Reminder, ReminderCounts, Settled } from './engine.ts';
 export { type Hold, holdDatabase, type HoldState } from './database-lock.ts';
 export { Fenced, type Fired, type Host, type HostCounters, type HostLimits, type HostOptions, type HostPorts, type RuntimeLog } from './host.ts';
-export { type Beat, placement } from './hosts.ts';
+export { placement } from './hosts.ts';
 export { type Each, type Hint, type Implementation, implementFor, nudge, type Turn } from './implement.ts';

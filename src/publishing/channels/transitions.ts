@@ -35,7 +35,7 @@ interface Found {
 }
 type Plan = Pick<Billing, 'hold' | 'admit'>;
 
-/** What a person did, in the commit of the move; moves that the service makes by itself have no auditActor. */
+/** What a person did, in the commit of the move; moves that the service makes by itself have no actor. */
 async function note(sql: Sql, orgId: string, by: AuditActor | undefined, done: string, id: string, detail = {}): Promise<void> {
   if (by) await writeAudit(sql, by, { orgId, action: `channel.${done}`, resource: 'channels', resourceId: id, detail });
 }

@@ -86,10 +86,10 @@ export interface Nudges {
 /** The part of the business events that happens here. */
 export type PostEvents = Pick<Events, 'postsCreated' | 'publishCalled' | 'attemptSettled'>;
 
-/** Milliseconds since the last beat of this host was sent that reached the database. */
-export interface Beat {
-  lastBeatAgeMs(): number;
-  /** Since when beats have followed each other without a gap in which another host may have taken over, by the monotonic clock. */
+/** Milliseconds since the last heartbeat of this host was sent that reached the database. */
+export interface Heartbeat {
+  heartbeatAgeMs(): number;
+  /** Since when heartbeats have followed each other without a gap in which another host may have taken over, by the monotonic clock. */
   steadySince(): number;
 }
 

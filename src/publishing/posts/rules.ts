@@ -12,9 +12,9 @@ export const CALL_MS = 60 * SECOND;
 export const HOLD_MS = 2 * CALL_MS;
 /** How long an unconfirmed post keeps its channel from the next one. */
 export const UNCONFIRMED_HOLD_MS = MINUTE;
-/** No call is made when the last beat is older; others call this host silent after `SILENCE_MS`. */
-export const BEAT_MS = 4 * SECOND;
-export const SILENCE_MS = 5 * SECOND;
+/** No call is made when the last heartbeat is older; others take over after `HEARTBEAT_TIMEOUT_MS`. */
+export const HEARTBEAT_FRESH_MS = 4 * SECOND;
+export const HEARTBEAT_TIMEOUT_MS = 5 * SECOND;
 /** Clocks of a network and of the database may differ by this much. */
 export const SKEW_MS = 30 * SECOND;
 

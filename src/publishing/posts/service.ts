@@ -6,8 +6,8 @@ import { cleanEdit, type EditBody, readBody, type SentBody } from './authoring/b
 import { checkDate, compose, type Composed, judgeContent, namedPosts, shortensLinks, typedSettings } from './authoring/compose.ts';
 import type { Create, PostChange, PostMedia } from './authoring/input.ts';
 import { type LatenessFigures, openLateness } from './dispatch/lateness.ts';
-import type { Beat, ChannelsPort, LinksPort, Log, MediaPort, Nudges, PostEvents } from './ports.ts';
-import { HOLD_MS, questionOf, settle, SILENCE_MS, UNCONFIRMED_HOLD_MS } from './rules.ts';
+import type { Heartbeat, ChannelsPort, LinksPort, Log, MediaPort, Nudges, PostEvents } from './ports.ts';
+import { HOLD_MS, questionOf, settle, HEARTBEAT_TIMEOUT_MS, UNCONFIRMED_HOLD_MS } from './rules.ts';
 import { openSender } from './dispatch/send.ts';
 import { slotsOf } from './reading/slots.ts';
 import { type Admitted, admitOf } from './authoring/admit.ts';
@@ -31,7 +31,7 @@ export interface PostsOptions {
   links: LinksPort;
   /** Of this start of this process; the host in the row. */
   incarnation: string;
-  beat: Beat;
+  heartbeat: Heartbeat;
   log: Log;
   /** Told what happens, for counters and log lines. */
   events?: PostEvents | undefined;
@@ -166,7 +166,7 @@ function done({ verdict, state, publishDate }: changes.Changed): Changed {
 const same = (a: PostMedia, b: PostMedia) => a.path === b.path && a.id === b.id && (a.thumbnail ?? null) === (b.thumbnail ?? null);
 
 /** The room of posts: admission, publishing on time and once, changes, lists. */
-export function openPosts({ sql, clock, nudges, channels, media, links, incarnation, beat, log, events, options }: PostsOptions): Posts {
+export function openPosts({ sql, clock, nudges, channels, media, links, incarnation, heartbeat, log, events, options }: PostsOptions): Posts {
   const { horizonMs, inFlight, lateMs, deletedDays } = options;
   const perLane = Math.max(8, Math.floor(inFlight / 4));
   const lateness = openLateness({ sql, clock, incarnation, log });
@@ -176,7 +176,7 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
     channels,
     media,
     links,
-    beat,
+    heartbeat,
     log,
     late: (ms) => lateness.record(ms),
     called: (call) => events?.publishCalled(call),
@@ -480,10 +480,10 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
     },
 
     sweeps: {
-      takeOver: (limit) => scan.takeOver(sql, { incarnation, silenceMs: SILENCE_MS, holdMs: UNCONFIRMED_HOLD_MS, limit }),
-      overdue: (limit) => scan.overdue(sql, { graceMs: SILENCE_MS, limit }),
+      takeOver: (limit) => scan.takeOver(sql, { incarnation, silenceMs: HEARTBEAT_TIMEOUT_MS, holdMs: UNCONFIRMED_HOLD_MS, limit }),
+      overdue: (limit) => scan.overdue(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit }),
       enter: (limit) => scan.enter(sql, nudges, { horizonMs, limit }),
-      unasked: (limit) => scan.unasked(sql, { graceMs: SILENCE_MS, limit }),
+      unasked: (limit) => scan.unasked(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit }),
       dropLateness: (limit) => dropOldLateness(sql, limit),
       cleanContents: (limit) => cleanStoredContents(sql, limit),
       dropDeleted: (limit) => dropDeletedPosts(sql, deletedDays, limit),

@@ -138,7 +138,7 @@ test('H16: a sweep that finds nothing is at most eight statements, and its scans
     select gen_random_uuid(), ${orgId}, (${channelIds}::uuid[])[1 + n % 50], 'g', 'QUEUE', 'scheduled', '', now() + n * interval '1 second' + interval '1 hour', now() + n * interval '1 second' + interval '1 hour', ${userId} from generate_series(1, 20000) n`;
   await db.sql`update channels set next_due_at = now() + interval '1 hour', registered_for = now() + interval '1 hour' where org_id = ${orgId}`;
   await db.sql`analyze`;
-  await eventually('the host has beaten a moment ago', () => world.engine.lastBeatAgeMs() < 2_500); // after a silence a sweep takes nothing over yet
+  await eventually('the host has sent a heartbeat a moment ago', () => world.engine.heartbeatAgeMs() < 2_500); // after a silence a sweep takes nothing over yet
   sent.length = 0;
   expect(await world.reconciler.sweep()).toEqual({ takenOver: 0, woken: 0, entered: 0, asked: 0, delivering: 0 });
   const own = sent.filter((text) => /all orgs|lease/.test(text));

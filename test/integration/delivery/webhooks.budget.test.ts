@@ -19,7 +19,7 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-/** All that was sent while `work` ran, without the sweeps of an idle relay and the beats of the process. */
+/** All that was sent while `work` ran, without the sweeps of an idle relay and the heartbeats of the process. */
 async function counted(work: () => Promise<void>): Promise<number> {
   statements.length = 0;
   await work();

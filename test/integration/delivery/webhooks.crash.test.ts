@@ -45,7 +45,7 @@ test('kill -9 in the middle loses no event: every webhook gets each one, or thre
     await settles(() => expect(receiver.ledger.length).toBeGreaterThan(before + 7));
     child.kill('SIGKILL');
     await once(child, 'exit');
-    // what it had begun in the database goes on to its end, and could take the lease or beat once more
+    // what it had begun in the database goes on to its end, and could take the lease or send a heartbeat once more
     await settles(async () =>
       expect(await db.sql`select from pg_stat_activity where datname = current_database() and application_name = 'webhook-process'`).toHaveLength(0),
     );

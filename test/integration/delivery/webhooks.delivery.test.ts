@@ -478,7 +478,7 @@ describe('hosts', () => {
     await db.sql`update webhook_deliveries set state = 'pending', attempts = 0, next_attempt_at = now() where webhook_id = ${id}`;
     await db.sql`update webhooks set slot_incarnation = ${dead}, slot_delivery_id = (select id from webhook_deliveries where webhook_id = ${id}), slot_until = now() + interval '1 hour', due_at = now() where id = ${id}`;
     await db.sql.begin(async (tx) => {
-      // the clock of the database stands still: its last beat is 4 s old, however long this takes, and it may be at work
+      // the clock of the database stands still: its last heartbeat is 4 s old, however long this takes, and it may be at work
       const advance = openAdvance({ incarnation: newId(), holdMs: 60_000, rotationHours: 24 });
       await tx`update actor_hosts set last_beat = now() - interval '4 s' where incarnation = ${dead}`;
       expect(await overdueWebhooks(tx, 1_000)).not.toContain(`${orgId}:${id}`);

@@ -58,7 +58,7 @@ describe('what is shown', () => {
     });
     expect(status).toBe(201);
     await eventually(
-      'the beat tells of the active actor',
+      'the heartbeat tells of the active actor',
       async () => (await report()).types.find(({ type }: { type: string }) => type === 'Organization').active === 1,
     );
     const after = await report();

@@ -85,7 +85,7 @@ describe('a database that is stopped and started again', () => {
       isWell((await ann.client.post('/webhooks', { name: 'Hook', url: 'https://example.com/', integrations: [] })).status, 201),
     );
     await eventually('posts are judged again', async () => isWell((await draft()).status, 400)); // its channel is unknown
-    await eventually('the host beats again', async () => {
+    await eventually('the host sends heartbeats again', async () => {
       const { status, body } = await ann.client.get('/admin/actors');
       return isWell(status, 200) && body.hosts.some(({ here, silent }: { here: boolean; silent: boolean }) => here && !silent);
     });

@@ -589,7 +589,7 @@ for (const engine of engines)
         expect(heard.size).toBe(total);
         expect(healthy).toBeGreaterThan(0);
         const tookMs = systemClock.now().getTime() - due.getTime();
-        expect(running.engine.lastBeatAgeMs()).toBeLessThan(Math.max(4_000, tookMs)); // it beat meanwhile
+        expect(running.engine.heartbeatAgeMs()).toBeLessThan(Math.max(4_000, tookMs)); // it sent heartbeats meanwhile
       }, 300_000);
     });
 
@@ -719,7 +719,7 @@ for (const engine of engines)
           for (let n = 0; n < all.length; n += 200)
             expect(await Promise.all(all.slice(n, n + 200).map((id) => actors(plain, id).count({})))).toEqual(Array.from({ length: 200 }, () => round));
         expect(running.host.activations()['Plain']).toBe(before + 10_000);
-        await eventually('the beat says it', async () =>
+        await eventually('the heartbeat says it', async () =>
           (await placement(harness.sql)).some(({ engine: name, actors: active }) => name === engine.name && active['Plain'] === before + 10_000),
         );
       }, 240_000);
@@ -772,7 +772,7 @@ for (const engine of engines)
         await stopped;
         expect(ended).toEqual(['turn', 'beside', 'stopped']);
         expect(await placement(harness.sql)).toEqual([]);
-        expect(leaving.lastBeatAgeMs()).toBe(Infinity);
+        expect(leaving.heartbeatAgeMs()).toBe(Infinity);
         await start();
       }, 60_000);
 
@@ -842,7 +842,7 @@ for (const engine of engines)
         await eventually('a new one fires', () => late.length > 0);
         on(id, 'write', (turn) => void (turn.state.count += 1));
         await actors(probe, id).run({ step: 'write' });
-        await eventually('the beat goes on', () => running.engine.lastBeatAgeMs() < 2_000);
+        await eventually('the heartbeat goes on', () => running.engine.heartbeatAgeMs() < 2_000);
       }, 180_000);
     });
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { holdDatabase, placement } from '../../../src/platform/actor-runtime/index.ts';
-import { startBeat } from '../../../src/platform/actor-runtime/hosts.ts';
+import { startHeartbeat } from '../../../src/platform/actor-runtime/hosts.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { StartError, systemClock } from '../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
@@ -76,7 +76,7 @@ describe('the embedded engine as a process', () => {
   test('a second process on the same database is refused with a message that names Dapr, of either engine', async () => {
     await using host = await start();
     await expect(start()).rejects.toThrow(/Dapr/);
-    await eventually('the first one beats on', async () => (await host.beatAgeMs()) < 1_500);
+    await eventually('the first one goes on with heartbeats', async () => (await host.heartbeatAgeMs()) < 1_500);
     const sql = openDatabase({ url: database.url, connections: 2 });
     const refused = holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() });
     await expect(refused).rejects.toThrow(/embedded engine/);
@@ -93,14 +93,14 @@ describe('the embedded engine as a process', () => {
       expect([first.state(), second.state()]).toEqual(['held', 'held']);
     }
     await using host = await start();
-    await eventually('it beats', async () => (await host.beatAgeMs()) < 1_500);
+    await eventually('it sends heartbeats', async () => (await host.heartbeatAgeMs()) < 1_500);
     await sql.end();
   }, 60_000);
 
   test('after the database was away the process holds it again', async () => {
     await using host = await start();
     await takeDatabaseAway(database.url, 800);
-    await eventually('the beat goes on', async () => (await host.beatAgeMs()) < 1_500);
+    await eventually('the heartbeat goes on', async () => (await host.heartbeatAgeMs()) < 1_500);
     await eventually('a second one is refused again', () =>
       start().then(
         async (other) => (await other[Symbol.asyncDispose](), false),
@@ -136,9 +136,9 @@ describe('the embedded engine as a process', () => {
       const clock = { ...systemClock, now: () => new Date(Date.now() + ms) };
       {
         const options = { sql: database.sql, clock, log, incarnation: `differs${ms}`, engine: 'dapr', address: 'a', host };
-        await using beat = await startBeat(options as unknown as Parameters<typeof startBeat>[0]);
-        const first = beat.steadySince();
-        await eventually('it beats again', async () => systemClock.monotonic() - beat.lastBeatAgeMs() > first);
+        await using heartbeat = await startHeartbeat(options as unknown as Parameters<typeof startHeartbeat>[0]);
+        const first = heartbeat.steadySince();
+        await eventually('it sends heartbeats again', async () => systemClock.monotonic() - heartbeat.heartbeatAgeMs() > first);
       }
       expect(said).toHaveLength(expected);
       if (expected) expect(said[0]).toMatchObject([{ aheadMs: expect.any(Number) }, expect.stringMatching(/clock.*database/)]);
@@ -147,12 +147,12 @@ describe('the embedded engine as a process', () => {
     60_000,
   );
 
-  test('a beat that does not reach the database grows old', async () => {
+  test('a heartbeat that does not reach the database grows old', async () => {
     await using host = await start();
     await database.sql.begin(async (transaction) => {
       await transaction`lock table actor_hosts in exclusive mode`;
-      await eventually('the beat is old', async () => (await host.beatAgeMs()) > 2_000);
+      await eventually('the heartbeat is old', async () => (await host.heartbeatAgeMs()) > 2_000);
     });
-    await eventually('it is young again', async () => (await host.beatAgeMs()) < 1_500);
+    await eventually('it is young again', async () => (await host.heartbeatAgeMs()) < 1_500);
   }, 60_000);
 });

@@ -31,7 +31,7 @@ const notes = async (): Promise<Note[]> => (await ann.client.get('/settings/audi
 const told = async () => (await notes()).map(({ action, resourceId, detail }) => [action, resourceId, detail]);
 const connect = (client = ann.client) => client.post('/integrations/social-connect/sandbox', { fields: { name: 'heron' }, allowPreview: true });
 
-test('channels: connected, connected again, disabled, enabled, deleted, each once and with its auditActor [S270]', async () => {
+test('channels: connected, connected again, disabled, enabled, deleted, each once and with its actor [S270]', async () => {
   const { id } = (await connect()).body;
   await connect();
   for (const act of ['disable', 'disable', 'enable', 'enable']) expect((await ann.client.post(`/integrations/${act}`, { id })).status).toBe(200);

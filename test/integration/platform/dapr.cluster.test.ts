@@ -322,7 +322,7 @@ describeDapr('hosts on Dapr as processes', () => {
     await using _joins = await member();
     expect(await long).toBe(2);
     expect(await api.engine.invoke(at('round'), 'count', { ms: 0 })).toBe(3);
-    await eventually('the host beats on', async () => (await one.host.beatAgeMs()) < 1_500);
+    await eventually('heartbeats go on', async () => (await one.host.heartbeatAgeMs()) < 1_500);
   }, 180_000);
 
   test('service invocation reaches no actor and no event: other applications of the mesh are denied', async () => {

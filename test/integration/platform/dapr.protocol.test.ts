@@ -483,7 +483,7 @@ describe('reminders', () => {
     await settles(() => expect(patient.fake.registered.length).toBeGreaterThan(6));
     patient.fake.state.grpc = { code: 0, details: '' };
     await reminded;
-    expect(pauses.filter((ms) => ms < 1_000)).toEqual([100, 200, 400, 800]); // and 1,000, as the beat has
+    expect(pauses.filter((ms) => ms < 1_000)).toEqual([100, 200, 400, 800]); // and 1,000, as the heartbeat has
 
     const { engine, fake } = await start();
     fake.state.grpc = { code: 14, details: 'no scheduler' };
@@ -577,7 +577,7 @@ describe('drain', () => {
     await drained;
     await expect(probe()).rejects.toThrow();
     expect(await database.sql`select count(*)::int as n from actor_hosts`).toEqual([{ n: before!['n'] - 1 }]);
-    expect(engine.lastBeatAgeMs()).toBe(Infinity);
+    expect(engine.heartbeatAgeMs()).toBe(Infinity);
   });
 
   test('stays while somebody still asks', async () => {

@@ -27,7 +27,7 @@ afterAll(async () => {
 
 /** The posts of one host, which nobody wakes: each step is the test's. */
 async function openHost() {
-  const engine = { ...noEngine.engine, remindWithin: async () => () => {}, lastBeatAgeMs: () => 0, steadySince: () => 0 };
+  const engine = { ...noEngine.engine, remindWithin: async () => () => {}, heartbeatAgeMs: () => 0, steadySince: () => 0 };
   const context = await openPublishing({
     url: db.url,
     network: openNetwork(),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock, tenantKey } from '../../../src/platform/kernel/index.ts';
-import { SILENCE_MS } from '../../../src/publishing/posts/rules.ts';
+import { HEARTBEAT_TIMEOUT_MS } from '../../../src/publishing/posts/rules.ts';
 import { takeOver } from '../../../src/publishing/posts/dispatch/recover.ts';
 import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { gate } from '../../support/wire/eventually.ts';
@@ -40,7 +40,7 @@ async function takenBy(incarnation: string, orgId: string, channelId: string, po
   await sql()`update posts set detail = 'publishing', attempt = attempt + 1, incarnation = ${incarnation}, taken_at = now() where id = ${postId}`;
   await sql()`update channels set slot_incarnation = ${incarnation}, slot_post_id = ${postId}, slot_until = now() + ${untilMs}::float8 * interval '1 ms' where id = ${channelId} and org_id = ${orgId}`;
 }
-const beat = (incarnation: string, ageMs: number) => sql()`
+const writeHeartbeat = (incarnation: string, ageMs: number) => sql()`
   insert into actor_hosts (incarnation, engine, address, types, last_beat) values (${incarnation}, 'embedded', '', '{}', now() - ${ageMs}::float8 * interval '1 ms')
   on conflict (incarnation) do update set last_beat = excluded.last_beat`;
 const draft = (channelId: string) => newPost(channelId, { publishDate: systemClock.in(3_600_000) });
@@ -50,7 +50,7 @@ async function abandoned(ageMs: number) {
   const post = draft(channelId);
   await admit(world, orgId, [post]);
   const other = randomUUID();
-  await beat(other, ageMs);
+  await writeHeartbeat(other, ageMs);
   await takenBy(other, orgId, channelId, post.id);
   return { orgId, channelId, post, other };
 }
@@ -72,9 +72,9 @@ test('a host that was silent for less keeps its slot', async () => {
   await db.sql.begin(async (tx) => {
     // the clock of the database stands still: it has been silent for so long, however long this takes
     await tx`update actor_hosts set last_beat = now() - interval '4.9 s' where incarnation = ${other}`;
-    expect(await takeOver(tx, { incarnation: randomUUID(), silenceMs: SILENCE_MS, holdMs: 60_000, limit: 500 })).toEqual([]);
+    expect(await takeOver(tx, { incarnation: randomUUID(), silenceMs: HEARTBEAT_TIMEOUT_MS, holdMs: 60_000, limit: 500 })).toEqual([]);
   });
-  await beat(other, 0);
+  await writeHeartbeat(other, 0);
   expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0 });
   expect(await stateOf(sql(), post.id)).toMatchObject({ detail: 'publishing' });
 });
@@ -186,16 +186,16 @@ test('only one process sweeps', async () => {
   expect(await world.reconciler.sweep()).toBeDefined();
 });
 
-test('no call is made by a host whose own beat is older than four seconds: it hands back', async () => {
+test('no call is made by a host whose own heartbeat is older than four seconds: it hands back', async () => {
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(sql());
-  const { lastBeatAgeMs } = world.engine;
-  Object.assign(world.engine, { lastBeatAgeMs: () => 4_001 });
+  const { heartbeatAgeMs } = world.engine;
+  Object.assign(world.engine, { heartbeatAgeMs: () => 4_001 });
   const post = newPost(channelId);
   await admit(world, orgId, [post]);
   await settles(async () => expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', attempt: 1 }));
   expect(network.asked).toEqual([]);
-  Object.assign(world.engine, { lastBeatAgeMs });
+  Object.assign(world.engine, { heartbeatAgeMs });
   await channelOf(world, orgId, channelId).wake({});
   await settled(sql(), orgId);
   expect(network.asked).toHaveLength(1);

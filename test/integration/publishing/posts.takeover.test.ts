@@ -33,19 +33,19 @@ afterAll(async () => db[Symbol.asyncDispose]());
 
 interface Host extends AsyncDisposable {
   posts: Posts;
-  /** The host falls silent, and beats again. */
+  /** The host falls silent, and sends heartbeats again. */
   silence(): Promise<void>;
   wake(): Promise<void>;
 }
 
-/** The posts of one host, whose beats are the test's to give. */
+/** The posts of one host, whose heartbeats are the test's to give. */
 async function openHost(network: Network): Promise<Host> {
   const beatAt = (seconds: number) => db.sql`
     insert into actor_hosts (incarnation, engine, address, types, last_beat) values (${incarnation}, 'dapr', 'x', '{}', now() - ${seconds} * interval '1 second')
     on conflict (incarnation) do update set last_beat = excluded.last_beat`;
   let age = 0;
   let steadySince = 0;
-  const engine = { ...noEngine.engine, remindWithin: async () => () => {}, lastBeatAgeMs: () => age, steadySince: () => steadySince };
+  const engine = { ...noEngine.engine, remindWithin: async () => () => {}, heartbeatAgeMs: () => age, steadySince: () => steadySince };
   const context = await openPublishing({ url: db.url, network, env: { PROVIDER_CALLS_IN_FLIGHT: '1' }, engine: { ...noEngine, engine } });
   const { posts, incarnation } = context;
   await beatAt(0);
@@ -88,7 +88,7 @@ async function withOneWaiting(a: Host, network: Network) {
 }
 const accepted = (network: Network, { id }: { id: string }) => network.taken.filter(({ postId }) => postId === id).length;
 
-describe.each(['read-back', 'own-id', 'at-most-once'] as const)('a host that fell silent and beats again, on a network that is %s', (once) => {
+describe.each(['read-back', 'own-id', 'at-most-once'] as const)('a host that fell silent and sends heartbeats again, on a network that is %s', (once) => {
   test('sends nothing that another host has taken over and sent meanwhile', async () => {
     const network = Object.assign(openNetwork(), { once, settlesWithinMs: 0 });
     await using a = await openHost(network);
@@ -109,7 +109,7 @@ describe.each(['read-back', 'own-id', 'at-most-once'] as const)('a host that fel
   });
 });
 
-test('a host that fell silent and beats again sends what nobody has taken over, once the rows have said so', async () => {
+test('a host that fell silent and sends heartbeats again sends what nobody has taken over, once the rows have said so', async () => {
   const network = openNetwork();
   await using a = await openHost(network);
   const { second, free, sending, waiting } = await withOneWaiting(a, network);

@@ -21,7 +21,7 @@ export interface ChildSetup {
 export type Command =
   | { id: number; do: 'invoke'; to: Address; method: string; input: unknown }
   | { id: number; do: 'remind'; reminders: (Omit<Reminder, 'due'> & { due: string })[] }
-  | { id: number; do: 'beatAge' };
+  | { id: number; do: 'heartbeatAge' };
 export type Said = { event: 'ready' | 'drained' | 'refused'; message?: string } | { reply: number; value?: unknown; error?: { code: string; message: string } };
 
 const setup = JSON.parse(process.argv[2]!) as ChildSetup;
@@ -39,7 +39,7 @@ async function open(): Promise<Engine> {
 async function answer(engine: Engine, command: Command): Promise<unknown> {
   if (command.do === 'invoke') return engine.invoke(command.to, command.method, command.input);
   if (command.do === 'remind') return engine.remind(command.reminders.map((one) => ({ ...one, due: new Date(one.due) })));
-  return engine.lastBeatAgeMs();
+  return engine.heartbeatAgeMs();
 }
 
 try {

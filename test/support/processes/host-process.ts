@@ -14,7 +14,7 @@ export interface HostProcess extends AsyncDisposable {
   readonly incarnation: string;
   invoke(to: Address, method: string, input: unknown): Promise<unknown>;
   remind(reminders: readonly Reminder[]): Promise<void>;
-  beatAgeMs(): Promise<number>;
+  heartbeatAgeMs(): Promise<number>;
   signal(name: NodeJS.Signals): void;
   /** Ends with the exit code, or null after a signal. */
   readonly exited: Promise<number | null>;
@@ -63,7 +63,7 @@ export async function startHostProcess(given: Omit<ChildSetup, 'incarnation'>): 
     exited,
     invoke: (to, method, input) => send({ do: 'invoke', to, method, input }),
     remind: async (reminders) => void (await send({ do: 'remind', reminders: reminders.map((one) => ({ ...one, due: one.due.toISOString() })) })),
-    beatAgeMs: async () => Number(await send({ do: 'beatAge' })),
+    heartbeatAgeMs: async () => Number(await send({ do: 'heartbeatAge' })),
     signal: (name) => void child.kill(name),
     async [Symbol.asyncDispose]() {
       child.kill('SIGCONT');

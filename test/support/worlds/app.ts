@@ -47,7 +47,7 @@ export const noEngine: EngineAndBus = {
     remindWithin: refused,
     forget: refused,
     host: refused,
-    lastBeatAgeMs: () => Infinity,
+    heartbeatAgeMs: () => Infinity,
     steadySince: () => Infinity,
     reminderCounts: async () => ({ pending: 0, overdue: 0 }),
     runtimeReport: async () => undefined,

@@ -1,4 +1,4 @@
-/** Statements as the client sent them, told apart: what a budget counts, and what beats and sweeps do beside it. */
+/** Statements as the client sent them, told apart: what a budget counts, and what heartbeats and sweeps do beside it. */
 const BACKGROUND =
   /^\s*(--.*\n\s*)*(insert into actor_hosts|update actor_hosts|delete from actor_hosts|insert into lateness|delete from lateness|\/\* all orgs \*\/|with\s+lease_taken)/i;
 const WRITES = /\b(insert\s+into|update\s+\w+|delete\s+from)\b/i;

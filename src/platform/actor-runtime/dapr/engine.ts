@@ -5,7 +5,7 @@ import { checkAddress, checkReminder } from '../address.ts';
 import type { Address, Engine, Reminder, ReminderCounts } from '../engine.ts';
 import { holdDatabase } from '../database-lock.ts';
 import type { Host, RuntimeLog } from '../host.ts';
-import { type Beat, startBeat } from '../hosts.ts';
+import { type HeartbeatLoop, startHeartbeat } from '../hosts.ts';
 import { openDaprBus } from './bus.ts';
 import { drain } from './drain.ts';
 import { openCaller } from './invoke.ts';
@@ -96,7 +96,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
   const away = () => new AppError('unavailable', 'Actors cannot be reached at the moment, try again shortly', { retryAfterMs: 5_000 });
   let hosted: Host | undefined;
   let left = false; // hosted, and drained: what was still under way is handed back
-  let beat: Beat | undefined;
+  let heartbeat: HeartbeatLoop | undefined;
   let counted: { at: number; answer: Promise<ReminderCounts | undefined> } | undefined;
 
   async function remind(list: readonly Reminder[]): Promise<void> {
@@ -168,15 +168,15 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
         const roused = rouse?.[Symbol.asyncDispose]();
         if (properly) await drain({ host, server, reminders, probe, clock, log });
         await roused;
-        await beat?.[Symbol.asyncDispose]();
+        await heartbeat?.[Symbol.asyncDispose]();
         await server.close();
-        beat = undefined;
+        heartbeat = undefined;
         hosted = undefined;
         left = true;
       };
       try {
         await waitFor(sidecar, '/v1.0/healthz', readyMs, clock);
-        beat = await startBeat({
+        heartbeat = await startHeartbeat({
           sql: hold.session,
           clock,
           log,
@@ -193,8 +193,8 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
       let leaving: Promise<void> | undefined;
       return { [Symbol.asyncDispose]: () => (leaving ??= leave(true)) };
     },
-    lastBeatAgeMs: () => beat?.lastBeatAgeMs() ?? Number.POSITIVE_INFINITY,
-    steadySince: () => beat?.steadySince() ?? Number.POSITIVE_INFINITY,
+    heartbeatAgeMs: () => heartbeat?.heartbeatAgeMs() ?? Number.POSITIVE_INFINITY,
+    steadySince: () => heartbeat?.steadySince() ?? Number.POSITIVE_INFINITY,
     reminderCounts,
     runtimeReport: () => reportOf(sidecar, options.placementHealthUrl),
     ready: () => waitFor(sidecar, '/v1.0/healthz/outbound', readyMs, clock),

@@ -4,7 +4,7 @@ import { checkAddress } from '../address.ts';
 import type { Engine } from '../engine.ts';
 import { holdDatabase } from '../database-lock.ts';
 import type { Host, RuntimeLog } from '../host.ts';
-import { type Beat, startBeat } from '../hosts.ts';
+import { type HeartbeatLoop, startHeartbeat } from '../hosts.ts';
 import { openReminders } from './reminders.ts';
 import { countReminders, stateStore } from './store.ts';
 import { databaseTime } from './time.ts';
@@ -40,7 +40,7 @@ export async function openEmbeddedEngine({
   const reminders = openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs });
   const states = stateStore(sql);
   let host: Host | undefined;
-  let beat: Beat | undefined;
+  let heartbeat: HeartbeatLoop | undefined;
   try {
     await reminders.open();
   } catch (error) {
@@ -54,8 +54,8 @@ export async function openEmbeddedEngine({
     await reminders.stop(leaving.refuse());
     const left = await leaving.settle();
     if (left.turns + left.background > 0) log.warn(left, 'The host went away with work that did not end in time');
-    await beat?.[Symbol.asyncDispose]();
-    beat = undefined;
+    await heartbeat?.[Symbol.asyncDispose]();
+    heartbeat = undefined;
   }
 
   return {
@@ -76,13 +76,13 @@ export async function openEmbeddedEngine({
     async host(given) {
       if (host) throw new Error('This engine has a host already');
       given.attach({ remind: reminders.remind, forget: reminders.forget, loadState: states.load, saveState: states.save });
-      beat = await startBeat({ sql: hold.session, clock, log, incarnation, engine: 'embedded', address, host: given });
+      heartbeat = await startHeartbeat({ sql: hold.session, clock, log, incarnation, engine: 'embedded', address, host: given });
       host = given;
       reminders.fireTo(given);
       return { [Symbol.asyncDispose]: () => drain(given) };
     },
-    lastBeatAgeMs: () => beat?.lastBeatAgeMs() ?? Infinity,
-    steadySince: () => beat?.steadySince() ?? Infinity,
+    heartbeatAgeMs: () => heartbeat?.heartbeatAgeMs() ?? Infinity,
+    steadySince: () => heartbeat?.steadySince() ?? Infinity,
     reminderCounts: () => countReminders(sql),
     runtimeReport: async () => undefined,
     async [Symbol.asyncDispose]() {

@@ -5,9 +5,9 @@ import type { Media } from '../../../providers/registry/index.ts';
 import { type Link, withShortLinks } from '../../shortlinks/index.ts';
 import { type Outcome, Release, type Taken } from './attempt.ts';
 import { Closed, type Leave, openGate } from '../limiter.ts';
-import type { Beat, ChannelsPort, Connected, LinksPort, Log, MediaPort } from '../ports.ts';
+import type { Heartbeat, ChannelsPort, Connected, LinksPort, Log, MediaPort } from '../ports.ts';
 import { type LookedUp, lookUp } from './look-up.ts';
-import { BEAT_MS, CALL_MS, HOLD_MS, settles } from '../rules.ts';
+import { HEARTBEAT_FRESH_MS, CALL_MS, HOLD_MS, settles } from '../rules.ts';
 import { markSent, saveHandle } from './marks.ts';
 import { renew } from './recover.ts';
 
@@ -17,7 +17,7 @@ interface Needs {
   channels: ChannelsPort;
   media: MediaPort;
   links: Pick<LinksPort, 'decide'>;
-  beat: Beat;
+  heartbeat: Heartbeat;
   log: Log;
   late(ms: number): void;
   called(call: { provider: string; latenessMs: number; durationMs: number }): void;
@@ -100,7 +100,7 @@ const unclear = ({ similar, pending }: Extract<LookedUp, { kind: 'unclear' }>): 
 
 /** Sends what was taken, beside the turns. Every wait of it is bounded. */
 export function openSender(needs: Needs): Sender {
-  const { sql, clock, channels, media, beat, log } = needs;
+  const { sql, clock, channels, media, heartbeat, log } = needs;
   const gate = openGate({ total: needs.inFlight, perLane: needs.perLane });
   const questions = openGate({ total: needs.questions.inAll, perLane: needs.questions.perLane }); // of their own: a network that hangs when it is asked holds up no post
   const works = new Set<Work>();
@@ -131,7 +131,11 @@ export function openSender(needs: Needs): Sender {
   }
   /** Nobody can have taken the post over: others do so after a silence of this host, or when the time of the slot is over. */
   const isSafe = (work: Work) =>
-    !closed && !work.lost && beat.lastBeatAgeMs() <= BEAT_MS && beat.steadySince() <= work.heldSince && clock.monotonic() - work.heldSince <= HOLD_MS - CALL_MS;
+    !closed &&
+    !work.lost &&
+    heartbeat.heartbeatAgeMs() <= HEARTBEAT_FRESH_MS &&
+    heartbeat.steadySince() <= work.heldSince &&
+    clock.monotonic() - work.heldSince <= HOLD_MS - CALL_MS;
 
   const renewal = setInterval(() => void prolong(), RENEW_MS / 3);
   renewal.unref();
