@@ -61,7 +61,7 @@ export function createApp(
   { onAnswer, checkAnswers = false, bodyMs = BODY_MS }: AppOptions = {},
 ): RequestListener {
   const { config, clock } = context;
-  const tools: Tools = { context, writeCookie: cookieWriter(config), checkAnswers, bodyMs };
+  const tools: Tools = { context, routes, writeCookie: cookieWriter(config), checkAnswers, bodyMs };
   const origins = consoleOrigins(config.http);
   const checkHost = hostCheck(config);
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { inputSchema, mutants } from '../test/support/worlds/example.ts';
 import { type FieldError, judge } from '../src/platform/kernel/index.ts';
 import type { AnyRoute } from './http/route.ts';
-import { routes } from './routes/index.ts';
+import { routes } from './resources/routes.gen.ts';
 
 // What the declarations alone say, without a server: whoever adds a route is told in seconds. `test/integration/api/declarations.test.ts`
 // asks the same routes over the wire.

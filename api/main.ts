@@ -6,7 +6,7 @@ import { type AppOptions, createApp } from './app.ts';
 import { answerMalformed } from './http/malformed.ts';
 import { reportTo } from './http/report.ts';
 import type { AnyRoute } from './http/route.ts';
-import { routes as allRoutes } from './routes/index.ts';
+import { routes as allRoutes } from './resources/routes.gen.ts';
 
 /** The API while it listens; disposing it ends it when the requests under way are answered. */
 export interface Api extends AsyncDisposable {

@@ -2,9 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { openApi } from '../api/http/openapi.ts';
 import { permissionMatrix } from '../api/http/permission-matrix.ts';
-import { routes } from '../api/routes/index.ts';
+import type { AnyRoute } from '../api/http/route.ts';
 import { settingsReference } from '../src/platform/config/index.ts';
 import { type AnyAdapter, Documents, generateRegistry, Proofs, providersReference, REGISTRY_FILE } from '../src/providers/registry/index.ts';
+import { generateRouteList, ROUTES_FILE } from './route-list.ts';
 
 const doc = (name: string) => new URL(`../docs/${name}`, import.meta.url);
 /** The tests know what they tried. */
@@ -15,14 +16,20 @@ async function registered(): Promise<readonly AnyAdapter[]> {
   const { adapters } = (await import(`${REGISTRY_FILE.href}?written`)) as { adapters: readonly AnyAdapter[] };
   return adapters;
 }
+/** The routes by the list as it is written now. */
+async function declared(): Promise<readonly AnyRoute[]> {
+  const { routes } = (await import(`${ROUTES_FILE.href}?written`)) as { routes: readonly AnyRoute[] };
+  return routes;
+}
 const providers = async () =>
   providersReference(await registered(), { proofs: Proofs.parse(await fixture('proven')), documents: Documents.parse(await fixture('documents')) });
 const FILES: { file: URL; make: () => string | Promise<string> }[] = [
   { file: REGISTRY_FILE, make: generateRegistry },
+  { file: ROUTES_FILE, make: generateRouteList },
   { file: doc('providers.gen.md'), make: providers },
   { file: doc('settings.gen.md'), make: settingsReference },
-  { file: doc('permissions.gen.md'), make: () => permissionMatrix(routes) },
-  { file: doc('openapi.gen.json'), make: () => `${JSON.stringify(openApi(routes), null, 1)}\n` },
+  { file: doc('permissions.gen.md'), make: async () => permissionMatrix(await declared()) },
+  { file: doc('openapi.gen.json'), make: async () => `${JSON.stringify(openApi(await declared()), null, 1)}\n` },
 ];
 
 /** Writes every generated file, or with `check` only compares; answers the exit status. */

@@ -21,6 +21,7 @@ import { validate } from './validate.ts';
 /** What every rung may use. */
 export interface Tools {
   context: Context;
+  routes: readonly AnyRoute[];
   writeCookie: CookieWriter;
   /** Judge each answer by its schema: for tests, which then see an answer that breaks its declaration as a 500. */
   checkAnswers: boolean;
@@ -90,6 +91,7 @@ async function perform(
   const call = {
     ctx: context,
     actors: context.actors,
+    routes: tools.routes,
     principal: exchange.principal!, // absent only on routes for everybody, whose handlers do not ask
     ...input,
     request: exchange.request,

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { z } from 'zod';
-import { routes as allRoutes } from '../routes/index.ts';
+import { routes as allRoutes } from '../resources/routes.gen.ts';
 import type { Exchange } from './exchange.ts';
 import { bySpecificity, mountOnExpress, routeTable } from './mount.ts';
 import { type AnyRoute, route } from './route.ts';

@@ -61,6 +61,8 @@ export interface Reply {
 export interface CallOf<B, Q, P> {
   ctx: Context;
   actors: Actors;
+  /** Every route of this app. */
+  routes: readonly AnyRoute[];
   /** Present on every route whose `auth` is not `none`. */
   principal: Principal;
   params: P;

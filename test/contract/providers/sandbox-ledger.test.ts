@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startSandbox, type Sandbox } from '../../../sandbox/index.ts';
-import sandboxRoutes from '../../../api/routes/sandbox.ts';
-import authRoutes from '../../../api/routes/auth.ts';
-import userRoutes from '../../../api/routes/user.ts';
+import sandboxRoutes from '../../../api/resources/sandbox/routes.ts';
+import authRoutes from '../../../api/resources/auth/routes.ts';
+import userRoutes from '../../../api/resources/user/routes.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';

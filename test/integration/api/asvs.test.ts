@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { get, request } from 'node:http';
 import type { AnyRoute } from '../../../api/http/route.ts';
-import { routes } from '../../../api/routes/index.ts';
+import { routes } from '../../../api/resources/routes.gen.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type Client, type SignedUp, testApp } from '../../support/worlds/app.ts';
 import { inputSchema } from '../../support/worlds/example.ts';

@@ -4,7 +4,7 @@ import { on, once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { AnyRoute } from '../../../api/http/route.ts';
-import { routes } from '../../../api/routes/index.ts';
+import { routes } from '../../../api/resources/routes.gen.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type Answer, Client, type SignedUp, signUp } from '../../support/worlds/app.ts';
 import { example, inputSchema } from '../../support/worlds/example.ts';

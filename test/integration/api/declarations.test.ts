@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { AnyRoute } from '../../../api/http/route.ts';
-import { routes } from '../../../api/routes/index.ts';
+import { routes } from '../../../api/resources/routes.gen.ts';
 import { type Permission, SYSTEM_ROLES, permissionsOf } from '../../../src/people/access/index.ts';
 import { AppError, newId } from '../../../src/platform/kernel/index.ts';
 import { Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { route } from '../../../api/http/route.ts';
 import { startApi } from '../../../api/main.ts';
-import { routes } from '../../../api/routes/index.ts';
+import { routes } from '../../../api/resources/routes.gen.ts';
 import { testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';

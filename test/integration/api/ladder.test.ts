@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { actorTypes } from '../../../actors/host/start.ts';
 import { type AnyRoute, route } from '../../../api/http/route.ts';
-import { routes as allRoutes } from '../../../api/routes/index.ts';
+import { routes as allRoutes } from '../../../api/resources/routes.gen.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { AppError, limitExceeded, newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { BOUNDS } from '../../../src/publishing/posts/dispatch/lateness.ts';

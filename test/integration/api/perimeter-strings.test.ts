@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { AnyRoute } from '../../../api/http/route.ts';
-import { routes } from '../../../api/routes/index.ts';
+import { routes } from '../../../api/resources/routes.gen.ts';
 import { cleanContent } from '../../../src/platform/content/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import type { Answer, Client, SignedUp } from '../../support/worlds/app.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { AnyRoute } from '../../../api/http/route.ts';
-import { routes } from '../../../api/routes/index.ts';
+import { routes } from '../../../api/resources/routes.gen.ts';
 
 // S17 by hand: how often each route may be asked, and who is counted. Every other route has API_LIMIT.
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { AnyRoute } from '../../../api/http/route.ts';
-import { routes } from '../../../api/routes/index.ts';
+import { routes } from '../../../api/resources/routes.gen.ts';
 import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';
 import { example, inputSchema } from '../../support/worlds/example.ts';

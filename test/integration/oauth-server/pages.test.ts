@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { runInNewContext } from 'node:vm';
-import { routes } from '../../../api/routes/index.ts';
+import { routes } from '../../../api/resources/routes.gen.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { findBrowser, openTab } from '../../support/peers/browser.ts';
 import { eventually } from '../../support/wire/eventually.ts';

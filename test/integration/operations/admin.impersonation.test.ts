@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type AnyRoute, impersonationOf } from '../../../api/http/route.ts';
-import { routes } from '../../../api/routes/index.ts';
+import { routes } from '../../../api/resources/routes.gen.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { emptyAuditLog } from '../../support/worlds/audit.ts';
 import { Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { AnyRoute } from '../../../api/http/route.ts';
-import { routes } from '../../../api/routes/index.ts';
+import { routes } from '../../../api/resources/routes.gen.ts';
 import { AppError, newId } from '../../../src/platform/kernel/index.ts';
 import { ACCESS, allows, grantsOf, ROLES } from '../../fixtures/permissions.ts';
 import { Client, testApp, type TestApp } from '../../support/worlds/app.ts';

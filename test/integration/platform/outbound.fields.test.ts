@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import type { AnyRoute } from '../../../api/http/route.ts';
-import { routes } from '../../../api/routes/index.ts';
+import { routes } from '../../../api/resources/routes.gen.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import type { Field } from '../../../src/providers/kit/declare/fields.ts';
 import type { Answer, Client, SignedUp } from '../../support/worlds/app.ts';

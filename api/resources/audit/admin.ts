@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { presentAuditOfInstance } from '../../../src/platform/audit/index.ts';
+import { route } from '../../http/route.ts';
+import { AuditEntry, auditFile, auditPage, AuditQuery } from './handlers.ts';
+
+export default [
+  route({
+    method: 'get',
+    path: '/admin/audit',
+    summary: 'Who did what in all orgs and to the whole instance, newest first; as a file with `format=csv`.',
+    auth: ['super-admin'],
+    query: AuditQuery.extend({ orgId: z.uuid().optional() }),
+    answer: z.strictObject({ items: z.array(AuditEntry.extend({ orgId: z.string().nullable() })), nextCursor: z.string().nullable() }),
+    csv: (call) => auditFile(call, call.query.orgId ?? null),
+    handle: (call) => auditPage(call, call.query.orgId ?? null, true),
+    present: ({ items, nextCursor }) => ({ items: items.map(presentAuditOfInstance), nextCursor }),
+  }),
+];

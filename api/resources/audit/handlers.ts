@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { listAudit, writeAudit, type AuditRow, auditCsv } from '../../../src/platform/audit/index.ts';
+import { type Page, pageOf } from '../../../src/platform/kernel/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { instant } from '../../http/fields.ts';
+import type { CallOf } from '../../http/route.ts';
+
+export const AuditEntry = z.strictObject({
+  id: z.string(),
+  at: instant,
+  userId: z.string().nullable(),
+  /** The super-admin who acted as the user. */
+  impersonatorId: z.string().nullable(),
+  ip: z.string().nullable(),
+  action: z.string(),
+  resource: z.string(),
+  resourceId: z.string().nullable(),
+  detail: z.record(z.string(), z.unknown()),
+});
+export const AuditQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  cursor: z
+    .string()
+    .regex(/^\d{1,18}$/, 'take it from the page before')
+    .optional(),
+  /** A user, also as somebody else. */
+  actor: z.string().max(100).optional(),
+  action: z.string().max(100).optional(),
+  format: z.enum(['json', 'csv']).default('json'),
+});
+
+type Call = Pick<CallOf<unknown, z.output<typeof AuditQuery>, unknown>, 'ctx' | 'principal' | 'request' | 'query'>;
+const noteReading = ({ ctx, query: { actor, action }, ...call }: Call, orgId: string | null, done: 'read' | 'exported') =>
+  writeAudit(ctx.sql, auditActor(call), {
+    orgId,
+    action: `audit_log.${done}`,
+    resource: 'instance',
+    detail: { ...(actor !== undefined && { actor }), ...(action !== undefined && { action }) },
+  });
+
+/** A page of the log, of all orgs where `orgId` is null. Whoever reads it as a super-admin (`noted`) stands in it afterwards. */
+export async function auditPage(call: Call, orgId: string | null, noted: boolean): Promise<Page<AuditRow>> {
+  const { limit, cursor } = call.query;
+  const page = pageOf(await listAudit(call.ctx.sql, orgId, call.query, { limit: limit + 1, before: cursor }), limit);
+  if (noted) await noteReading(call, orgId, 'read');
+  return page;
+}
+/** The log as a file; that it was taken stands in it. */
+export async function* auditFile(call: Call, orgId: string | null): AsyncGenerator<string> {
+  await noteReading(call, orgId, 'exported');
+  yield* auditCsv(call.ctx.sql, orgId, call.query);
+}

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { logOut } from '../../http/credentials.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { route } from '../../http/route.ts';
+
+/** `/auth/logout` and `/user/logout` are the same route. */
+export const logoutRoute = (path: '/auth/logout' | '/user/logout') =>
+  route({
+    method: 'post',
+    path,
+    summary: 'Ends all sessions of the user.',
+    auth: ['session'],
+    impersonation: 'ignored',
+    answer: z.object({ logout: z.literal(true) }),
+    async handle({ ctx, reply, ...call }) {
+      await ctx.auth.sessions.revokeAll(auditActor(call), 'logged_out');
+      logOut(reply);
+    },
+    present: () => ({ logout: true as const }),
+  });

@@ -1,0 +1,280 @@
+import { z } from 'zod';
+import type { Context } from '../../../src/context.ts';
+import { mobileLink, presentOffered } from '../../../src/people/federated-login/index.ts';
+import { AppError, isTimezone, randomBase64url } from '../../../src/platform/kernel/index.ts';
+import { device, dropCookies, logIn, ReturnedTokens } from '../../http/credentials.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { emailText, nameText, newPassword, repeated } from '../../http/fields.ts';
+import { networkOf } from '../../http/client-ip.ts';
+import { knownBrowserCookie, loginCookie, registrationCookie, setKnownBrowserCookie, setLoginCookie, setRegistrationCookie } from '../../http/login-cookie.ts';
+import { isOwner } from '../../http/own-machine.ts';
+import { type Request, route } from '../../http/route.ts';
+import { throttleBy } from '../../http/throttle.ts';
+import { logoutRoute } from './handlers.ts';
+
+const ACCOUNT_WINDOW_MS = 15 * 60_000;
+const HOUR_MS = 60 * 60_000;
+const PER_PLACE = 10;
+const PER_ACCOUNT = 100;
+/**
+ * Guesses at an account are counted by network, and all together. A browser in which it was logged in counts for itself, so that nobody who
+ * uses the guesses up closes the account to its owner.
+ */
+async function throttleGuesses(ctx: Context, email: string, request: Request): Promise<void> {
+  const account = ctx.auth.accountBucket(email);
+  const browser = ctx.auth.knownBrowsers.idOf(email, knownBrowserCookie(request));
+  const place = browser === undefined ? `network:${networkOf(request.ip)}` : `browser:${browser}`;
+  await throttleBy(ctx, `login|${place}|${account}`, PER_PLACE, ACCOUNT_WINDOW_MS); // first: what is refused here is no guess
+  await throttleBy(ctx, `login|${browser === undefined ? 'unknown' : 'known'}|${account}`, PER_ACCOUNT, ACCOUNT_WINDOW_MS);
+}
+const line = z.string().max(4_096);
+const mailCode = z.string().max(500);
+const Address = z.strictObject({ email: emailText });
+const timezone = z.string().refine(isTimezone, 'not an IANA time zone');
+
+const byProvider = { provider: z.string().max(64), providerToken: z.string().max(16_384).optional() };
+const isLocal = (provider: string) => provider.toLowerCase() === 'local';
+
+type Proven = { provider: string; email?: string | undefined; password?: string | undefined; providerToken?: string | undefined };
+/** Email and password, or for another provider its token in their place (S30, S32). */
+const proven = <T extends z.ZodType<Proven>>(form: T, needsToken: (body: Proven) => boolean) =>
+  form.superRefine((body, { addIssue }) => {
+    for (const name of needsToken(body) ? (['providerToken'] as const) : (['email', 'password'] as const))
+      if (body[name] === undefined) addIssue({ code: 'invalid_type', expected: 'string', input: undefined, path: [name], message: 'is needed' });
+  });
+
+const NewUser = proven(
+  z.strictObject({
+    ...byProvider,
+    email: emailText.optional(),
+    password: newPassword.optional(),
+    company: nameText(3, 128),
+    name: nameText(0, 100).optional(),
+    timezone: timezone.optional(),
+    setupToken: z.string().min(1).max(128).optional(),
+    returnToken: z.boolean().optional(),
+  }),
+  ({ provider }) => !isLocal(provider),
+);
+const Login = proven(
+  z.strictObject({ ...byProvider, email: z.string().optional(), password: z.string().max(1024).optional(), returnToken: z.boolean().optional() }),
+  ({ provider, providerToken }) => !isLocal(provider) && providerToken !== undefined,
+);
+
+export default [
+  route({
+    method: 'post',
+    path: '/auth/register',
+    summary:
+      'Makes a user with an org of its own and logs in, or sends a mail that has to be answered first; who brings the setup token becomes the first super-admin.',
+    auth: ['none'],
+    limit: '5/minute',
+    body: NewUser,
+    answer: z.union([z.object({ register: z.literal(true) }).extend(ReturnedTokens.shape), z.object({ activate: z.literal(true) })]),
+    async handle({
+      ctx,
+      body: { provider, email = '', password = '', providerToken = '', company, name, timezone: zone, setupToken, returnToken = false },
+      request,
+      reply,
+    }) {
+      const claim = { setupToken, isLocal: isOwner(request, ctx.config) };
+      if (!isLocal(provider)) {
+        const person = { company, name, timezone: zone, claim };
+        const credentials = await ctx.login.register(provider, providerToken, person, loginCookie(request) ?? '', device(request));
+        ctx.events.userRegistered({ userId: credentials.userId });
+        setLoginCookie(reply, null);
+        return { register: true as const, ...logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured }) };
+      }
+      await throttleBy(ctx, `register|${ctx.auth.accountBucket(email)}`, 5, HOUR_MS); // each sends a mail
+      const registered = await ctx.auth.register({ email, password, company, name, timezone: zone, claim }, device(request));
+      if ('browser' in registered) {
+        setRegistrationCookie(reply, registered.browser);
+        return { activate: true as const };
+      }
+      const { credentials } = registered;
+      ctx.events.userRegistered({ userId: credentials.userId });
+      return { register: true as const, ...logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured }) };
+    },
+    present: (answer) => answer,
+  }),
+
+  route({
+    method: 'post',
+    path: '/auth/login',
+    summary: 'Logs in with email and password, or with the token of a login provider.',
+    auth: ['none'],
+    limit: '10/minute',
+    body: Login,
+    answer: z.object({ login: z.literal(true) }).extend(ReturnedTokens.shape),
+    async handle({ ctx, body: { provider, email = '', password = '', providerToken, returnToken = false }, request, reply }) {
+      const isToken = !isLocal(provider) && providerToken !== undefined;
+      if (!isToken) await throttleGuesses(ctx, email, request);
+      const attempt = isToken
+        ? ctx.login.login(provider, providerToken, loginCookie(request) ?? '', device(request))
+        : ctx.auth.login({ provider, email, password, browser: registrationCookie(request) }, device(request));
+      const credentials = await attempt.catch((error: unknown) => {
+        if (error instanceof AppError) ctx.events.loginRefused({ ip: request.ip, code: error.code });
+        throw error;
+      });
+      if (isToken) setLoginCookie(reply, null);
+      else setKnownBrowserCookie(reply, ctx.auth.knownBrowsers.remember(email));
+      return logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured });
+    },
+    present: (tokens) => ({ login: true as const, ...tokens }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/auth/refresh',
+    summary: 'Rotates the refresh token, of the cookie or of the body, and renews the session.',
+    auth: ['none'],
+    csrf: 'refresh-cookie',
+    body: z.strictObject({ refreshToken: z.string().optional() }),
+    answer: z.object({ refreshed: z.literal(true) }).extend(ReturnedTokens.shape),
+    async handle({ ctx, body: { refreshToken }, request, reply }) {
+      try {
+        const credentials = await ctx.auth.sessions.refresh(refreshToken ?? request.cookies['refresh'] ?? '', device(request));
+        return logIn(reply, credentials, { returnToken: refreshToken !== undefined, notSecured: ctx.config.notSecured });
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'session_revoked') dropCookies(reply);
+        throw error;
+      }
+    },
+    present: (tokens) => ({ refreshed: true as const, ...tokens }),
+  }),
+
+  route({
+    method: 'get',
+    path: '/auth/can-register',
+    summary: 'Whether someone new may register here.',
+    auth: ['none'],
+    answer: z.object({ register: z.boolean() }),
+    handle: ({ ctx }) => ctx.identity.canRegister(),
+    present: (register) => ({ register }),
+  }),
+
+  logoutRoute('/auth/logout'),
+
+  route({
+    method: 'get',
+    path: '/auth/providers',
+    summary: 'The ways to log in that are offered here.',
+    auth: ['none'],
+    answer: z.array(z.strictObject({ identifier: z.string(), name: z.string(), type: z.string() })),
+    handle: ({ ctx }) => ctx.login.list(),
+    present: (offered) => offered.map(presentOffered),
+  }),
+
+  route({
+    method: 'get',
+    path: '/auth/nonce/:provider',
+    summary: 'A nonce for a wallet to sign; with an address the whole message.',
+    auth: ['none'],
+    limit: '60/minute',
+    query: z.object({ address: z.string().max(128).optional() }),
+    answer: z.strictObject({ nonce: z.string(), message: z.string().optional() }),
+    async handle({ ctx, params, query, request, reply }) {
+      const browser = loginCookie(request) ?? randomBase64url(32);
+      const challenge = await ctx.login.challenge(params['provider']!, { address: query.address, browser });
+      setLoginCookie(reply, browser);
+      return challenge;
+    },
+    present: (challenge) => challenge,
+  }),
+
+  route({
+    method: 'get',
+    path: '/auth/oauth-mobile-callback',
+    summary: 'Leads from a consent page into the mobile application, with what it may be told and nothing else.',
+    auth: ['none'],
+    query: z.object({ code: line.optional(), state: line.optional(), error: line.optional(), error_description: line.optional(), provider: line.optional() }),
+    output: 'text',
+    answer: z.string(),
+    async handle({ ctx, query: { code, state, error, error_description, provider }, reply }) {
+      reply.status(302);
+      reply.header('location', mobileLink(ctx.config.http.mobileAppScheme, { code, state, error, error_description, provider }));
+      reply.header('cache-control', 'no-store');
+      return '';
+    },
+    present: (text) => text,
+  }),
+
+  route({
+    method: 'post',
+    path: '/auth/activate',
+    summary:
+      'Activates the account with the code of a mail, once, and logs in; `setPassword`: in another browser than that of the registration, so that a password is to be set.',
+    auth: ['none'],
+    limit: '5/minute',
+    body: z.strictObject({ code: mailCode, returnToken: z.boolean().optional() }),
+    answer: z.object({ can: z.boolean(), setPassword: z.literal(true).optional() }).extend(ReturnedTokens.shape),
+    async handle({ ctx, body: { code: given, returnToken = false }, request, reply }) {
+      const credentials = await ctx.auth.activate(given, registrationCookie(request), device(request));
+      if (!credentials) return { can: false };
+      ctx.events.userRegistered({ userId: credentials.userId });
+      setRegistrationCookie(reply, null);
+      return {
+        can: true,
+        ...(!credentials.hasPassword && { setPassword: true as const }),
+        ...logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured }),
+      };
+    },
+    present: (answer) => answer,
+  }),
+
+  route({
+    method: 'post',
+    path: '/auth/resend-activation',
+    summary: 'Sends the activation mail again, if the address waits for one; the answer does not tell.',
+    auth: ['none'],
+    limit: '5/minute',
+    body: Address,
+    answer: z.object({ success: z.literal(true) }),
+    async handle({ ctx, body: { email }, request }) {
+      await throttleBy(ctx, `resend|${ctx.auth.accountBucket(email)}`, 3, HOUR_MS);
+      await ctx.auth.requestMail('activate', email, device(request));
+    },
+    present: () => ({ success: true as const }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/auth/forgot',
+    summary: 'Sends a link to set a new password, if the address has an account; the answer does not tell.',
+    auth: ['none'],
+    limit: '5/minute',
+    body: Address,
+    answer: z.object({ forgot: z.literal(true) }),
+    async handle({ ctx, body: { email }, request }) {
+      await throttleBy(ctx, `forgot|${ctx.auth.accountBucket(email)}`, 3, HOUR_MS);
+      await ctx.auth.requestMail('reset', email, device(request));
+    },
+    present: () => ({ forgot: true as const }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/auth/forgot-return',
+    summary: 'Sets a new password with the token of a mail, once, and ends every session, API key and approved app.',
+    auth: ['none'],
+    limit: '5/minute',
+    body: repeated(z.strictObject({ token: mailCode, password: newPassword, repeatPassword: z.string() })),
+    answer: z.object({ reset: z.boolean() }),
+    handle: ({ ctx, body: { token, password }, request }) => ctx.auth.accounts.reset(token, password, request.ip),
+    present: (reset) => ({ reset }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/auth/confirm-email',
+    summary: 'Makes the address that got the mail that of the user in this session, once.',
+    auth: ['session'],
+    impersonation: 'refused',
+    limit: '5/minute',
+    limitBy: 'ip',
+    body: z.strictObject({ code: mailCode }),
+    answer: z.object({ can: z.boolean() }),
+    handle: ({ ctx, body, ...call }) => ctx.auth.accounts.confirmEmail({ ...auditActor(call), sessionId: call.principal.sessionId! }, body.code),
+    present: (can) => ({ can }),
+  }),
+];

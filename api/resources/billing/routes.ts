@@ -1,0 +1,290 @@
+import { z } from 'zod';
+import { DIMENSIONS, TIERS } from '../../../src/entitlements/index.ts';
+import { PERIODS } from '../../../src/billing/subscriptions/index.ts';
+import { presentBilling, presentCharge, presentPackages, presentSubscription } from '../../../src/billing/payments/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { instant } from '../../http/fields.ts';
+import { type CallOf, route } from '../../http/route.ts';
+
+const packs = z.int().min(0);
+const Dimension = z.enum(DIMENSIONS);
+const Tier = z.enum(TIERS);
+const Subscription = z.strictObject({
+  id: z.string(),
+  organizationId: z.string(),
+  subscriptionTier: Tier,
+  period: z.enum(PERIODS),
+  identifier: z.string(),
+  totalChannels: z.int(),
+  extraStorage: packs,
+  extraVideoExports: packs,
+  extraChannels: packs,
+  extraTeamSeats: packs,
+  extraPosts: packs,
+  extraBrandKits: packs,
+  extraWebhooks: packs,
+  extraCompetitors: packs,
+  limitOverrides: z.record(z.string(), z.int()),
+  pendingTier: Tier.nullable(),
+  gracePeriodEnd: instant.nullable(),
+  isLifetime: z.boolean(),
+  isTrial: z.boolean(),
+  trialEndsAt: instant.nullable(),
+  cancelAt: instant.nullable(),
+  createdAt: instant,
+  updatedAt: instant,
+  deletedAt: instant.nullable(),
+});
+const Limit = z.strictObject({ plan: z.int(), addons: z.int(), override: z.int().nullable(), effective: z.int(), used: z.number() });
+const Package = z.strictObject({
+  tier: Tier,
+  monthPrice: z.int(),
+  yearPrice: z.int(),
+  channel: z.int(),
+  posts_per_month: z.int(),
+  team_members: z.int(),
+  brand_kits: z.int(),
+  campaigns: z.boolean(),
+  api: z.boolean(),
+  mcp: z.boolean(),
+  webhooks: z.int(),
+  competitors: z.int(),
+  analyticsRetentionDays: z.int(),
+  video_exports: z.int(),
+  storage_gb: z.int(),
+});
+const Charge = z.strictObject({
+  id: z.string(),
+  amount: z.int(),
+  currency: z.string(),
+  created: z.int(),
+  status: z.string(),
+  refunded: z.boolean(),
+  amount_refunded: z.int(),
+  description: z.string().nullable(),
+  receipt_url: z.string().nullable(),
+  invoice: z.string().nullable(),
+  invoice_pdf: z.string().nullable(),
+});
+const Going = z.array(z.strictObject({ id: z.string(), name: z.string() }));
+const Plan = z.strictObject({ period: z.enum(PERIODS), billing: Tier });
+const url = z.strictObject({ url: z.string() });
+const portal = z.strictObject({ portal: z.string() });
+
+type Caller = Pick<CallOf<unknown, unknown, unknown>, 'principal' | 'request'>;
+const buyer = (call: Caller) => ({ ...auditActor(call), userId: call.principal.userId });
+
+/** What moves money, or a plan. */
+const managed = { auth: ['session'], permission: 'billing:manage', impersonation: 'refused' } as const;
+const read = { auth: ['session'], permission: 'billing:read' } as const;
+
+export default [
+  route({
+    method: 'get',
+    path: '/billing',
+    summary: 'The subscription of the org, and its limits with what it uses of them.',
+    ...read,
+    answer: z.strictObject({ subscription: Subscription.nullable(), limits: z.record(Dimension, Limit), billingEnabled: z.boolean() }),
+    async handle({ ctx: { billing, payments }, principal: { orgId } }) {
+      const [subscription, { limits }] = await Promise.all([payments.subscription(orgId), billing.usage(orgId)]);
+      return { subscription, limits, enabled: billing.enabled };
+    },
+    present: presentBilling,
+  }),
+
+  route({
+    method: 'get',
+    path: '/billing/subscription',
+    summary: 'The subscription of the org, or null.',
+    ...read,
+    answer: Subscription.nullable(),
+    handle: ({ ctx, principal }) => ctx.payments.subscription(principal.orgId),
+    present: (row) => (row ? presentSubscription(row) : null),
+  }),
+
+  route({
+    method: 'get',
+    path: '/billing/packages',
+    summary: 'Plans and packs that are for sale; prices of plans in USD, of packs in cents a month.',
+    auth: ['session'],
+    answer: z.strictObject({
+      enabled: z.boolean(),
+      packages: z.array(Package),
+      addons: z.array(z.strictObject({ type: Dimension, packSize: z.int(), priceCents: z.int() })),
+    }),
+    handle: async ({ ctx }) => ({ enabled: ctx.billing.enabled, addons: ctx.payments.addons }),
+    present: presentPackages,
+  }),
+
+  route({
+    method: 'post',
+    path: '/billing/subscribe',
+    summary: 'Orders a plan: answers a page to pay on, a page to settle a failed payment on, or the subscription as it is now.',
+    ...managed,
+    idempotent: true,
+    body: Plan.extend({ utm: z.string().max(500).optional() }),
+    answer: z.union([url, portal, z.strictObject({ subscription: Subscription })]),
+    handle: ({ ctx, body: { billing: tier, period, utm }, ...call }) => ctx.payments.subscribe(call.principal.orgId, buyer(call), { tier, period, utm }),
+    present: (ordered) => ('subscription' in ordered ? { subscription: presentSubscription(ordered.subscription) } : ordered),
+  }),
+
+  route({
+    method: 'post',
+    path: '/billing/prorate',
+    summary: 'Cents that an order of this plan would cost now, and the channels and members that a lower plan leaves no room for.',
+    ...managed,
+    body: Plan,
+    answer: z.strictObject({ price: z.int(), pruned: z.strictObject({ channels: Going, members: Going }) }),
+    handle: ({ ctx, principal, body: { billing: tier, period } }) => ctx.payments.prorate(principal.orgId, { tier, period }),
+    present: (answer) => answer,
+  }),
+
+  route({
+    method: 'get',
+    path: '/billing/check/:id',
+    summary: 'What became of a page to pay on: 0 not found, 1 pending, 2 done.',
+    ...managed,
+    answer: z.strictObject({ status: z.union([z.literal(0), z.literal(1), z.literal(2)]) }),
+    handle: ({ ctx, principal, params }) => ctx.payments.check(principal.orgId, params['id']!),
+    present: (status) => ({ status }),
+  }),
+
+  route({
+    method: 'get',
+    path: '/billing/addons',
+    summary: 'The packs of the org.',
+    ...read,
+    answer: z.array(z.strictObject({ type: Dimension, packs, packSize: z.int(), priceCents: z.int() })),
+    handle: ({ ctx, principal }) => ctx.payments.listAddons(principal.orgId),
+    present: (addons) => addons,
+  }),
+
+  route({
+    method: 'post',
+    path: '/billing/addons',
+    summary: 'Makes it so many packs: the first ones are paid on a page.',
+    ...managed,
+    idempotent: true,
+    body: z.strictObject({ type: Dimension, packs: z.int().min(1).max(100) }),
+    answer: z.union([url, z.strictObject({ type: Dimension, packs })]),
+    handle: ({ ctx, body: { type, packs: wanted }, ...call }) => ctx.payments.setAddon(call.principal.orgId, buyer(call), type, wanted),
+    present: (answer) => answer,
+  }),
+
+  route({
+    method: 'delete',
+    path: '/billing/addons/:type',
+    summary: 'Ends the packs of a kind with the period that is paid for.',
+    ...managed,
+    answer: z.strictObject({ type: Dimension, packs: z.literal(0) }),
+    handle: ({ ctx, params, ...call }) => ctx.payments.removeAddon(call.principal.orgId, auditActor(call), params['type']!),
+    present: (answer) => answer,
+  }),
+
+  route({
+    method: 'get',
+    path: '/billing/charges',
+    summary: 'The payments of the org with links to receipts and PDFs, newest first, at most 100.',
+    auth: ['session'],
+    permission: 'billing:manage',
+    answer: z.array(Charge),
+    handle: ({ ctx, principal }) => ctx.payments.charges(principal.orgId),
+    present: (charges) => charges.map(presentCharge),
+  }),
+
+  route({
+    method: 'post',
+    path: '/billing/refund-charges',
+    summary: 'Gives payments of the last 14 days back and ends the plan, once a year; a super-admin may give back any, and the plan stays.',
+    ...managed,
+    body: z.strictObject({ chargeIds: z.array(z.string().min(1).max(255)).min(1).max(50) }),
+    answer: z.strictObject({ refunded: z.array(z.string()), failed: z.array(z.strictObject({ id: z.string(), reason: z.string() })) }),
+    handle: ({ ctx, body, ...call }) => ctx.payments.refundCharges(call.principal.orgId, auditActor(call), body.chargeIds, call.principal.isSuperAdmin),
+    present: (refunds) => refunds,
+  }),
+
+  route({
+    method: 'post',
+    path: '/billing/cancel',
+    summary: 'Cancels the subscription at the end of the period; `undo` withdraws that.',
+    ...managed,
+    body: z.strictObject({ feedback: z.string().max(2_000), undo: z.boolean().default(false) }),
+    answer: z.strictObject({ id: z.string(), cancel_at: instant.nullable() }),
+    handle: ({ ctx, body, ...call }) => ctx.payments.cancel(call.principal.orgId, auditActor(call), body),
+    present: ({ id, cancelAt }) => ({ id, cancel_at: cancelAt?.toISOString() ?? null }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/billing/cancel-subscription',
+    summary: 'Ends the subscription now.',
+    ...managed,
+    answer: z.strictObject({ cancelled: z.literal(true) }),
+    handle: ({ ctx, ...call }) => ctx.payments.cancelNow(call.principal.orgId, auditActor(call)),
+    present: () => ({ cancelled: true as const }),
+  }),
+
+  route({
+    method: 'get',
+    path: '/billing/portal',
+    summary: "The org's own page at the payment processor.",
+    ...read,
+    impersonation: 'refused',
+    answer: portal,
+    handle: ({ ctx, principal }) => ctx.payments.portal(principal.orgId),
+    present: (address) => ({ portal: address }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/billing/finish-trial',
+    summary: 'Ends the trial now.',
+    ...read,
+    impersonation: 'refused',
+    answer: z.strictObject({ finish: z.literal(true) }),
+    handle: ({ ctx, ...call }) => ctx.payments.finishTrial(call.principal.orgId, auditActor(call)),
+    present: () => ({ finish: true as const }),
+  }),
+
+  route({
+    method: 'get',
+    path: '/billing/is-trial-finished',
+    summary: 'Whether the org has no trial any more.',
+    auth: ['session'],
+    answer: z.strictObject({ finished: z.boolean() }),
+    handle: ({ ctx, principal }) => ctx.payments.isTrialFinished(principal.orgId),
+    present: (finished) => ({ finished }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/billing/lifetime',
+    summary: 'Uses a code: AGENCY for life.',
+    ...managed,
+    body: z.strictObject({ code: z.string().max(4_096) }),
+    answer: z.strictObject({ success: z.literal(true) }),
+    handle: ({ ctx, body, ...call }) => ctx.payments.redeem(call.principal.orgId, auditActor(call), body.code),
+    present: () => ({ success: true as const }),
+  }),
+
+  route({
+    method: 'get',
+    path: '/billing/check-discount',
+    summary: "A token for the operator's coupon, where the org may have it.",
+    ...managed,
+    answer: z.strictObject({ offerCoupon: z.union([z.literal(false), z.string()]) }),
+    handle: ({ ctx, principal }) => ctx.payments.offerDiscount(principal.orgId),
+    present: (offerCoupon) => ({ offerCoupon }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/billing/apply-discount',
+    summary: 'Takes the coupon that was offered.',
+    ...managed,
+    body: z.strictObject({ token: z.string().max(4_096) }),
+    answer: z.strictObject({ success: z.boolean() }),
+    handle: ({ ctx, body, ...call }) => ctx.payments.applyDiscount(call.principal.orgId, auditActor(call), body.token),
+    present: (success) => ({ success }),
+  }),
+];

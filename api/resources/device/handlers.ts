@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { presentDevice, presentWaitingDevice } from '../../../src/oauth-server/index.ts';
+import { device } from '../../http/credentials.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { instant } from '../../http/fields.ts';
+import { route } from '../../http/route.ts';
+import { throttleBy } from '../../http/throttle.ts';
+
+const MINUTE_MS = 60_000;
+const GUESSES = 5;
+const LIMIT = 16_000;
+
+/** Device authorization (RFC 8628); `/device/*` and `/oauth/device/*` are the same routes. */
+export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
+  route({
+    method: 'post',
+    path: `${prefix}/code`,
+    summary: 'Starts the log-in of a program without a browser: a person types the short code in elsewhere.',
+    auth: ['none'],
+    limit: '10/minute',
+    errors: 'oauth',
+    input: 'json-or-form',
+    bodyLimit: LIMIT,
+    body: z.looseObject({}),
+    answer: z.object({ device_code: z.string(), user_code: z.string(), verification_uri: z.string(), expires_in: z.int(), interval: z.int() }),
+    async handle({ ctx, request, reply }) {
+      reply.header('Cache-Control', 'no-store');
+      return { codes: await ctx.oauth.devices.start(device(request)), frontendUrl: ctx.config.http.frontendUrl };
+    },
+    present: ({ codes, frontendUrl }) => presentDevice(codes, frontendUrl),
+  }),
+
+  route({
+    method: 'post',
+    path: `${prefix}/token`,
+    summary: 'The API key of a device whose code was approved, once; until then why not.',
+    auth: ['none'],
+    limit: '60/minute',
+    errors: 'oauth',
+    input: 'json-or-form',
+    bodyLimit: LIMIT,
+    body: z.looseObject({ device_code: z.string().min(1) }),
+    answer: z.object({ access_token: z.string(), api_url: z.string(), organization_id: z.string() }),
+    async handle({ ctx, body, request, reply }) {
+      reply.header('Cache-Control', 'no-store');
+      return { ...(await ctx.oauth.devices.redeem(body.device_code, request.ip)), apiUrl: ctx.config.http.backendUrl };
+    },
+    present: ({ apiKey, apiUrl, orgId }) => ({ access_token: apiKey, api_url: apiUrl, organization_id: orgId }),
+  }),
+
+  route({
+    method: 'post',
+    path: `${prefix}/find`,
+    summary: 'From where the device that shows this code asked for it, and when: to be looked at before it is approved.',
+    auth: ['session'],
+    impersonation: 'refused',
+    body: z.strictObject({ user_code: z.string().min(1).max(100) }),
+    answer: z.object({ ip: z.string(), userAgent: z.string(), askedAt: instant }),
+    async handle({ ctx, principal, body }) {
+      await throttleBy(ctx, `device-find|user:${principal.userId}`, GUESSES, MINUTE_MS);
+      return ctx.oauth.devices.find(body.user_code);
+    },
+    present: presentWaitingDevice,
+  }),
+
+  ...(['approve', 'deny'] as const).map((act) =>
+    route({
+      method: 'post',
+      path: `${prefix}/${act}`,
+      summary: act === 'approve' ? 'Lets the device that shows this code have an API key of the user in this org.' : 'Refuses the device that shows this code.',
+      auth: ['session'],
+      impersonation: 'refused',
+      body: z.strictObject({ user_code: z.string().min(1).max(100) }),
+      answer: z.object({ success: z.literal(true) }),
+      async handle(call) {
+        const { ctx, principal, body } = call;
+        await throttleBy(ctx, `device|user:${principal.userId}`, GUESSES, MINUTE_MS);
+        await ctx.oauth.devices.decide(principal.orgId, auditActor(call), body.user_code, act === 'approve' ? 'approved' : 'denied');
+      },
+      present: () => ({ success: true as const }),
+    }),
+  ),
+];

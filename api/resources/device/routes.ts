@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { devicePage } from '../../console/pages.ts';
+import { route } from '../../http/route.ts';
+import { deviceRoutes } from './handlers.ts';
+
+export default [
+  ...deviceRoutes('/device'),
+
+  route({
+    method: 'get',
+    path: '/device',
+    summary: 'The page where a person types in the code of a device.',
+    auth: ['none'],
+    output: 'text',
+    answer: z.string(),
+    handle: async ({ reply }) => devicePage(reply),
+    present: (page) => page,
+  }),
+];

@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { FileShape, type Kept, plainLine, presentPublicFile, PublicFile } from '../../../src/library/media/index.ts';
+import { ownOnly } from '../../http/own.ts';
+import { type AuthKind, type CallOf, route } from '../../http/route.ts';
+
+const KINDS = ['image', 'video', 'audio', 'document'] as const;
+/** One line of text, without spaces around it. */
+export const line = (max: number) => z.string().max(max).transform(plainLine);
+
+const BRINGS = { permission: 'media:create', gate: 'storage_gb', idempotent: true } as const;
+/** Says on the answer that the local storage holds more than it should (S153). */
+export function warned({ file, overQuota }: Kept, { reply }: Pick<CallOf<unknown, unknown, unknown>, 'reply'>): FileShape {
+  if (overQuota) reply.header('X-Storage-Warning', 'soft-quota');
+  return file;
+}
+
+/** What the console and the public interface answer of a file, and who may ask. */
+interface Dialect<Answer extends z.ZodType> {
+  auth: readonly [AuthKind, ...AuthKind[]];
+  answer: Answer;
+  present(file: FileShape): z.input<Answer>;
+}
+const consoleFiles: Dialect<typeof FileShape> = { auth: ['session'], answer: FileShape, present: (file) => file };
+export const publicFiles: Dialect<typeof PublicFile> = { auth: ['api-key', 'oauth'], answer: PublicFile, present: presentPublicFile };
+
+export const uploadRoute = <Answer extends z.ZodType>(path: `/${string}`, dialect: Dialect<Answer>) =>
+  route({
+    ...BRINGS,
+    ...dialect,
+    method: 'post',
+    path,
+    summary: 'Uploads one file as multipart/form-data, in the field `file`',
+    impersonation: 'allowed',
+    limit: '120/hour',
+    creates: true,
+    input: 'stream',
+    handle: async (call) => warned(await call.ctx.media.upload(call.principal.orgId, call.principal.userId, call.request.stream), call),
+  });
+
+export const uploadFromUrlRoute = <Answer extends z.ZodType>(path: `/${string}`, dialect: Dialect<Answer>) =>
+  route({
+    ...BRINGS,
+    ...dialect,
+    method: 'post',
+    path,
+    summary: 'Takes a file from a public address into the library',
+    impersonation: 'allowed',
+    limit: '120/hour',
+    creates: true,
+    body: z.strictObject({ url: z.string().min(1).max(2_048), name: line(255).optional() }),
+    handle: async (call) => warned(await call.ctx.media.uploadFromUrl(call.principal.orgId, call.principal.userId, call.body.url, call.body.name), call),
+  });
+
+/** The list, and deleting from it. */
+export const libraryRoutes = (path: `/${string}`, auth: readonly [AuthKind, ...AuthKind[]]) => [
+  route({
+    method: 'get',
+    path,
+    summary: 'The library, newest first, 18 files a page',
+    auth,
+    permission: 'media:read',
+    query: z.object({
+      page: z.coerce.number().int().min(1).max(100_000).default(1),
+      search: z.string().max(255).optional(),
+      type: z.enum(KINDS).optional(),
+      folder: line(255).optional(),
+    }),
+    answer: z.strictObject({ pages: z.int(), results: z.array(FileShape), total: z.int() }),
+    handle: ({ ctx, principal, query: { page, search, type, folder } }) =>
+      ctx.media.list(principal.orgId, page, { search: search || undefined, kind: type, folder: folder || undefined }),
+    present: (page) => page,
+  }),
+  route({
+    method: 'delete',
+    path: `${path}/:id`,
+    summary: 'Deletes a file; refused while a scheduled post uses it, unless force=true',
+    auth,
+    impersonation: 'allowed',
+    permission: 'media:delete',
+    query: z.object({ force: z.enum(['true', 'false']).default('false') }),
+    answer: z.strictObject({ id: z.string() }),
+    async handle({ ctx, principal, params, query }) {
+      await ctx.media.remove(principal.orgId, params['id']!, { force: query.force === 'true' });
+      return { id: params['id']! };
+    },
+    present: (deleted) => deleted,
+  }),
+];
+
+/** `/files/*` and `/media/*` are the same routes (S146). */
+export const fileRoutes = (prefix: '/files' | '/media') => [
+  uploadRoute(`${prefix}/upload-server`, consoleFiles),
+  uploadRoute(`${prefix}/upload-simple`, consoleFiles),
+  uploadFromUrlRoute(`${prefix}/upload-from-url`, consoleFiles),
+  ...libraryRoutes(prefix, ['session']),
+  route({
+    method: 'post',
+    path: `${prefix}/save-media`,
+    summary: 'Shows in the library what was uploaded with preventSave',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'media:create',
+    body: z.strictObject({ name: z.string().min(1).max(2_048), originalName: line(255).pipe(z.string().min(1)).optional() }),
+    answer: FileShape,
+    handle: ({ ctx, principal, body: { name, originalName } }) => ctx.media.saveUploaded(principal.orgId, name, originalName),
+    present: (file) => file,
+  }),
+  route({
+    method: 'post',
+    path: `${prefix}/information`,
+    summary: 'Changes what is said about a file: name, alternative text, folder, thumbnail',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'media:update',
+    body: z.strictObject({
+      id: z.string(),
+      name: line(255).pipe(z.string().min(1)).optional(),
+      alt: z.string().max(5_000).optional(),
+      folder: line(255).nullable().optional(),
+      thumbnail: z.string().max(2_048).nullable().optional(),
+      thumbnailTimestamp: z.int().min(0).max(2_147_483_647).optional(),
+    }),
+    answer: FileShape,
+    async handle({ ctx, principal, body: { id, folder, ...information } }) {
+      await ownOnly(principal, () => ctx.media.authorOf(principal.orgId, id));
+      return ctx.media.describe(principal.orgId, id, { ...information, ...(folder !== undefined && { folder: folder || null }) });
+    },
+    present: (file) => file,
+  }),
+  route({
+    method: 'get',
+    path: `${prefix}/:id`,
+    summary: 'One file',
+    auth: ['session'],
+    permission: 'media:read',
+    answer: FileShape,
+    handle: ({ ctx, principal, params }) => ctx.media.get(principal.orgId, params['id']!),
+    present: (file) => file,
+  }),
+];

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { FileShape } from '../../../src/library/media/index.ts';
+import { route } from '../../http/route.ts';
+import { line, warned } from './handlers.ts';
+
+const MOST_PARTS = 10_000; // as S3 counts them
+const UploadName = z.strictObject({ key: z.string().max(512), uploadId: z.string().max(255) });
+const partNumber = z.int().min(1).max(MOST_PARTS);
+
+/** Uploads in parts (S149), as uploader libraries ask for them. */
+export const multipartRoutes = (prefix: '/files' | '/media') => {
+  const common = { method: 'post', auth: ['session'], impersonation: 'allowed', permission: 'media:create' } as const;
+  return [
+    route({
+      ...common,
+      path: `${prefix}/create-multipart-upload`,
+      summary: 'Begins an upload in parts, or with the same fileHash goes on with one',
+      gate: 'storage_gb',
+      limit: '120/hour',
+      body: z.strictObject({
+        file: z.object({
+          name: line(255).pipe(z.string().min(1)),
+          size: z.int().min(1),
+          type: z.string().max(255).optional(),
+        }),
+        fileHash: z.string().min(1).max(255).optional(),
+        contentType: z.string().max(255).optional(),
+      }),
+      answer: z.strictObject({ uploadId: z.string(), key: z.string(), partSize: z.int() }),
+      handle: ({ ctx, principal, body: { file, fileHash, contentType } }) =>
+        ctx.media.uploads.begin(principal.orgId, principal.userId, { name: file.name, size: file.size, type: contentType ?? file.type, fileHash }),
+      present: (begun) => begun,
+    }),
+    route({
+      ...common,
+      path: `${prefix}/sign-part`,
+      summary: 'An address that takes one part by PUT, for an hour',
+      body: UploadName.extend({ partNumber }),
+      answer: z.strictObject({ url: z.string(), headers: z.record(z.string(), z.string()) }),
+      handle: ({ ctx, principal, body: { partNumber: number, ...name } }) => ctx.media.uploads.sign(principal.orgId, name, number),
+      present: ({ url, headers }) => ({ url, headers: { ...headers } }),
+    }),
+    route({
+      ...common,
+      path: `${prefix}/list-parts`,
+      summary: 'The parts that have arrived',
+      body: UploadName,
+      answer: z.array(z.strictObject({ PartNumber: z.int(), Size: z.int(), ETag: z.string() })),
+      handle: ({ ctx, principal, body }) => ctx.media.uploads.parts(principal.orgId, body),
+      present: (parts) => parts.map(({ number, bytes, etag }) => ({ PartNumber: number, Size: bytes, ETag: etag })),
+    }),
+    route({
+      ...common,
+      path: `${prefix}/complete-multipart-upload`,
+      summary: 'Makes a file of the parts, judged by its content',
+      gate: 'storage_gb',
+      idempotent: true,
+      body: UploadName.extend({
+        parts: z
+          .array(z.object({ ETag: z.string().max(255), PartNumber: partNumber }))
+          .min(1)
+          .max(MOST_PARTS),
+      }),
+      answer: FileShape.extend({ location: z.string() }),
+      handle: async (call) => warned(await call.ctx.media.uploads.complete(call.principal.orgId, call.body, call.body.parts), call),
+      present: (file) => ({ ...file, location: file.path }),
+    }),
+    route({
+      ...common,
+      path: `${prefix}/abort-multipart-upload`,
+      summary: 'Gives an upload up, with the parts that have arrived',
+      body: UploadName,
+      answer: z.strictObject({ success: z.literal(true) }),
+      async handle({ ctx, principal, body }) {
+        await ctx.media.uploads.abort(principal.orgId, body);
+        return { success: true as const };
+      },
+      present: (done) => done,
+    }),
+  ];
+};

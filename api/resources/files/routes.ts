@@ -1,0 +1,4 @@
+import { fileRoutes } from './handlers.ts';
+import { multipartRoutes } from './multipart.handlers.ts';
+
+export default [...fileRoutes('/files'), ...multipartRoutes('/files')];

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { FileShape } from '../../../src/library/media/index.ts';
+import { KINDS } from '../../../src/providers/registry/index.ts';
+import { FoundItem } from '../../../src/library/stock/index.ts';
+import { route } from '../../http/route.ts';
+import { warned } from './handlers.ts';
+
+const words = z
+  .string()
+  .transform((text) =>
+    text
+      .normalize('NFC')
+      .replace(/[\p{Cc}\s]+/gu, ' ')
+      .trim(),
+  )
+  .pipe(z.string().min(1).max(200));
+
+/** `/files/*` and `/media/*` are the same routes (S146). */
+export const stockRoutes = (prefix: '/files' | '/media') => [
+  route({
+    method: 'get',
+    path: `${prefix}/stock`,
+    summary: 'Pictures and films of stock sources',
+    auth: ['session'],
+    permission: 'media:read',
+    limit: '60/minute',
+    query: z.object({
+      source: z.string().max(64).optional(),
+      q: words,
+      type: z.enum(KINDS).default('image'),
+      page: z.coerce.number().int().min(1).max(1_000).default(1),
+    }),
+    answer: z.strictObject({ items: z.array(FoundItem), nextCursor: z.string().nullable() }),
+    handle: ({ ctx, principal, query: { source, q, type, page } }) => ctx.stock.search(principal.orgId, { source: source || undefined, q, kind: type, page }),
+    present: (found) => found,
+  }),
+  route({
+    method: 'post',
+    path: `${prefix}/stock/import`,
+    summary: 'Takes an item of a stock source into the library, under its licence and with its attribution',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'media:create',
+    gate: 'storage_gb',
+    limit: '120/hour',
+    idempotent: true,
+    creates: true,
+    body: z.strictObject({ source: z.string().min(1).max(64), id: z.string().min(1).max(200) }),
+    answer: FileShape,
+    handle: async (call) => warned(await call.ctx.stock.importItem(call.principal.orgId, call.principal.userId, call.body), call),
+    present: (file) => file,
+  }),
+];

@@ -1,0 +1,3 @@
+import { stockRoutes } from './stock.handlers.ts';
+
+export default stockRoutes('/files');

@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { ChannelRules } from '../../../src/publishing/channels/index.ts';
+import { route } from '../../http/route.ts';
+
+export default [
+  route({
+    method: 'get',
+    path: '/public/v1/integration-settings/:id',
+    summary: 'How to write for a channel: rules, greatest length, settings',
+    auth: ['api-key', 'oauth'],
+    permission: 'channels:read',
+    answer: z.strictObject({ output: ChannelRules }),
+    handle: ({ ctx, principal, params }) => ctx.channels.rulesOf(principal.orgId, params['id']!),
+    present: (output) => ({ output }),
+  }),
+];

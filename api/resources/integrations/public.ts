@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { channelActor } from '../../../actors/channel/contract.ts';
+import { presentPublicChannel, PublicChannel } from '../../../src/publishing/channels/index.ts';
+import { tenantKey } from '../../../src/platform/kernel/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { route } from '../../http/route.ts';
+
+export default [
+  route({
+    method: 'get',
+    path: '/public/v1/integrations',
+    summary: 'The channels of the organization, of one group when asked',
+    auth: ['api-key', 'oauth'],
+    permission: 'channels:read',
+    query: z.object({ group: z.string().max(255).optional() }),
+    answer: z.array(PublicChannel),
+    handle: ({ ctx, principal, query }) => ctx.channels.list(principal.orgId, query.group || undefined),
+    present: (channels) => channels.map(presentPublicChannel),
+  }),
+  route({
+    method: 'delete',
+    path: '/public/v1/integrations/:id',
+    summary: 'Deletes a channel with its unpublished posts',
+    auth: ['api-key', 'oauth'],
+    permission: 'channels:delete',
+    answer: z.strictObject({ id: z.string(), name: z.string(), identifier: z.string() }),
+    async handle({ ctx, actors, principal, params, request }) {
+      const channel = await ctx.channels.get(principal.orgId, params['id']!);
+      await actors(channelActor, tenantKey(principal.orgId, channel.id)).remove({ by: auditActor({ principal, request }) });
+      return channel;
+    },
+    present: ({ id, name, identifier }) => ({ id, name, identifier }),
+  }),
+];

@@ -1,0 +1,263 @@
+import { z } from 'zod';
+import { channelActor } from '../../../actors/channel/contract.ts';
+import type { Actors } from '../../../src/platform/actor-runtime/index.ts';
+import { ChannelShape, NetworkShape } from '../../../src/publishing/channels/index.ts';
+import { choiceOf } from '../../../src/publishing/egress/index.ts';
+import { AppError, tenantKey } from '../../../src/platform/kernel/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { route } from '../../http/route.ts';
+import { EgressChoice } from '../egress/shape.ts';
+
+const line = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .transform((text) => text.normalize('NFC').trim());
+const named = (max: number) => line(max).pipe(z.string().min(1));
+const ById = z.strictObject({ id: z.string().min(1) });
+const Moved = z.strictObject({ id: z.string(), disabled: z.boolean() });
+const Success = z.strictObject({ success: z.literal(true) });
+const success = () => ({ success: true as const });
+const Group = z.strictObject({ id: z.string(), name: z.string() });
+const text = (max: number) => z.string().max(max).optional();
+
+const channelOf = (actors: Actors, orgId: string, id: string) => actors(channelActor, tenantKey(orgId, id));
+
+const move = (name: 'enable' | 'disable') =>
+  route({
+    method: 'post',
+    path: `/integrations/${name}`,
+    summary: name === 'enable' ? 'Starts a channel; its waiting posts go on' : 'Stops a channel; its posts wait',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'channels:update',
+    ...(name === 'enable' && { gate: 'channel' as const }),
+    body: ById,
+    answer: Moved,
+    async handle({ ctx, actors, principal, body: { id }, request }) {
+      await ctx.channels.get(principal.orgId, id);
+      await channelOf(actors, principal.orgId, id)[name]({ by: auditActor({ principal, request }) });
+      return ctx.channels.get(principal.orgId, id);
+    },
+    present: ({ id, disabled }) => ({ id, disabled }),
+  });
+
+export default [
+  route({
+    method: 'get',
+    path: '/integrations',
+    summary: 'Networks that can be connected here',
+    auth: ['session'],
+    permission: 'channels:read',
+    answer: z.strictObject({ social: z.array(NetworkShape), article: z.array(NetworkShape) }),
+    handle: async ({ ctx }) => ctx.channels.networks(),
+    present: (social) => ({ social, article: [] }),
+  }),
+  route({
+    method: 'get',
+    path: '/integrations/list',
+    summary: 'The channels of the organization',
+    auth: ['session'],
+    permission: 'channels:read',
+    answer: z.strictObject({ integrations: z.array(ChannelShape) }),
+    handle: ({ ctx, principal }) => ctx.channels.list(principal.orgId),
+    present: (integrations) => ({ integrations }),
+  }),
+  route({
+    method: 'get',
+    path: '/integrations/customers',
+    summary: 'The groups of channels',
+    auth: ['session'],
+    permission: 'channels:read',
+    answer: z.array(Group),
+    handle: ({ ctx, principal }) => ctx.channels.customers(principal.orgId),
+    present: (groups) => [...groups],
+  }),
+  route({
+    method: 'get',
+    path: '/integrations/:id',
+    summary: 'One channel',
+    auth: ['session'],
+    permission: 'channels:read',
+    answer: ChannelShape,
+    handle: ({ ctx, principal, params }) => ctx.channels.get(principal.orgId, params['id']!),
+    present: (channel) => channel,
+  }),
+  route({
+    method: 'get',
+    path: '/integrations/social/:provider',
+    summary: 'The address of the consent page of a network',
+    auth: ['session'],
+    csrf: 'origin', // it keeps a state, and may register an app at the server that is named
+    impersonation: 'allowed',
+    permission: 'channels:create',
+    query: z.object({
+      refresh: text(255),
+      externalUrl: text(2_048),
+      onboarding: text(255),
+      returnUrl: text(2_048),
+      allowPreview: z.enum(['true', 'false']).optional(),
+    }),
+    answer: z.strictObject({ url: z.string() }),
+    handle: ({ ctx, principal, params, query: { refresh, externalUrl, returnUrl, allowPreview } }) =>
+      ctx.channels.begin(principal, params['provider']!, {
+        refresh: refresh || undefined,
+        externalUrl,
+        returnUrl: returnUrl || undefined,
+        allowPreview: allowPreview === 'true',
+      }),
+    present: (begun) => begun,
+  }),
+  route({
+    method: 'post',
+    path: '/integrations/social-connect/:provider',
+    summary: 'Connects a channel: with the code of the consent page, or with the fields of the network',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'channels:create',
+    gate: 'channel',
+    csrf: 'params',
+    body: z.strictObject({
+      code: text(16_384),
+      state: text(1_024),
+      fields: z.record(z.string(), z.unknown()).optional(),
+      refresh: text(255),
+      timezone: z.union([z.string().max(100), z.number()]).optional(),
+      params: text(4_096),
+      allowPreview: z.boolean().optional(),
+    }),
+    answer: ChannelShape.extend({ returnUrl: z.string().optional() }),
+    async handle({ ctx, actors, principal, params, body: { code, state, fields, refresh, allowPreview }, request }) {
+      const person = {
+        orgId: principal.orgId,
+        userId: principal.userId,
+        mayUpdate: principal.permissions.has('channels:update'),
+        by: auditActor({ principal, request }),
+      };
+      const { id, created, returnUrl } = await ctx.channels.complete(person, params['provider']!, {
+        code,
+        state,
+        fields,
+        refresh: refresh || undefined,
+        allowPreview,
+      });
+      // The rows carry the guarantee; this only saves the time until the reconciler looks.
+      if (!created)
+        await channelOf(actors, principal.orgId, id)
+          .wake({})
+          .catch(() => undefined);
+      return { channel: await ctx.channels.get(principal.orgId, id), returnUrl };
+    },
+    present: ({ channel, returnUrl }) => ({ ...channel, ...(returnUrl !== null && { returnUrl }) }),
+  }),
+  move('enable'),
+  move('disable'),
+  ...(['/integrations', '/integrations/:id'] as const).map((path) =>
+    route({
+      method: 'delete',
+      path,
+      summary: 'Deletes a channel with its unpublished posts',
+      auth: ['session'],
+      impersonation: 'allowed',
+      permission: 'channels:delete',
+      body: z.strictObject({ id: z.string().min(1).optional() }),
+      answer: z.strictObject({ id: z.string() }),
+      async handle({ ctx, actors, principal, params, body, request }) {
+        const id = params['id'] ?? body.id;
+        if (id === undefined || (body.id !== undefined && body.id !== id))
+          throw new AppError('validation_failed', 'id: is needed', { errors: [{ field: 'id', message: 'id: is needed', rule: 'required' }] });
+        await ctx.channels.get(principal.orgId, id);
+        await channelOf(actors, principal.orgId, id).remove({ by: auditActor({ principal, request }) });
+        return { id };
+      },
+      present: (deleted) => deleted,
+    }),
+  ),
+  route({
+    method: 'post',
+    path: '/integrations/:id/time',
+    summary: 'The times of day at which the channel posts, in minutes after midnight',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'channels:update',
+    body: z.strictObject({ time: z.array(z.strictObject({ time: z.int().min(0).max(1_439) })).max(1_440) }),
+    answer: z.strictObject({ id: z.string(), postingTimes: z.array(z.strictObject({ time: z.int() })) }),
+    async handle({ ctx, principal, params, body }) {
+      await ctx.channels.setTimes(
+        principal.orgId,
+        params['id']!,
+        body.time.map(({ time }) => time),
+      );
+      return ctx.channels.get(principal.orgId, params['id']!);
+    },
+    present: ({ id, postingTimes }) => ({ id, postingTimes }),
+  }),
+  route({
+    method: 'put',
+    path: '/integrations/:id/customer-name',
+    summary: 'Puts a channel into the group of that name, which is made on first use',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'channels:update',
+    body: z.strictObject({ name: named(255) }),
+    answer: Success,
+    handle: ({ ctx, principal, params, body }) => ctx.channels.nameCustomer(principal.orgId, params['id']!, body.name),
+    present: success,
+  }),
+  route({
+    method: 'put',
+    path: '/integrations/:id/group',
+    summary: 'Puts a channel into a group, or with null or an empty text out of its group',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'channels:update',
+    body: z.strictObject({ group: z.string().max(255).nullable() }),
+    answer: Success,
+    handle: ({ ctx, principal, params, body }) => ctx.channels.setCustomer(principal.orgId, params['id']!, body.group || null),
+    present: success,
+  }),
+  route({
+    method: 'post',
+    path: '/integrations/:id/settings',
+    summary: 'The settings of the network for this channel, as JSON text',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'channels:update',
+    body: z.strictObject({ additionalSettings: z.string().max(65_536) }),
+    answer: Success,
+    handle: ({ ctx, principal, params, body }) => ctx.channels.setAdditional(principal.orgId, params['id']!, body.additionalSettings),
+    present: success,
+  }),
+  route({
+    method: 'post',
+    path: '/integrations/:id/nickname',
+    summary: 'Name and picture of the channel, as people here see them',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'channels:update',
+    body: z.strictObject({
+      name: named(255),
+      picture: z
+        .url({ protocol: /^https?$/ })
+        .max(2_048)
+        .nullable()
+        .optional(),
+    }),
+    answer: Success,
+    handle: ({ ctx, principal, params, body: { name, picture } }) => ctx.channels.setShown(principal.orgId, params['id']!, { name, picture: picture ?? null }),
+    present: success,
+  }),
+
+  route({
+    method: 'put',
+    path: '/integrations/:id/egress',
+    summary: 'Chooses the way of a channel: `org` for that of the organization, `open`, or the id of a route.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'channels:update',
+    body: EgressChoice,
+    answer: Success,
+    handle: (call) => call.ctx.egress.chooseForChannel(call.principal.orgId, call.params['id']!, choiceOf(call.body.route), auditActor(call)),
+    present: () => ({ success: true as const }),
+  }),
+];

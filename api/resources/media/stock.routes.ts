@@ -1,0 +1,3 @@
+import { stockRoutes } from '../files/stock.handlers.ts';
+
+export default stockRoutes('/media');

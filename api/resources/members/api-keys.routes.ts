@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { presentMemberKey } from '../../../src/people/auth/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { route } from '../../http/route.ts';
+import { ApiKey } from '../user/shape.ts';
+
+const MemberKey = ApiKey.extend({ user: z.object({ id: z.string(), email: z.string(), name: z.string() }) });
+
+export default [
+  route({
+    method: 'get',
+    path: '/members/api-keys',
+    summary: 'The API keys of all members, newest first, revoked ones for 90 days.',
+    auth: ['session'],
+    permission: 'api_keys:read',
+    answer: z.array(MemberKey),
+    handle: ({ ctx, principal }) => ctx.auth.apiKeys.listOfOrg(principal.orgId),
+    present: (rows) => rows.map(presentMemberKey),
+  }),
+
+  route({
+    method: 'delete',
+    path: '/members/api-keys/:id',
+    summary: 'Revokes an API key of any member.',
+    auth: ['session'],
+    permission: 'api_keys:delete',
+    answer: z.object({ success: z.literal(true) }),
+    async handle({ ctx, principal, params, request }) {
+      const { orgId, userId } = principal;
+      await ctx.auth.apiKeys.revokeOfOrg(orgId, auditActor({ principal, request }), params['id']!);
+      ctx.events.apiKeyRevoked({ orgId, userId, keyId: params['id']! });
+    },
+    present: () => ({ success: true as const }),
+  }),
+];

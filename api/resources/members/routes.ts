@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { presentInvitation, presentMember } from '../../../src/people/members/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { instant } from '../../http/fields.ts';
+import { route } from '../../http/route.ts';
+import { invite, InvitationBody, named } from './handlers.ts';
+
+const Role = z.object({ role: z.string(), roleId: z.string(), roleName: z.string() });
+const Member = Role.extend({
+  id: z.string(),
+  email: z.string(),
+  name: z.string(),
+  avatarUrl: z.string().nullable(),
+  disabled: z.boolean(),
+  lastOnline: instant.nullable(),
+  createdAt: instant,
+});
+const Invitation = Role.extend({
+  id: z.string(),
+  email: z.string(),
+  invitedBy: z.object({ id: z.string(), name: z.string(), email: z.string() }),
+  expiresAt: instant,
+  createdAt: instant,
+});
+const MadeInvitation = z.object({ id: z.string(), email: z.string(), role: z.string(), roleId: z.string(), url: z.string(), expiresAt: instant });
+const Success = z.object({ success: z.literal(true) });
+const success = () => ({ success: true as const });
+
+export default [
+  route({
+    method: 'get',
+    path: '/members',
+    summary: 'The members of the org, in the order of their coming.',
+    auth: ['session'],
+    permission: 'members:read',
+    answer: z.array(Member),
+    handle: ({ ctx, principal }) => ctx.members.list(principal.orgId),
+    present: (rows) => rows.map(presentMember),
+  }),
+
+  route({
+    method: 'put',
+    path: '/members/:id',
+    summary: 'Gives a member another role, or disables and enables the membership.',
+    auth: ['session'],
+    impersonation: 'refused',
+    permission: 'members:update',
+    gate: 'team_members',
+    body: z.strictObject({ ...named, disabled: z.boolean().optional() }),
+    answer: Member,
+    handle: ({ ctx, principal, params, body, request }) => ctx.members.change(principal.orgId, auditActor({ principal, request }), params['id']!, body),
+    present: presentMember,
+  }),
+
+  route({
+    method: 'delete',
+    path: '/members/:id',
+    summary: 'Removes a member; the keys and tokens of the membership end at once, what the member made stays.',
+    auth: ['session'],
+    permission: 'members:delete',
+    answer: Success,
+    handle: ({ ctx, principal, params, request }) => ctx.members.remove(principal.orgId, auditActor({ principal, request }), params['id']!),
+    present: success,
+  }),
+
+  route({
+    method: 'get',
+    path: '/members/invitations',
+    summary: 'The open invitations of the org, newest first.',
+    auth: ['session'],
+    permission: 'members:read',
+    answer: z.array(Invitation),
+    handle: ({ ctx, principal }) => ctx.members.invitations.list(principal.orgId),
+    present: (rows) => rows.map(presentInvitation),
+  }),
+
+  route({
+    method: 'post',
+    path: '/members/invitations',
+    summary: 'Invites an address: a link that works once, for seven days. It is answered here only; an invitation before it ends.',
+    auth: ['session'],
+    impersonation: 'refused',
+    permission: 'members:create',
+    gate: 'team_members',
+    creates: true,
+    body: InvitationBody,
+    answer: MadeInvitation,
+    handle: invite,
+    present: (made) => ({ ...made, expiresAt: made.expiresAt.toISOString() }),
+  }),
+
+  route({
+    method: 'delete',
+    path: '/members/invitations/:id',
+    summary: 'Withdraws an invitation.',
+    auth: ['session'],
+    permission: 'members:delete',
+    answer: Success,
+    handle: ({ ctx, principal, params, request }) => ctx.members.invitations.withdraw(principal.orgId, auditActor({ principal, request }), params['id']!),
+    present: success,
+  }),
+];

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { bearsToken } from '../../../src/platform/telemetry/index.ts';
+import { isOwnMachine } from '../../http/own-machine.ts';
+import { route } from '../../http/route.ts';
+import { unknownRoute } from '../../http/unknown-route.ts';
+
+export default [
+  route({
+    method: 'get',
+    path: '/metrics',
+    summary:
+      'The numbers of this process in Prometheus form, for callers with the token of METRICS_TOKEN, outside production also for those on this machine; for others there is nothing here.',
+    auth: ['none'],
+    limit: '120/minute',
+    limitBy: 'ip',
+    output: 'text',
+    answer: z.string(),
+    async handle({ ctx: { config, metrics }, request, reply }) {
+      const { metricsToken } = config.telemetry;
+      const isOpen = !config.production && isOwnMachine(request);
+      if (!isOpen && (metricsToken === undefined || !bearsToken(request.headers['authorization'], metricsToken))) throw unknownRoute(request);
+      reply.header('Content-Type', metrics.contentType);
+      reply.header('Cache-Control', 'no-store');
+      return metrics.text();
+    },
+    present: (text) => text,
+  }),
+];

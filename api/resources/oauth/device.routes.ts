@@ -1,0 +1,3 @@
+import { deviceRoutes } from '../device/handlers.ts';
+
+export default deviceRoutes('/oauth/device');

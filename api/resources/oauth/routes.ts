@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import { findCustomer } from '../../../src/billing/subscriptions/index.ts';
+import { ClientMetadata, OAuthError, presentGrant, presentRequest, RegisteredClient } from '../../../src/oauth-server/index.ts';
+import { consentPage } from '../../console/pages.ts';
+import { findRepeated, readParameters } from '../../http/body.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { type Reply, type Request, route } from '../../http/route.ts';
+
+const AuthorizationParameters = z
+  .looseObject({
+    client_id: z.string(),
+    redirect_uri: z.string(),
+    response_type: z.string(),
+    state: z.string(),
+    scope: z.string(),
+    code_challenge: z.string(),
+    code_challenge_method: z.string(),
+    resource: z.string(),
+  })
+  .partial();
+
+const credentials = { client_id: z.string().optional(), client_secret: z.string().optional() };
+const LIMIT = 64_000;
+
+const noStore = (reply: Reply): void => {
+  reply.header('Cache-Control', 'no-store');
+  reply.header('Pragma', 'no-cache');
+};
+/** A parameter that comes twice says nothing certain (RFC 6749 3.1). */
+function refuseRepeated({ url }: Request): void {
+  const twice = findRepeated(readParameters(searchOf(url)));
+  if (twice !== undefined) throw new OAuthError('invalid_request', `${twice}: sent twice`);
+}
+const searchOf = (url: string): string => url.split('?').slice(1).join('?');
+const isRefusal = (error: unknown): error is OAuthError => error instanceof OAuthError;
+
+export default [
+  route({
+    method: 'get',
+    path: '/oauth/authorize',
+    summary: 'What a consent screen shows of an authorization request; a browser that navigates here gets to the screen.',
+    auth: ['none'],
+    limit: '60/minute',
+    errors: 'oauth',
+    query: AuthorizationParameters,
+    answer: z.object({
+      app: z.object({
+        name: z.string(),
+        description: z.string(),
+        picture: z.object({ id: z.string(), path: z.string() }).nullable(),
+        clientId: z.string(),
+        redirectUrl: z.string(),
+      }),
+      state: z.string().nullable(),
+      scope: z.string(),
+      scopes: z.array(z.string()),
+    }),
+    async handle({ ctx: { oauth, config }, query, request }) {
+      refuseRepeated(request);
+      return { judged: oauth.consent.judge(query, await oauth.consent.destination(query)), backendUrl: config.http.backendUrl };
+    },
+    present: ({ judged, backendUrl }) => presentRequest(judged, backendUrl),
+    async page({ ctx: { oauth, config }, query, request, reply }) {
+      refuseRepeated(request);
+      const to = await oauth.consent.destination(query);
+      try {
+        oauth.consent.judge(query, to);
+      } catch (error) {
+        // Anybody may register a client: without a person's consent nobody is led to an address of its choice (RFC 9700 4.11.2).
+        if (!isRefusal(error) || to.client.orgId === null) throw error;
+        return redirect(reply, oauth.consent.refuse(query, to, error));
+      }
+      return (
+        consentPage(config.http, request, reply) ?? redirect(reply, `${config.http.frontendUrl.replace(/\/$/, '')}/oauth/authorize?${searchOf(request.url)}`)
+      );
+    },
+  }),
+
+  route({
+    method: 'post',
+    path: '/oauth/authorize',
+    summary: 'Approves or denies an authorization request; the answer says where the browser goes.',
+    auth: ['session'],
+    impersonation: 'refused',
+    bodyLimit: LIMIT,
+    body: AuthorizationParameters.extend({ action: z.enum(['approve', 'deny']) }),
+    answer: z.object({ redirect: z.string() }),
+    async handle(call) {
+      const { consent } = call.ctx.oauth;
+      const { action, ...request } = call.body;
+      const to = await consent.destination(request);
+      try {
+        const judged = consent.judge(request, to);
+        if (action === 'deny') throw new OAuthError('access_denied', 'The user denied the request');
+        return await consent.approve(call.principal.orgId, auditActor(call), judged);
+      } catch (error) {
+        if (isRefusal(error) && (error.error === 'access_denied' || error.error === 'invalid_scope')) return consent.refuse(request, to, error);
+        throw error;
+      }
+    },
+    present: (to) => ({ redirect: to }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/oauth/token',
+    summary: 'Exchanges an authorization code or a refresh token for a new pair of tokens.',
+    auth: ['none'],
+    limit: '20/minute',
+    errors: 'oauth',
+    input: 'json-or-form',
+    bodyLimit: LIMIT,
+    body: z.looseObject({
+      grant_type: z.string().optional(),
+      code: z.string().optional(),
+      redirect_uri: z.string().optional(),
+      code_verifier: z.string().optional(),
+      refresh_token: z.string().optional(),
+      scope: z.string().optional(),
+      resource: z.string().optional(),
+      ...credentials,
+    }),
+    answer: z.object({
+      id: z.string(),
+      cus: z.string().nullable(),
+      access_token: z.string(),
+      token_type: z.literal('bearer'),
+      expires_in: z.int(),
+      refresh_token: z.string(),
+      scope: z.string(),
+    }),
+    async handle({ ctx, body, request, reply }) {
+      noStore(reply);
+      const grant = await ctx.oauth.tokens.grant(body, claimOf(body, request), request.ip);
+      return { grant, customerId: ctx.billing.enabled ? await findCustomer(ctx.sql, grant.orgId) : undefined };
+    },
+    present: ({ grant, customerId }) => presentGrant(grant, customerId ?? null),
+  }),
+
+  route({
+    method: 'post',
+    path: '/oauth/revoke',
+    summary: 'Ends a token; one that is unknown is answered alike.',
+    auth: ['none'],
+    limit: '60/minute',
+    errors: 'oauth',
+    input: 'json-or-form',
+    bodyLimit: LIMIT,
+    body: z.looseObject({ token: z.string().min(1), token_type_hint: z.string().optional(), ...credentials }),
+    answer: z.object({}),
+    async handle({ ctx, body, request, reply }) {
+      noStore(reply);
+      await ctx.oauth.tokens.revoke(body.token, claimOf(body, request));
+    },
+    present: () => ({}),
+  }),
+
+  route({
+    method: 'post',
+    path: '/oauth/register',
+    summary: 'Registers a client by its own word, for programs that meet this service for the first time.',
+    auth: ['none'],
+    limit: '20/hour',
+    errors: 'registration',
+    creates: true,
+    bodyLimit: LIMIT,
+    body: ClientMetadata,
+    answer: RegisteredClient,
+    async handle({ ctx, body, reply }) {
+      noStore(reply);
+      return ctx.oauth.register(body);
+    },
+    present: (client) => client,
+  }),
+];
+
+function redirect(reply: Reply, to: string): string {
+  reply.status(302);
+  reply.header('Location', to);
+  noStore(reply);
+  return '';
+}
+
+const claimOf = (
+  { client_id: clientId, client_secret: clientSecret }: { client_id?: string | undefined; client_secret?: string | undefined },
+  { headers }: Request,
+) => ({
+  clientId,
+  clientSecret,
+  authorization: headers['authorization'],
+});

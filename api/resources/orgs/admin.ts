@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { presentOrg } from '../../../src/operations/admin/index.ts';
+import { DIMENSIONS, overrideLimits, TIERS } from '../../../src/entitlements/index.ts';
+import type { Context } from '../../../src/context.ts';
+import { AppError } from '../../../src/platform/kernel/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { instant, SearchPage } from '../../http/fields.ts';
+import { route } from '../../http/route.ts';
+
+const Org = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  tier: z.string(),
+  members: z.int(),
+  channels: z.int(),
+  createdAt: instant,
+  disabled: z.boolean(),
+});
+const Limit = z.strictObject({ plan: z.number(), addons: z.number(), override: z.number().nullable(), effective: z.number(), used: z.number() });
+const numbers = z.record(z.string(), z.int());
+const Detail = Org.extend({ limits: z.record(z.string(), Limit) });
+
+const shown = ({ billing, clock }: Context) => ({ billing: billing.enabled, now: clock.now() });
+/** The org with what it may have and has. */
+async function whole(ctx: Context, orgId: string) {
+  const row = await ctx.admin.orgs.get(orgId);
+  const { limits } = await ctx.billing.usage(orgId);
+  return { ...presentOrg(row, shown(ctx)), limits };
+}
+
+export default [
+  route({
+    method: 'get',
+    path: '/admin/orgs',
+    summary: 'The orgs of the instance, newest first.',
+    auth: ['super-admin'],
+    query: SearchPage,
+    answer: z.strictObject({ items: z.array(Org), nextCursor: z.string().nullable() }),
+    async handle({ ctx, query }) {
+      const { items, nextCursor } = await ctx.admin.orgs.list(query);
+      return { items: items.map((row) => presentOrg(row, shown(ctx))), nextCursor };
+    },
+    present: (page) => page,
+  }),
+
+  route({
+    method: 'get',
+    path: '/admin/orgs/:orgId',
+    summary: 'An org with its limits.',
+    auth: ['super-admin'],
+    answer: Detail,
+    handle: ({ ctx, params }) => whole(ctx, params['orgId']!),
+    present: (org) => org,
+  }),
+
+  route({
+    method: 'patch',
+    path: '/admin/orgs/:orgId',
+    summary: 'Shuts an org, or opens it again: its members, keys and tokens are refused, and what is queued waits. `tier` gives it a plan by hand.',
+    auth: ['super-admin'],
+    body: z
+      .strictObject({ disabled: z.boolean().optional(), tier: z.enum(TIERS).optional() })
+      .refine((body) => Object.values(body).some((value) => value !== undefined), 'name what is to change: disabled or tier'),
+    answer: Detail,
+    async handle({ ctx, principal, params, body, request }) {
+      const orgId = params['orgId']!;
+      if (body.disabled && orgId === principal.orgId) throw new AppError('conflict', 'You act for this org: change to another one first');
+      await ctx.admin.orgs.change(auditActor({ principal, request }), orgId, body);
+      return whole(ctx, orgId);
+    },
+    present: (org) => org,
+  }),
+
+  route({
+    method: 'patch',
+    path: '/admin/orgs/:orgId/limit-overrides',
+    summary: 'Sets limits of an org by hand: a number sets, null clears, an absent key stays.',
+    auth: ['super-admin'],
+    body: z.strictObject({ overrides: z.partialRecord(z.enum(DIMENSIONS), z.int().min(0).nullable()) }),
+    answer: z.strictObject({ orgId: z.string(), overrides: numbers, effective: numbers }),
+    async handle({ ctx, params, body, ...call }) {
+      const orgId = params['orgId']!;
+      const overrides = await overrideLimits(ctx, orgId, auditActor(call), body.overrides as Record<string, number | null>);
+      return { orgId, overrides, limits: (await ctx.billing.usage(orgId)).limits };
+    },
+    present: ({ orgId, overrides, limits }) => ({
+      orgId,
+      overrides: { ...overrides } as Record<string, number>,
+      effective: Object.fromEntries(DIMENSIONS.map((key) => [key, limits[key].effective])),
+    }),
+  }),
+];

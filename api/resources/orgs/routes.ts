@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { isTimezone } from '../../../src/platform/kernel/index.ts';
+import { presentOrganization } from '../../../src/people/organizations/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { instant, nameText } from '../../http/fields.ts';
+import { route } from '../../http/route.ts';
+import { throttleBy } from '../../http/throttle.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+/** Organizations that a person makes in a day; how many they may own is a setting. */
+const MADE_A_DAY = 5;
+
+const Organization = z.object({ id: z.string(), name: z.string(), timezone: z.string(), createdAt: instant });
+
+export default [
+  route({
+    method: 'post',
+    path: '/orgs',
+    summary: 'Makes a further org, owned by the user: five a day, and no more than ORGANIZATIONS_PER_OWNER in all.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    creates: true,
+    body: z.strictObject({ name: nameText(3, 128) }),
+    answer: Organization,
+    async handle({ ctx, principal, body, request }) {
+      await throttleBy(ctx, `orgs|user:${principal.userId}`, MADE_A_DAY, DAY_MS);
+      return ctx.organizations.create(auditActor({ principal, request }), body.name);
+    },
+    present: presentOrganization,
+  }),
+
+  route({
+    method: 'get',
+    path: '/orgs/current',
+    summary: 'The org acted for.',
+    auth: ['session'],
+    permission: 'settings:read',
+    answer: Organization,
+    handle: ({ ctx, principal }) => ctx.organizations.get(principal.orgId),
+    present: presentOrganization,
+  }),
+
+  route({
+    method: 'put',
+    path: '/orgs/current',
+    summary: 'Changes name and time zone of the org.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'settings:update',
+    body: z.strictObject({ name: nameText(3, 128).optional(), timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional() }),
+    answer: Organization,
+    handle: ({ ctx, principal, body, request }) => ctx.organizations.update(principal.orgId, auditActor({ principal, request }), body),
+    present: presentOrganization,
+  }),
+
+  route({
+    method: 'delete',
+    path: '/orgs/current',
+    summary: 'Takes the org out of use, by an owner who repeats its name. Its subscription ends; its rows are kept for 30 days.',
+    auth: ['session'],
+    impersonation: 'refused',
+    permission: 'settings:manage',
+    body: z.strictObject({ confirm: z.string().max(255) }),
+    answer: z.object({ success: z.literal(true) }),
+    async handle({ ctx, principal, body, request, reply }) {
+      await ctx.organizations.remove(principal.orgId, auditActor({ principal, request }), body.confirm);
+      reply.cookie('showorg', null);
+    },
+    present: () => ({ success: true as const }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/orgs/current/transfer',
+    summary: 'Makes another member the owner; an owner who hands over becomes admin.',
+    auth: ['session'],
+    impersonation: 'refused',
+    permission: 'members:manage',
+    body: z.strictObject({ userId: z.string().min(1).max(255) }),
+    answer: z.object({ success: z.literal(true) }),
+    handle: ({ ctx, principal, body, request }) => ctx.members.transfer(principal.orgId, auditActor({ principal, request }), body.userId),
+    present: () => ({ success: true as const }),
+  }),
+];

@@ -1,0 +1,346 @@
+import { z } from 'zod';
+import { organizationActor } from '../../../actors/organization/contract.ts';
+import { postActor } from '../../../actors/post/contract.ts';
+import type { Actors } from '../../../src/platform/actor-runtime/index.ts';
+import type { Context } from '../../../src/context.ts';
+import { AppError, invalidField, isId, tenantKey } from '../../../src/platform/kernel/index.ts';
+import { asDate, CreateBody, EditBody, type PostRow, PostSettings, presentTimeline, readDate, type SentBody } from '../../../src/publishing/posts/index.ts';
+import { ownOnly } from '../../http/own.ts';
+import { type AuthKind, type CallOf, route } from '../../http/route.ts';
+
+// The posts of the console and of the public API differ in path, credential and shape; what they do is declared once.
+
+const Time = z.string();
+const Text = z.string().nullable();
+const Tags = z.array(z.strictObject({ tag: z.strictObject({ id: z.string(), name: z.string(), color: z.string() }) }));
+const State = z.enum(['QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT']); // four, whatever happened (T18)
+
+/** A post of the console (S99). */
+export const Post = z.strictObject({
+  id: z.string(),
+  state: State,
+  detail: Text,
+  errorKind: Text,
+  error: Text,
+  publishDate: Time,
+  organizationId: z.string(),
+  integrationId: z.string(),
+  integration: z.strictObject({ id: z.string(), name: z.string(), identifier: z.string(), providerIdentifier: z.string(), picture: Text }),
+  content: z.string(),
+  image: z.array(z.strictObject({ id: Text, path: z.string(), alt: z.string(), thumbnail: Text })),
+  delay: z.int(),
+  group: z.string(),
+  title: Text,
+  description: Text,
+  parentPostId: Text,
+  releaseId: Text,
+  releaseURL: Text,
+  settings: z.record(z.string(), z.unknown()),
+  tags: Tags,
+  creationMethod: z.string(),
+  intervalInDays: z.null(),
+  // Not available yet: nobody posts first comments, repeats posts or approves them.
+  firstComment: z.strictObject({ state: z.literal('none'), error: z.null() }),
+  firstCommentPostedAt: z.null(),
+  approval: z.null(),
+  version: z.int(),
+  latenessMs: z.number().nullable(),
+  createdAt: Time,
+  updatedAt: Time,
+  deletedAt: Text,
+});
+/** A list item of the public API (3.3). */
+export const PublicPost = z.strictObject({
+  id: z.string(),
+  content: z.string(),
+  publishDate: Time,
+  releaseURL: Text,
+  releaseId: Text,
+  state: State,
+  detail: Text,
+  intervalInDays: z.null(),
+  group: z.string(),
+  creationMethod: z.string(),
+  settings: z.string(),
+  tags: Tags,
+  integration: z.strictObject({ id: z.string(), providerIdentifier: z.string(), name: z.string(), picture: Text }),
+});
+
+const date = z
+  .string()
+  .max(100)
+  .optional()
+  .transform((text, check) => (text ? asDate(text, check) : undefined));
+const DAY = 86_400_000;
+/** The range of a calendar; without dates 30 days back and ahead (S111). */
+export const Range = z.object({
+  startDate: date,
+  endDate: date,
+  customer: z.string().max(255).optional(),
+  state: z.string().max(50).optional(),
+  limit: z.coerce.number().int().min(1).max(1_000).optional().meta({ description: 'Answers so many at most, and `nextCursor`, which is null at the end.' }),
+  cursor: z
+    .string()
+    .max(100)
+    .optional()
+    .transform((text, check) => {
+      const [, at, seq] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6})_(\d{1,15})$/.exec(text ?? '') ?? [];
+      if (at !== undefined && readDate(at)) return { at, seq: Number(seq) };
+      if (text) check.issues.push({ code: 'custom', message: 'is not the nextCursor of an answer', input: text });
+      return undefined;
+    })
+    .meta({ description: 'The `nextCursor` of the answer before.' }),
+});
+/** Posts by date. `nextCursor` is there when parts were asked for, so that others get the keys they know. */
+export const listOf = <P extends z.ZodType>(post: P) => z.strictObject({ posts: z.array(post), nextCursor: z.string().nullable().optional() });
+export interface Listed {
+  posts: readonly PostRow[];
+  nextCursor?: string | null;
+}
+/** The posts of a range, or a part of them. */
+export async function listPosts({ ctx, principal, query }: CallOf<undefined, z.output<typeof Range>, Readonly<Record<string, string>>>): Promise<Listed> {
+  const isPart = query.limit !== undefined || query.cursor !== undefined;
+  const { posts, next } = await ctx.posts.list(principal.orgId, {
+    ...rangeOf(query, ctx.clock.now()),
+    ...(isPart && { limit: query.limit ?? 1_000, after: query.cursor }),
+  });
+  return { posts, ...(isPart && { nextCursor: next ? `${next.at}_${next.seq}` : null }) };
+}
+function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>, now: Date) {
+  const from = startDate ?? new Date((endDate ?? now).getTime() - 30 * DAY);
+  const to = endDate ?? new Date((startDate ?? now).getTime() + 30 * DAY);
+  if (to.getTime() - from.getTime() > 400 * DAY) throw invalidField('endDate', 'endDate: must be at most 400 days after startDate', 'too_long');
+  if (state !== undefined && state !== '' && !State.safeParse(state).success)
+    throw invalidField('state', 'state: must be one of QUEUE, PUBLISHED, ERROR, DRAFT', 'invalid_value');
+  return { from, to, ...(customer && { customerId: customer }), ...(state && { state }) };
+}
+
+const postOf = (actors: Actors, orgId: string, postId: string) => actors(postActor, tenantKey(orgId, postId));
+/** A post to be updated by whoever asks. */
+export async function updatable({ ctx, actors, principal }: Pick<CallOf<unknown, unknown, unknown>, 'ctx' | 'actors' | 'principal'>, postId: string) {
+  await ownOnly(principal, () => ctx.posts.authorOf(principal.orgId, postId));
+  return postOf(actors, principal.orgId, postId);
+}
+type Call<B, Q = undefined> = CallOf<B, Q, Readonly<Record<string, string>>>;
+
+/** Judges the body, makes the changes that it asks of posts it names, and has the rest admitted in one commit. */
+async function createPosts(call: Call<SentBody>): Promise<{ postId: string; integration: string }[]> {
+  const { ctx, actors, body, idempotency } = call;
+  const { orgId, userId, permissions } = call.principal;
+  const { posts, edits, reply } = await ctx.posts.prepare(orgId, body);
+  if (edits.length > 0 && !permissions.has('posts:update')) throw new AppError('forbidden', 'Your role lacks the permission posts:update');
+  const named = await Promise.all(edits.map(({ postId }) => updatable(call, postId)));
+  for (const [n, { change }] of edits.entries()) await named[n]!.edit(change);
+  if (posts.length > 0)
+    await actors(organizationActor, orgId).admit({
+      posts,
+      createdBy: userId,
+      ...(idempotency &&
+        edits.length === 0 && {
+          idempotency: { scope: idempotency.scope, key: idempotency.key, claim: idempotency.claim, status: 201, reply: JSON.stringify(reply) },
+        }),
+    });
+  return reply;
+}
+
+/** `If-Match: "<version>"` as a number; absent or `*`: any version. */
+function versionOf(header: string | undefined): number | undefined {
+  if (header === undefined || header.trim() === '*') return undefined;
+  const version = /^(?:W\/)?"?(\d{1,9})"?$/.exec(header.trim())?.[1];
+  if (version === undefined) throw invalidField('if-match', 'if-match: the version of the post in quotes', 'invalid_format');
+  return Number(version);
+}
+async function editPost(call: Call<EditBody>, merge: boolean): Promise<PostRow[]> {
+  const { ctx, body, request } = call;
+  const [orgId, postId] = [call.principal.orgId, idOf(call)];
+  const post = await updatable(call, postId);
+  const change = await ctx.posts.prepareEdit(orgId, postId, body, { merge, version: versionOf(request.headers['if-match']) });
+  await post.edit(change);
+  return readPost(ctx, orgId, postId);
+}
+/** The post that was asked for, then the items behind it. */
+async function readPost(ctx: Context, orgId: string, postId: string): Promise<PostRow[]> {
+  return ctx.posts.get(orgId, postId);
+}
+const idOf = (call: Call<unknown>) => call.params['id']!;
+const Reply = z.array(z.strictObject({ postId: z.string(), integration: z.string() }));
+const Group = z.object({ group: z.string().min(1).max(255) });
+export const Slot = z.strictObject({
+  date: z.string().meta({
+    description: 'In UTC, written without an offset, such as 2026-09-01T10:00:00: as `date` of a new post it is sent back without `timezone`.',
+  }),
+});
+export const presentSlot = (slot: Date) => ({ date: slot.toISOString().slice(0, 19) });
+const Timeline = z.strictObject({ postId: z.string(), items: z.array(z.strictObject({ at: Time, kind: z.string(), message: z.string(), data: z.unknown() })) });
+
+interface Dialect<One extends z.ZodType> {
+  prefix: '' | '/public/v1';
+  auth: readonly [AuthKind, ...AuthKind[]];
+  /** One post with its thread. */
+  one: One;
+  present: (rows: readonly PostRow[]) => z.input<One>;
+}
+
+/** What both dialects have. */
+export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }: Dialect<One>) => [
+  route({
+    method: 'post',
+    path: `${prefix}/posts`,
+    summary: 'Creates posts for several channels at once, or edits those that the body names',
+    auth,
+    impersonation: 'allowed',
+    permission: 'posts:create',
+    gate: 'posts_per_month',
+    idempotent: true,
+    creates: true,
+    body: CreateBody,
+    answer: Reply,
+    handle: createPosts,
+    present: (reply) => reply,
+  }),
+  route({
+    method: 'get',
+    path: `${prefix}/posts/:id`,
+    summary: 'One post with its thread',
+    auth,
+    permission: 'posts:read',
+    answer: one,
+    handle: ({ ctx, principal, params }) => readPost(ctx, principal.orgId, params['id']!),
+    present,
+  }),
+  ...(['put', 'patch'] as const).map((method) =>
+    route({
+      method,
+      path: `${prefix}/posts/:id`,
+      summary: method === 'put' ? 'Edits a post that is not out yet; settings are replaced' : 'Edits a post that is not out yet; settings are merged',
+      auth,
+      impersonation: 'allowed',
+      permission: 'posts:update',
+      body: EditBody,
+      answer: one,
+      handle: (call) => editPost(call, method === 'patch'),
+      present,
+    }),
+  ),
+  route({
+    method: 'delete',
+    path: `${prefix}/posts/:id`,
+    summary: 'Deletes a post with its thread, or a group; nothing of it goes out any more',
+    auth,
+    impersonation: 'allowed',
+    permission: 'posts:delete',
+    params: z.object({ id: z.string().min(1).max(255) }),
+    answer: z.strictObject({ id: z.string() }),
+    async handle({ ctx, actors, principal: { orgId }, params: { id } }) {
+      const known =
+        isId(id) &&
+        (await ctx.posts.get(orgId, id).then(
+          () => true,
+          (error: unknown) => {
+            if (error instanceof AppError && error.code === 'not_found') return false;
+            throw error;
+          },
+        ));
+      if (known) await postOf(actors, orgId, id).cancel({});
+      else await actors(organizationActor, orgId).removeGroup({ group: id });
+      return { id };
+    },
+    present: (removed) => removed,
+  }),
+  route({
+    method: 'delete',
+    path: `${prefix}/posts/group/:group`,
+    summary: 'Deletes all posts of a group',
+    auth,
+    impersonation: 'allowed',
+    permission: 'posts:delete',
+    params: Group,
+    answer: z.strictObject({ id: z.string(), deleted: z.int().optional() }),
+    async handle({ actors, principal: { orgId }, params: { group } }) {
+      return { id: group, ...(await actors(organizationActor, orgId).removeGroup({ group })) };
+    },
+    present: ({ id, deleted }) => ({ id, ...(prefix === '' && { deleted }) }),
+  }),
+  route({
+    method: 'put',
+    path: `${prefix}/posts/:id/status`,
+    summary: 'Queues a draft, or takes a post out of the queue',
+    auth,
+    impersonation: 'allowed',
+    permission: 'posts:update',
+    body: z.strictObject({ status: z.enum(['draft', 'schedule']) }),
+    answer: z.strictObject({ id: z.string(), state: State }),
+    async handle(call) {
+      const { state } = await (await updatable(call, idOf(call))).setStatus(call.body);
+      return { id: idOf(call), state: State.parse(state) };
+    },
+    present: (changed) => changed,
+  }),
+  route({
+    method: 'put',
+    path: `${prefix}/posts/:id/settings`,
+    summary: 'Merges settings into those of a post',
+    auth,
+    impersonation: 'allowed',
+    permission: 'posts:update',
+    body: z.strictObject({ settings: PostSettings }),
+    answer: z.strictObject({ postId: z.string(), publishDate: Time }),
+    async handle(call) {
+      const post = await updatable(call, idOf(call));
+      const { publishDate } = await post.edit(await call.ctx.posts.prepareEdit(call.principal.orgId, idOf(call), call.body, { merge: true }));
+      return { postId: idOf(call), publishDate };
+    },
+    present: ({ postId, publishDate }) => ({ postId, publishDate: publishDate.toISOString() }),
+  }),
+  route({
+    method: 'get',
+    path: `${prefix}/posts/:id/timeline`,
+    summary: 'What happened to a post, and why',
+    auth,
+    permission: 'posts:read',
+    answer: Timeline,
+    handle: ({ ctx, principal, params }) => ctx.posts.timeline(principal.orgId, params['id']!),
+    present: presentTimeline,
+  }),
+  route({
+    method: 'post',
+    path: `${prefix}/posts/:id/retry`,
+    summary: 'Sends a failed post again; one whose answer was lost only with confirm',
+    auth,
+    impersonation: 'allowed',
+    permission: 'posts:update',
+    body: z.strictObject({ confirm: z.boolean().optional() }),
+    answer: one,
+    async handle(call) {
+      await (await updatable(call, idOf(call))).retry({ confirm: call.body.confirm ?? false });
+      return readPost(call.ctx, call.principal.orgId, idOf(call));
+    },
+    present,
+  }),
+  route({
+    method: 'get',
+    path: `${prefix}/posts/:id/missing`,
+    summary: 'What the network shows that may be this post',
+    auth,
+    permission: 'posts:read',
+    answer: z.array(z.strictObject({ id: z.string(), url: z.string() })),
+    handle: ({ ctx, principal, params }) => ctx.posts.missing(principal.orgId, params['id']!),
+    present: (found) => [...found],
+  }),
+  route({
+    method: 'put',
+    path: `${prefix}/posts/:id/release-id`,
+    summary: 'Says which post of the network this one is',
+    auth,
+    impersonation: 'allowed',
+    permission: 'posts:update',
+    body: z.strictObject({ releaseId: z.string().trim().min(1).max(2_000) }),
+    answer: z.strictObject({ id: z.string(), releaseId: z.string() }),
+    async handle(call) {
+      const { releaseId } = call.body;
+      await (await updatable(call, idOf(call))).setRelease({ releaseId });
+      return { id: idOf(call), releaseId };
+    },
+    present: (named) => named,
+  }),
+];

@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import type { Permission } from '../../../src/people/access/index.ts';
+import { type Owner, presentSetting } from '../../../src/providers/settings/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { nameText } from '../../http/fields.ts';
+import { type AuthKind, type Principal, route } from '../../http/route.ts';
+
+const id = z.string().max(64);
+const Fields = z.record(z.string().max(64), z.string().max(16_384).nullable());
+const Changed = { name: nameText(1, 100).optional(), options: Fields.optional(), isDefault: z.boolean().optional(), enabled: z.boolean().optional() };
+const NewSetting = z.strictObject({
+  domain: id,
+  providerId: id,
+  version: id.optional(),
+  credentials: Fields,
+  allowPreview: z.boolean().optional(),
+  ...Changed,
+});
+const Setting = z.strictObject({
+  id: z.string(),
+  domain: z.string(),
+  providerId: z.string(),
+  version: z.string(),
+  name: z.string(),
+  isDefault: z.boolean(),
+  enabled: z.boolean(),
+  options: z.record(z.string(), z.string()),
+  credentials: z.record(z.string(), z.strictObject({ set: z.boolean(), hint: z.string().nullable() })),
+  status: z.enum(['preview', 'active', 'deprecated', 'retired']),
+  upgradeAvailable: z.string().nullable(),
+  lastTestAt: z.string().nullable(),
+  lastTestOk: z.boolean().nullable(),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+});
+const Tested = z.strictObject({ ok: z.boolean(), message: z.string(), latencyMs: z.int() });
+
+interface Place {
+  /** `/providers/settings`, and the same for the whole instance. */
+  path: `/${string}`;
+  /** Whose they are, for people. */
+  whose: string;
+  auth: readonly [AuthKind];
+  ownerOf: (principal: Principal) => Owner;
+  /** Who may, where that is more than the kind of login. */
+  permission?: (action: 'create' | 'read' | 'update' | 'delete') => Permission;
+}
+
+/** The settings of providers of one owner: the same routes and the same judgement for each. */
+export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place) {
+  const may = (action: 'create' | 'read' | 'update' | 'delete') => ({
+    auth,
+    impersonation: 'allowed' as const,
+    ...(permission && { permission: permission(action) }),
+  });
+  return [
+    route({
+      ...may('read'),
+      method: 'get',
+      path,
+      summary: `The settings of providers of ${whose}; secrets are not in them.`,
+      query: z.object({ domain: id.optional() }),
+      answer: z.array(Setting),
+      handle: ({ ctx, principal, query }) => ctx.providerSettings.list(ownerOf(principal), query.domain),
+      present: (settings) => settings.map(presentSetting),
+    }),
+
+    route({
+      ...may('create'),
+      method: 'post',
+      path,
+      summary: `Sets a provider for ${whose}, pinned to its version.`,
+      creates: true,
+      body: NewSetting,
+      answer: Setting,
+      handle: (call) => call.ctx.providerSettings.create(ownerOf(call.principal), call.body, auditActor(call)),
+      present: presentSetting,
+    }),
+
+    route({
+      ...may('update'),
+      method: 'put',
+      path: `${path}/:id`,
+      summary: 'Changes a setting; a field that is absent keeps its value, null clears it.',
+      body: z.strictObject({ credentials: Fields.optional(), ...Changed }),
+      answer: Setting,
+      handle: (call) => call.ctx.providerSettings.update(ownerOf(call.principal), call.params['id']!, call.body, auditActor(call)),
+      present: presentSetting,
+    }),
+
+    route({
+      ...may('update'),
+      method: 'post',
+      path: `${path}/:id/upgrade`,
+      summary: 'Moves a setting to another version of its provider.',
+      body: z.strictObject({ version: id, allowPreview: z.boolean().optional() }),
+      answer: Setting,
+      handle: (call) => call.ctx.providerSettings.upgrade(ownerOf(call.principal), call.params['id']!, call.body, auditActor(call)),
+      present: presentSetting,
+    }),
+
+    route({
+      ...may('update'),
+      method: 'post',
+      path: `${path}/:id/test`,
+      summary: 'Asks the provider whether it takes the setting; its refusal is an answer.',
+      limit: '60/hour',
+      answer: Tested,
+      handle: ({ ctx, principal, params }) => ctx.providerSettings.test(ownerOf(principal), params['id']!),
+      present: (tested) => tested,
+    }),
+
+    route({
+      ...may('create'),
+      method: 'post',
+      path: `${path}/test`,
+      summary: 'Asks a provider whether it takes settings that are not kept.',
+      limit: '60/hour',
+      body: NewSetting,
+      answer: Tested,
+      handle: ({ ctx, principal, body }) => ctx.providerSettings.tryOut(ownerOf(principal), body),
+      present: (tested) => tested,
+    }),
+
+    route({
+      ...may('delete'),
+      method: 'delete',
+      path: `${path}/:id`,
+      summary: 'Deletes a setting that nothing uses.',
+      answer: z.strictObject({ success: z.literal(true) }),
+      handle: (call) => call.ctx.providerSettings.remove(ownerOf(call.principal), call.params['id']!, auditActor(call)),
+      present: () => ({ success: true as const }),
+    }),
+  ];
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { ACTIONS, PERMISSIONS, RESOURCES } from '../../../src/people/access/index.ts';
+import { presentRole, systemRoles } from '../../../src/people/members/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { nameText } from '../../http/fields.ts';
+import { route } from '../../http/route.ts';
+
+const Role = z.object({ id: z.string(), key: z.string(), name: z.string(), system: z.boolean(), permissions: z.array(z.string()) });
+const name = nameText(1, 100);
+const permissions = z.array(z.enum(PERMISSIONS)).max(PERMISSIONS.length);
+/** Of a system role the id is its key. */
+const OneRole = z.object({ id: z.string() });
+
+export default [
+  route({
+    method: 'get',
+    path: '/roles',
+    summary: 'The five system roles, then those of the org by name.',
+    auth: ['session'],
+    permission: 'roles:read',
+    answer: z.array(Role),
+    handle: ({ ctx, principal }) => ctx.members.roles.list(principal.orgId),
+    present: (rows) => [...systemRoles, ...rows.map(presentRole)],
+  }),
+
+  route({
+    method: 'get',
+    path: '/roles/catalog',
+    summary: 'The resources and actions that permissions are made of.',
+    auth: ['session'],
+    permission: 'roles:read',
+    answer: z.object({ resources: z.array(z.string()), actions: z.array(z.string()) }),
+    handle: async () => ({ resources: [...RESOURCES], actions: [...ACTIONS] }),
+    present: (catalog) => catalog,
+  }),
+
+  route({
+    method: 'post',
+    path: '/roles',
+    summary: 'Makes a role of the org; it grants no more than its maker holds.',
+    auth: ['session'],
+    impersonation: 'refused',
+    permission: 'roles:create',
+    creates: true,
+    body: z.strictObject({ name, permissions }),
+    answer: Role,
+    handle: ({ ctx, principal, body, request }) => ctx.members.roles.create(principal.orgId, auditActor({ principal, request }), body),
+    present: presentRole,
+  }),
+
+  route({
+    method: 'put',
+    path: '/roles/:id',
+    summary: 'Changes a role of the org; for its members it holds at once.',
+    auth: ['session'],
+    impersonation: 'refused',
+    permission: 'roles:update',
+    params: OneRole,
+    body: z.strictObject({ name: name.optional(), permissions: permissions.optional() }),
+    answer: Role,
+    handle: ({ ctx, principal, params, body, request }) => ctx.members.roles.change(principal.orgId, auditActor({ principal, request }), params.id, body),
+    present: presentRole,
+  }),
+
+  route({
+    method: 'delete',
+    path: '/roles/:id',
+    summary: 'Deletes a role that nobody has.',
+    auth: ['session'],
+    permission: 'roles:delete',
+    params: OneRole,
+    answer: z.object({ success: z.literal(true) }),
+    handle: ({ ctx, principal, params, request }) => ctx.members.roles.remove(principal.orgId, auditActor({ principal, request }), params.id),
+    present: () => ({ success: true as const }),
+  }),
+];

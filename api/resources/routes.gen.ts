@@ -1,0 +1,129 @@
+// Written by `npm run gen` from the files beside it.
+import type { AnyRoute } from '../http/route.ts';
+import actorsAdmin from './actors/admin.ts';
+import auditAdmin from './audit/admin.ts';
+import authOauthRoutes from './auth/oauth.routes.ts';
+import authRoutes from './auth/routes.ts';
+import billingRoutes from './billing/routes.ts';
+import deviceRoutes from './device/routes.ts';
+import egressRoutes from './egress/routes.ts';
+import emailsAdmin from './emails/admin.ts';
+import errorsAdmin from './errors/admin.ts';
+import filesRoutes from './files/routes.ts';
+import filesStockRoutes from './files/stock.routes.ts';
+import findSlotPublic from './find-slot/public.ts';
+import groupsPublic from './groups/public.ts';
+import healthRoutes from './health/routes.ts';
+import impersonateAdmin from './impersonate/admin.ts';
+import integrationSettingsPublic from './integration-settings/public.ts';
+import integrationsPublic from './integrations/public.ts';
+import integrationsRoutes from './integrations/routes.ts';
+import isConnectedPublic from './is-connected/public.ts';
+import lifetimeCodesAdmin from './lifetime-codes/admin.ts';
+import mediaPublic from './media/public.ts';
+import mediaRoutes from './media/routes.ts';
+import mediaStockRoutes from './media/stock.routes.ts';
+import membersApiKeysRoutes from './members/api-keys.routes.ts';
+import membersRoutes from './members/routes.ts';
+import metricsRoutes from './metrics/routes.ts';
+import notificationsRoutes from './notifications/routes.ts';
+import oauthDeviceRoutes from './oauth/device.routes.ts';
+import oauthRoutes from './oauth/routes.ts';
+import openapiPublic from './openapi/public.ts';
+import openapiRoutes from './openapi/routes.ts';
+import orgsAdmin from './orgs/admin.ts';
+import orgsRoutes from './orgs/routes.ts';
+import paymentsRoutes from './payments/routes.ts';
+import postsPublic from './posts/public.ts';
+import postsRoutes from './posts/routes.ts';
+import providersAdmin from './providers/admin.ts';
+import providersRoutes from './providers/routes.ts';
+import providersSettingsAdmin from './providers/settings.admin.ts';
+import providersSettingsRoutes from './providers/settings.routes.ts';
+import queueAdmin from './queue/admin.ts';
+import rolesRoutes from './roles/routes.ts';
+import sandboxRoutes from './sandbox/routes.ts';
+import sessionsAdmin from './sessions/admin.ts';
+import settingsAuditRoutes from './settings/audit.routes.ts';
+import settingsRoutes from './settings/routes.ts';
+import settingsTeamRoutes from './settings/team.routes.ts';
+import socialPublic from './social/public.ts';
+import uploadFromUrlPublic from './upload-from-url/public.ts';
+import uploadPublic from './upload/public.ts';
+import uploadsRoutes from './uploads/routes.ts';
+import userApiKeysRoutes from './user/api-keys.routes.ts';
+import userApprovedAppsRoutes from './user/approved-apps.routes.ts';
+import userOauthAppRoutes from './user/oauth-app.routes.ts';
+import userRoutes from './user/routes.ts';
+import userSessionsRoutes from './user/sessions.routes.ts';
+import usersAdmin from './users/admin.ts';
+import usersPublic from './users/public.ts';
+import webhooksEmailRoutes from './webhooks/email.routes.ts';
+import webhooksPublic from './webhooks/public.ts';
+import webhooksRoutes from './webhooks/routes.ts';
+import wellKnownRoutes from './well-known/routes.ts';
+
+export const routes: readonly AnyRoute[] = [
+  ...actorsAdmin,
+  ...auditAdmin,
+  ...authOauthRoutes,
+  ...authRoutes,
+  ...billingRoutes,
+  ...deviceRoutes,
+  ...egressRoutes,
+  ...emailsAdmin,
+  ...errorsAdmin,
+  ...filesRoutes,
+  ...filesStockRoutes,
+  ...findSlotPublic,
+  ...groupsPublic,
+  ...healthRoutes,
+  ...impersonateAdmin,
+  ...integrationSettingsPublic,
+  ...integrationsPublic,
+  ...integrationsRoutes,
+  ...isConnectedPublic,
+  ...lifetimeCodesAdmin,
+  ...mediaPublic,
+  ...mediaRoutes,
+  ...mediaStockRoutes,
+  ...membersApiKeysRoutes,
+  ...membersRoutes,
+  ...metricsRoutes,
+  ...notificationsRoutes,
+  ...oauthDeviceRoutes,
+  ...oauthRoutes,
+  ...openapiPublic,
+  ...openapiRoutes,
+  ...orgsAdmin,
+  ...orgsRoutes,
+  ...paymentsRoutes,
+  ...postsPublic,
+  ...postsRoutes,
+  ...providersAdmin,
+  ...providersRoutes,
+  ...providersSettingsAdmin,
+  ...providersSettingsRoutes,
+  ...queueAdmin,
+  ...rolesRoutes,
+  ...sandboxRoutes,
+  ...sessionsAdmin,
+  ...settingsAuditRoutes,
+  ...settingsRoutes,
+  ...settingsTeamRoutes,
+  ...socialPublic,
+  ...uploadFromUrlPublic,
+  ...uploadPublic,
+  ...uploadsRoutes,
+  ...userApiKeysRoutes,
+  ...userApprovedAppsRoutes,
+  ...userOauthAppRoutes,
+  ...userRoutes,
+  ...userSessionsRoutes,
+  ...usersAdmin,
+  ...usersPublic,
+  ...webhooksEmailRoutes,
+  ...webhooksPublic,
+  ...webhooksRoutes,
+  ...wellKnownRoutes,
+];

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { isId, notFound } from '../../../src/platform/kernel/index.ts';
+import { sandboxLedger, presentLedger } from '../../../src/operations/sandbox/index.ts';
+import { route } from '../../http/route.ts';
+
+const Item = z.object({
+  seq: z.int(),
+  at: z.string(),
+  postId: z.string().nullable(),
+  text: z.string(),
+  media: z.array(z.unknown()),
+  idempotencyKey: z.string().nullable(),
+  accepted: z.boolean(),
+});
+
+export default [
+  route({
+    method: 'get',
+    path: '/sandbox/ledger',
+    summary: 'What the sandbox network was asked for a channel, oldest first',
+    auth: ['session'],
+    permission: 'channels:read',
+    query: z.object({
+      integrationId: z.string(),
+      after: z
+        .string()
+        .regex(/^\d{1,18}$/, 'must be the nextCursor of the page before')
+        .default('0'),
+      limit: z.coerce.number().int().min(1).max(1_000).default(100),
+    }),
+    answer: z.object({ items: z.array(Item), nextCursor: z.string().nullable() }),
+    async handle({ ctx, principal, query: { integrationId, after, limit } }) {
+      const rows =
+        isId(integrationId) && ctx.config.social.sandboxEnabled ? await sandboxLedger(ctx.sql, principal.orgId, integrationId, after, limit) : undefined;
+      if (!rows) throw notFound();
+      return { rows, limit };
+    },
+    present: presentLedger,
+  }),
+];

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { presentAudit } from '../../../src/platform/audit/index.ts';
+import { route } from '../../http/route.ts';
+import { AuditEntry, auditFile, auditPage, AuditQuery } from '../audit/handlers.ts';
+
+export default [
+  route({
+    method: 'get',
+    path: '/settings/audit',
+    summary: 'Who did what in this org, newest first; as a file with `format=csv`.',
+    auth: ['session'],
+    permission: 'settings:manage', // S270: owner and admin; everybody else has `settings:read` too
+    query: AuditQuery,
+    answer: z.strictObject({ items: z.array(AuditEntry), nextCursor: z.string().nullable() }),
+    csv: (call) => auditFile(call, call.principal.orgId),
+    handle: (call) => auditPage(call, call.principal.orgId, false),
+    present: ({ items, nextCursor }) => ({ items: items.map(presentAudit), nextCursor }),
+  }),
+];

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { isTimezone, unbuilt } from '../../../src/platform/kernel/index.ts';
+import { HOLDS, presentSettings, Settings, settingsOf } from '../../../src/people/organizations/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { route } from '../../http/route.ts';
+
+// What the org's row keeps, field by field; a body leaves out what it does not change.
+const { reconnectPolicy, shortlink, defaultShortlinkProviderId } = Settings.shape;
+const field = <T extends z.ZodType>(schema: z.ZodDefault<T>) => schema.unwrap().optional();
+
+const OrgSettings = Settings.extend({
+  timezone: z.string(),
+  approvalRequired: z.literal(HOLDS.approvalRequired),
+  missedPolicy: z.literal(HOLDS.missedPolicy),
+});
+const Shortlink = z.object({ shortlink: shortlink.unwrap() });
+
+export default [
+  route({
+    method: 'get',
+    path: '/settings',
+    summary: 'What the org has decided for itself, with the default where it has not.',
+    auth: ['session'],
+    permission: 'settings:read',
+    answer: OrgSettings,
+    handle: ({ ctx, principal }) => ctx.organizations.get(principal.orgId),
+    present: presentSettings,
+  }),
+
+  route({
+    method: 'put',
+    path: '/settings',
+    summary: 'Changes settings of the org; what is absent keeps its value.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'settings:update',
+    body: z.strictObject({
+      timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional(),
+      approvalRequired: unbuilt((value) => value === HOLDS.approvalRequired),
+      missedPolicy: unbuilt((value) => value === HOLDS.missedPolicy),
+      reconnectPolicy: field(reconnectPolicy),
+      shortlink: field(shortlink),
+      defaultShortlinkProviderId: field(defaultShortlinkProviderId),
+    }),
+    answer: OrgSettings,
+    handle: ({ ctx, principal, body, request }) =>
+      ctx.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), {
+        timezone: body.timezone,
+        reconnectPolicy: body.reconnectPolicy,
+        shortlink: body.shortlink,
+        defaultShortlinkProviderId: body.defaultShortlinkProviderId,
+      }),
+    present: presentSettings,
+  }),
+
+  route({
+    method: 'get',
+    path: '/settings/shortlink',
+    summary: 'Whether links of posts are shortened.',
+    auth: ['session'],
+    permission: 'settings:read',
+    answer: Shortlink,
+    handle: ({ ctx, principal }) => ctx.organizations.settings(principal.orgId),
+    present: (settings) => ({ shortlink: settings.shortlink }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/settings/shortlink',
+    summary: 'Says whether links of posts are shortened.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'settings:update',
+    body: z.strictObject({ shortlink: shortlink.unwrap() }),
+    answer: Shortlink,
+    handle: ({ ctx, principal, body, request }) => ctx.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), body),
+    present: (row) => ({ shortlink: settingsOf(row).shortlink }),
+  }),
+];

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { Members } from '../../../src/people/members/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { route } from '../../http/route.ts';
+import { invite, InvitationBody } from '../members/handlers.ts';
+
+// The members under the names that older consoles know (S46).
+
+const Team = z.object({ users: z.array(z.object({ user: z.object({ id: z.string(), email: z.string() }), role: z.string() })) });
+const presentTeam = (rows: Awaited<ReturnType<Members['list']>>) => ({ users: rows.map(({ id, email, roleKey }) => ({ user: { id, email }, role: roleKey })) });
+
+export default [
+  route({
+    method: 'get',
+    path: '/settings/team',
+    summary: 'The members of the org.',
+    auth: ['session'],
+    permission: 'members:read',
+    answer: Team,
+    handle: ({ ctx, principal }) => ctx.members.list(principal.orgId),
+    present: presentTeam,
+  }),
+
+  route({
+    method: 'post',
+    path: '/settings/team',
+    summary: 'Invites an address into the org.',
+    auth: ['session'],
+    impersonation: 'refused',
+    permission: 'members:create',
+    gate: 'team_members',
+    creates: true,
+    body: InvitationBody,
+    answer: z.object({ url: z.string() }),
+    handle: invite,
+    present: ({ url }) => ({ url }),
+  }),
+
+  route({
+    method: 'delete',
+    path: '/settings/team/:id',
+    summary: 'Removes a member.',
+    auth: ['session'],
+    permission: 'members:delete',
+    answer: z.object({ success: z.literal(true) }),
+    handle: ({ ctx, principal, params, request }) => ctx.members.remove(principal.orgId, auditActor({ principal, request }), params['id']!),
+    present: () => ({ success: true as const }),
+  }),
+];

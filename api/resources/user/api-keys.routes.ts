@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { presentApiKey } from '../../../src/people/auth/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { futureInstant, nameText } from '../../http/fields.ts';
+import { route } from '../../http/route.ts';
+import { ApiKey } from './shape.ts';
+
+const MadeKey = z.object({ plaintext: z.string(), prefix: z.string(), name: z.string() });
+const Success = z.object({ success: z.literal(true) });
+const success = () => ({ success: true as const });
+
+export default [
+  route({
+    method: 'get',
+    path: '/user/api-keys',
+    summary: 'Own API keys in this org, newest first, revoked ones for 90 days.',
+    auth: ['session'],
+    answer: z.array(ApiKey),
+    handle: ({ ctx, principal }) => ctx.auth.apiKeys.list(principal.orgId, principal.userId),
+    present: (rows) => rows.map(presentApiKey),
+  }),
+
+  route({
+    method: 'post',
+    path: '/user/api-keys',
+    summary: 'Makes an API key; its text is shown in this answer only.',
+    auth: ['session'],
+    impersonation: 'refused',
+    creates: true,
+    body: z.strictObject({ name: nameText(1, 100), expiresAt: futureInstant.nullish() }),
+    answer: MadeKey,
+    async handle({ ctx, principal, body, request }) {
+      const { orgId, userId } = principal;
+      const made = await ctx.auth.apiKeys.create(orgId, auditActor({ principal, request }), body);
+      ctx.events.apiKeyCreated({ orgId, userId, key: made.prefix });
+      return made;
+    },
+    present: (made) => made,
+  }),
+
+  route({
+    method: 'post',
+    path: '/user/api-keys/:id/rotate',
+    summary: 'Makes a new API key in the place of an old one, which stops working.',
+    auth: ['session'],
+    impersonation: 'refused',
+    creates: true,
+    body: z.strictObject({ name: nameText(1, 100).optional(), expiresAt: futureInstant.nullish() }),
+    answer: MadeKey,
+    async handle({ ctx, principal, params, body, request }) {
+      const { orgId, userId } = principal;
+      const made = await ctx.auth.apiKeys.rotate(orgId, auditActor({ principal, request }), params['id']!, body);
+      ctx.events.apiKeyRevoked({ orgId, userId, keyId: params['id']! });
+      ctx.events.apiKeyCreated({ orgId, userId, key: made.prefix });
+      return made;
+    },
+    present: (made) => made,
+  }),
+
+  route({
+    method: 'delete',
+    path: '/user/api-keys/:id',
+    summary: 'Revokes an API key.',
+    auth: ['session'],
+    answer: Success,
+    async handle({ ctx, principal, params, request }) {
+      const { orgId, userId } = principal;
+      await ctx.auth.apiKeys.revoke(orgId, auditActor({ principal, request }), params['id']!);
+      ctx.events.apiKeyRevoked({ orgId, userId, keyId: params['id']! });
+    },
+    present: success,
+  }),
+];

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { presentApproval } from '../../../src/oauth-server/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { instant } from '../../http/fields.ts';
+import { route } from '../../http/route.ts';
+
+const Approval = z.object({
+  id: z.string(),
+  app: z.object({ name: z.string(), description: z.string(), picture: z.object({ id: z.string(), path: z.string() }).nullable(), clientId: z.string() }),
+  scope: z.string(),
+  createdAt: instant,
+  lastUsedAt: instant.nullable(),
+});
+
+export default [
+  route({
+    method: 'get',
+    path: '/user/approved-apps',
+    summary: 'The apps that the user lets act for them in this org, newest first.',
+    auth: ['session'],
+    answer: z.array(Approval),
+    handle: async ({ ctx, principal: { orgId, userId } }) => ({ rows: await ctx.oauth.consent.list(orgId, userId), backendUrl: ctx.config.http.backendUrl }),
+    present: ({ rows, backendUrl }) => rows.map((row) => presentApproval(row, backendUrl)),
+  }),
+
+  route({
+    method: 'delete',
+    path: '/user/approved-apps/:id',
+    summary: 'Revokes an authorization with all its tokens.',
+    auth: ['session'],
+    answer: z.object({ success: z.literal(true) }),
+    handle: (call) => call.ctx.oauth.consent.revoke(call.principal.orgId, auditActor(call), call.params['id']!),
+    present: () => ({ success: true as const }),
+  }),
+];

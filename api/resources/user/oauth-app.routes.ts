@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { presentApp, presentNewApp } from '../../../src/oauth-server/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { instant, nameText } from '../../http/fields.ts';
+import { route } from '../../http/route.ts';
+
+const App = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  pictureId: z.string().nullable(),
+  picture: z.object({ id: z.string(), path: z.string() }).nullable(),
+  redirectUrl: z.string(),
+  clientId: z.string(),
+  scope: z.string(),
+  createdAt: instant,
+  updatedAt: instant,
+});
+const fields = { description: z.string().max(500), pictureId: z.string().nullable(), redirectUrl: z.string().min(1).max(2_048) };
+
+export default [
+  route({
+    method: 'get',
+    path: '/user/oauth-app',
+    summary: 'The OAuth app of the org; null when there is none.',
+    auth: ['session'],
+    permission: 'oauth_apps:manage',
+    answer: App.nullable(),
+    handle: async ({ ctx, principal }) => ({ app: await ctx.oauth.apps.find(principal.orgId), backendUrl: ctx.config.http.backendUrl }),
+    present: ({ app, backendUrl }) => (app ? presentApp(app, backendUrl) : null),
+  }),
+
+  route({
+    method: 'post',
+    path: '/user/oauth-app',
+    summary: 'Makes the one OAuth app of the org; its secret is shown in this answer only.',
+    auth: ['session'],
+    impersonation: 'refused',
+    permission: 'oauth_apps:manage',
+    creates: true,
+    body: z.strictObject({
+      name: nameText(1, 100),
+      description: fields.description.default(''),
+      pictureId: fields.pictureId.default(null),
+      redirectUrl: fields.redirectUrl,
+    }),
+    answer: App.pick({ id: true, name: true, description: true, pictureId: true, clientId: true, redirectUrl: true }).extend({ clientSecret: z.string() }),
+    handle: (call) => call.ctx.oauth.apps.create(call.principal.orgId, auditActor(call), call.body),
+    present: ({ app, clientSecret }) => presentNewApp(app, clientSecret),
+  }),
+
+  route({
+    method: 'put',
+    path: '/user/oauth-app',
+    summary: 'Changes what it is told of the OAuth app.',
+    auth: ['session'],
+    impersonation: 'refused',
+    permission: 'oauth_apps:manage',
+    body: z.strictObject({ name: nameText(1, 100), ...fields }).partial(),
+    answer: App,
+    handle: async (call) => ({
+      app: await call.ctx.oauth.apps.update(call.principal.orgId, auditActor(call), call.body),
+      backendUrl: call.ctx.config.http.backendUrl,
+    }),
+    present: ({ app, backendUrl }) => presentApp(app, backendUrl),
+  }),
+
+  route({
+    method: 'post',
+    path: '/user/oauth-app/rotate-secret',
+    summary: 'A new secret, shown in this answer only; the old one stops working at once.',
+    auth: ['session'],
+    impersonation: 'refused',
+    permission: 'oauth_apps:manage',
+    answer: z.object({ clientSecret: z.string() }),
+    handle: (call) => call.ctx.oauth.apps.rotateSecret(call.principal.orgId, auditActor(call)),
+    present: (clientSecret) => ({ clientSecret }),
+  }),
+
+  route({
+    method: 'delete',
+    path: '/user/oauth-app',
+    summary: 'Deletes the OAuth app and revokes every authorization of it.',
+    auth: ['session'],
+    permission: 'oauth_apps:manage',
+    answer: z.object({ success: z.literal(true) }),
+    handle: (call) => call.ctx.oauth.apps.remove(call.principal.orgId, auditActor(call)),
+    present: () => ({ success: true as const }),
+  }),
+];

@@ -1,0 +1,208 @@
+import { z } from 'zod';
+import type { Context } from '../../../src/context.ts';
+import { presentMembership, presentProfile, presentSelf } from '../../../src/people/identity/index.ts';
+import { isTimezone } from '../../../src/platform/kernel/index.ts';
+import { logOut } from '../../http/credentials.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { emailText, instant, nameText, newPassword, repeated } from '../../http/fields.ts';
+import { type Principal, type Request, route } from '../../http/route.ts';
+import { throttleBy } from '../../http/throttle.ts';
+import { logoutRoute } from '../auth/handlers.ts';
+
+const Self = z.object({
+  id: z.string(),
+  email: z.string(),
+  name: z.string(),
+  lastName: z.string(),
+  bio: z.string(),
+  avatarUrl: z.string().nullable(),
+  timezone: z.string(),
+  providerName: z.string(),
+  activated: z.boolean(),
+  hasPassword: z.boolean(),
+  isSuperAdmin: z.boolean(),
+  admin: z.boolean(),
+  impersonate: z.boolean(),
+  orgId: z.string(),
+  orgName: z.string(),
+  role: z.string(),
+  permissions: z.array(z.string()),
+  tier: z.string(),
+  isLifetime: z.boolean(),
+  isTrialing: z.boolean(),
+  allowTrial: z.boolean(),
+  totalChannels: z.int(),
+  billingEnabled: z.boolean(),
+  lastReadNotifications: instant,
+});
+
+const Profile = z.object({
+  name: z.string(),
+  lastName: z.string(),
+  bio: z.string(),
+  avatarUrl: z.string().nullable(),
+  pictureId: z.string().nullable(),
+  timezone: z.string(),
+});
+const ProfileChange = z.strictObject({
+  name: nameText(0, 100).optional(),
+  lastName: nameText(0, 100).optional(),
+  bio: z.string().max(2_000).optional(),
+  pictureId: z.string().nullish(),
+  timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional(),
+});
+const Success = z.object({ success: z.literal(true) });
+const success = () => ({ success: true as const });
+const password = z.string().max(1024);
+
+/** The user in this session. Whoever holds it may guess the password ten times in a quarter of an hour. */
+async function bySession(ctx: Context, call: { principal: Principal; request: Request }) {
+  await throttleBy(ctx, `password|user:${call.principal.userId}`, 10, 15 * 60_000);
+  return { ...auditActor(call), sessionId: call.principal.sessionId! };
+}
+
+export default [
+  route({
+    method: 'get',
+    path: '/user/self',
+    summary: 'The user, the org acted for, and what the role allows there.',
+    auth: ['session'],
+    answer: Self,
+    handle: async ({ ctx, principal }) => ({
+      row: await ctx.identity.self(principal.orgId, principal.userId),
+      plan: await ctx.billing.shown(principal.orgId),
+      impersonate: principal.impersonatorId !== undefined,
+    }),
+    present: ({ row, plan, impersonate }) => presentSelf(row, plan, { impersonate }),
+  }),
+
+  route({
+    method: 'get',
+    path: '/user/organizations',
+    summary: 'The orgs of the user.',
+    auth: ['session'],
+    answer: z.array(z.object({ id: z.string(), name: z.string(), role: z.string(), disabled: z.boolean(), createdAt: instant })),
+    handle: ({ ctx, principal }) => ctx.identity.organizationsOf(principal.userId),
+    present: (rows) => rows.map(presentMembership),
+  }),
+
+  route({
+    method: 'post',
+    path: '/user/change-org',
+    summary: 'Acts for another org of the user from now on.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    body: z.strictObject({ id: z.uuid() }),
+    answer: z.object({ id: z.string() }),
+    async handle({ ctx, principal, body, reply }) {
+      const id = await ctx.identity.changeOrganization(principal.userId, body.id);
+      reply.cookie('showorg', id);
+      return { id };
+    },
+    present: (answer) => answer,
+  }),
+
+  route({
+    method: 'get',
+    path: '/user/personal',
+    summary: 'The profile of the user.',
+    auth: ['session'],
+    answer: Profile,
+    handle: ({ ctx, principal }) => ctx.identity.profile(principal.userId),
+    present: presentProfile,
+  }),
+
+  ...(['post', 'put'] as const).map((method) =>
+    route({
+      method,
+      path: '/user/personal',
+      summary: 'Changes the profile; what is absent stays.',
+      auth: ['session'],
+      impersonation: 'allowed',
+      body: ProfileChange,
+      answer: Profile,
+      handle: ({ ctx, principal, body }) => ctx.identity.updateProfile(principal.userId, body),
+      present: presentProfile,
+    }),
+  ),
+
+  route({
+    method: 'post',
+    path: '/user/change-password',
+    summary:
+      'Sets a new password and ends all other sessions, with `revokeKeys` all API keys and approved apps, too; an account that was activated without one needs no old one, soon after its activation.',
+    auth: ['session'],
+    impersonation: 'refused',
+    limit: '10/minute',
+    body: repeated(z.strictObject({ oldPassword: password.optional(), password: newPassword, repeatPassword: z.string(), revokeKeys: z.boolean().optional() })),
+    answer: Success,
+    handle: async ({ ctx, body, ...call }) => ctx.auth.accounts.changePassword(await bySession(ctx, call), body),
+    present: success,
+  }),
+
+  route({
+    method: 'post',
+    path: '/user/change-email',
+    summary: 'Asks a new address to confirm that it is the user’s; the old one is told.',
+    auth: ['session'],
+    impersonation: 'refused',
+    limit: '10/minute',
+    body: z.strictObject({ email: emailText, password }),
+    answer: Success,
+    async handle({ ctx, body, ...call }) {
+      const by = await bySession(ctx, call);
+      await throttleBy(ctx, `change-email|${ctx.auth.accountBucket(body.email)}`, 3, 60 * 60_000); // mails to one address
+      await ctx.auth.accounts.changeEmail(by, body);
+    },
+    present: success,
+  }),
+
+  route({
+    method: 'delete',
+    path: '/user',
+    summary: 'Deletes the account; it is kept for 30 days.',
+    auth: ['session'],
+    impersonation: 'refused',
+    limit: '10/minute',
+    body: z.strictObject({ password: password.optional() }),
+    answer: Success,
+    async handle({ ctx, body, reply, ...call }) {
+      const by = await bySession(ctx, call);
+      await ctx.auth.accounts.remove(by, body.password, ({ id, name }) => ctx.organizations.remove(id, by, name));
+      logOut(reply);
+    },
+    present: success,
+  }),
+
+  route({
+    method: 'post',
+    path: '/user/join-org',
+    summary: 'Takes an invitation that was made for the address of the user, and acts for that org from now on.',
+    auth: ['session'],
+    gate: 'team_members',
+    body: z.strictObject({ org: z.string().min(1).max(255) }),
+    answer: z.object({ id: z.string() }),
+    async handle({ ctx, principal, body, request, reply }) {
+      const id = await ctx.members.invitations.join(auditActor({ principal, request }), body.org);
+      reply.cookie('showorg', id);
+      return { id };
+    },
+    present: (joined) => joined,
+  }),
+
+  route({
+    method: 'post',
+    path: '/user/leave-org',
+    summary: 'Leaves an org, named so that a repeated request leaves no other. Whoever leaves the only one gets a new org of their own.',
+    auth: ['session'],
+    body: z.strictObject({ id: z.uuid() }),
+    answer: Success,
+    async handle({ ctx, principal, body, request, reply }) {
+      await ctx.members.leave(body.id, auditActor({ principal, request }));
+      if (request.cookies['showorg'] === body.id) reply.cookie('showorg', null);
+    },
+    present: success,
+  }),
+
+  logoutRoute('/user/logout'),
+];

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { presentUser } from '../../../src/operations/admin/index.ts';
+import { auditActor } from '../../http/audit-actor.ts';
+import { instant, SearchPage } from '../../http/fields.ts';
+import { route } from '../../http/route.ts';
+import { EndedSessions, presentEndedSessions } from '../sessions/shape.ts';
+
+const User = z.strictObject({
+  id: z.string(),
+  email: z.string(),
+  name: z.string(),
+  lastName: z.string(),
+  providerName: z.string(),
+  activated: z.boolean(),
+  isSuperAdmin: z.boolean(),
+  lastOnline: instant.nullable(),
+  createdAt: instant,
+  orgs: z.int(),
+});
+
+export default [
+  route({
+    method: 'get',
+    path: '/admin/users',
+    summary: 'The users of the instance, newest first.',
+    auth: ['super-admin'],
+    query: SearchPage,
+    answer: z.strictObject({ items: z.array(User), nextCursor: z.string().nullable() }),
+    handle: ({ ctx, query }) => ctx.admin.users.list(query),
+    present: ({ items, nextCursor }) => ({ items: items.map(presentUser), nextCursor }),
+  }),
+
+  route({
+    method: 'patch',
+    path: '/admin/users/:id',
+    summary: 'Activates a user or locks them out, makes or unmakes a super-admin; 409 for the last one.',
+    auth: ['super-admin'],
+    body: z
+      .strictObject({ activated: z.boolean().optional(), isSuperAdmin: z.boolean().optional() })
+      .refine((body) => Object.values(body).some((value) => value !== undefined), 'name what is to change: activated or isSuperAdmin'),
+    answer: User,
+    handle: ({ ctx, principal, params, body, request }) => ctx.admin.users.change(auditActor({ principal, request }), params['id']!, body),
+    present: presentUser,
+  }),
+
+  route({
+    method: 'post',
+    path: '/admin/users/:id/sessions/revoke-all',
+    summary: 'End every session of a user',
+    auth: ['super-admin'],
+    answer: EndedSessions,
+    handle: ({ ctx, principal, params, request }) => ctx.admin.users.endSessions(auditActor({ principal, request }), params['id']!),
+    present: presentEndedSessions,
+  }),
+];

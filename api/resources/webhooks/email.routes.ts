@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { collect } from '../../http/body.ts';
+import { route } from '../../http/route.ts';
+
+const BYTES = 2_000_000;
+
+export default [
+  route({
+    method: 'post',
+    path: '/webhooks/email',
+    summary: 'Delivery events of the mail provider, proved over the raw body. 404 where the provider, `smtp` or none, tells of none.',
+    auth: ['none'],
+    limit: '6000/hour',
+    limitBy: 'ip',
+    input: 'stream',
+    answer: z.strictObject({ received: z.literal(true) }),
+    handle: async ({ ctx, request }) => ctx.email.receive({ headers: request.headers, body: await collect(request.stream, BYTES) }),
+    present: () => ({ received: true as const }),
+  }),
+];

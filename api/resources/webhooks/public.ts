@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { invalidField } from '../../../src/platform/kernel/index.ts';
+import { WebhookUpdate } from '../../../src/delivery/webhooks/index.ts';
+import { route } from '../../http/route.ts';
+import { changeWebhook, viewFor, Webhook, webhookRoutes } from './handlers.ts';
+
+export default [
+  ...webhookRoutes({ prefix: '/public/v1', auth: ['api-key', 'oauth'] }),
+
+  route({
+    method: 'get',
+    path: '/public/v1/webhooks/:id',
+    summary: 'One webhook with its delivery statistics.',
+    auth: ['api-key', 'oauth'],
+    answer: Webhook,
+    handle: async ({ ctx, principal, params }) => viewFor(principal, await ctx.webhooks.get(principal.orgId, params['id']!)),
+    present: (view) => view,
+  }),
+
+  route({
+    method: 'put',
+    path: '/public/v1/webhooks/:id',
+    summary: 'Changes a webhook; the id may be in the body as well.',
+    auth: ['api-key', 'oauth'],
+    permission: 'webhooks:update',
+    body: WebhookUpdate.extend({ id: z.string().optional() }),
+    answer: Webhook.extend({ secret: z.string().optional() }),
+    async handle({ body: { id, ...body }, ...call }) {
+      if (id !== undefined && id !== call.params['id']) throw invalidField('id', 'id: not the one of the path', 'mismatch');
+      return changeWebhook(call, call.params['id']!, body);
+    },
+    present: (view) => view,
+  }),
+];

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { invalidField } from '../../../src/platform/kernel/index.ts';
+import { EVENT_TYPES } from '../../../src/delivery/webhooks/index.ts';
+import { route } from '../../http/route.ts';
+import { attemptsPage, Sent, webhookRoutes } from './handlers.ts';
+
+const sent = (result: z.output<typeof Sent>) => result;
+
+export default [
+  ...webhookRoutes({ prefix: '', auth: ['session'] }),
+
+  route({
+    method: 'get',
+    path: '/webhooks/event-types',
+    summary: 'The events that a webhook can ask for.',
+    auth: ['session'],
+    answer: z.array(z.strictObject({ event: z.string(), description: z.string(), signed: z.boolean() })),
+    handle: async () => EVENT_TYPES,
+    present: (types) => types.map(({ event, description }) => ({ event, description, signed: true })),
+  }),
+
+  route({
+    method: 'post',
+    path: '/webhooks/test-ping/:id',
+    summary: 'Sends one signed `ping` to a webhook and says what came of it.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'webhooks:create',
+    limit: '30/hour',
+    answer: Sent,
+    handle: ({ ctx, principal, params }) => ctx.webhooks.testPing(principal.orgId, params['id']!),
+    present: sent,
+  }),
+
+  route({
+    method: 'post',
+    path: '/webhooks/send',
+    summary:
+      "Sends one signed `ping` to a URL and says what came of it. Event and body are not the caller's to choose: the signature is that of the deployment.",
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'webhooks:create',
+    limit: '30/hour',
+    body: z.strictObject({ url: z.string().max(2_000).optional(), message: z.string().max(500).optional() }),
+    query: z.object({ url: z.string().max(2_000).optional() }),
+    answer: Sent,
+    async handle({ ctx, body, query }) {
+      const url = body.url ?? query.url;
+      if (url === undefined) throw invalidField('url', 'url: required', 'required');
+      return ctx.webhooks.send(url, body.message);
+    },
+    present: sent,
+  }),
+
+  route({
+    method: 'get',
+    path: '/webhooks/:id/deliveries',
+    summary: 'The attempts of a webhook, newest first.',
+    auth: ['session'],
+    permission: 'webhooks:read',
+    ...attemptsPage,
+    handle: ({ ctx, principal, params, query }) => ctx.webhooks.attempts(principal.orgId, params['id']!, { limit: query.limit, cursor: query.cursor }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/webhooks/:id/deliveries/:deliveryId/redeliver',
+    summary: 'Sends a delivery that is over once more, with the same id and bytes.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'webhooks:create',
+    limit: '30/hour',
+    answer: Sent,
+    handle: ({ ctx, principal, params }) => ctx.webhooks.redeliver(principal.orgId, params['id']!, params['deliveryId']!),
+    present: sent,
+  }),
+];

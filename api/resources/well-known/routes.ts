@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { notFound } from '../../../src/platform/kernel/index.ts';
+import { authorizationServer } from '../../../src/oauth-server/index.ts';
+import { route } from '../../http/route.ts';
+
+const strings = z.array(z.string());
+const AuthorizationServer = z.strictObject({
+  issuer: z.string(),
+  authorization_endpoint: z.string(),
+  token_endpoint: z.string(),
+  registration_endpoint: z.string(),
+  revocation_endpoint: z.string(),
+  response_types_supported: strings,
+  grant_types_supported: strings,
+  code_challenge_methods_supported: strings,
+  token_endpoint_auth_methods_supported: strings,
+  scopes_supported: strings,
+  authorization_response_iss_parameter_supported: z.literal(true),
+});
+/** The path below which a proxy publishes this service: its own by the settings, and `/api`, which is always there (S1). */
+function isPublicPath(path: string, backendUrl: string): boolean {
+  return path === 'api' || `/${path}` === new URL(backendUrl).pathname;
+}
+
+export default [
+  route({
+    method: 'get',
+    path: '/.well-known/apps-challenge',
+    summary: 'The challenge by which an app store knows the owner of this address.',
+    auth: ['none'],
+    output: 'text',
+    answer: z.string(),
+    async handle({ ctx: { config } }) {
+      if (!config.http.appsChallenge) throw notFound();
+      return config.http.appsChallenge;
+    },
+    present: (challenge) => challenge,
+  }),
+
+  // Clients ask for the document of an issuer with a path by both rules that are about: path in front, and path appended (RFC 8414 3.1).
+  ...(['/.well-known/oauth-authorization-server', '/.well-known/oauth-authorization-server/:path'] as const).map((path) =>
+    route({
+      method: 'get',
+      path,
+      summary: 'Where the endpoints of the OAuth server are and what they can (RFC 8414).',
+      auth: ['none'],
+      answer: AuthorizationServer,
+      async handle({ ctx: { config }, params }) {
+        const { backendUrl, frontendUrl, tokenEndpointUrl } = config.http;
+        if (params['path'] !== undefined && !isPublicPath(params['path'], backendUrl)) throw notFound();
+        return { backendUrl, frontendUrl, tokenBaseUrl: tokenEndpointUrl };
+      },
+      present: authorizationServer,
+    }),
+  ),
+];

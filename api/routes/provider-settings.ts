@@ -1,9 +1,0 @@
-import { settingsRoutes } from './_provider-settings-routes.ts';
-
-export default settingsRoutes({
-  path: '/providers/settings',
-  whose: 'the organization',
-  auth: ['session'],
-  ownerOf: ({ orgId }) => orgId,
-  permission: (action) => `providers:${action}`,
-});
