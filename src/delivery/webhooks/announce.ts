@@ -21,7 +21,7 @@ function write(sql: Sql): Fragment {
       select g.id, g.org_id, g.topic as event, g.created_at, c.id as channel_id, case
         when g.topic = 'post.published' then (select row_to_json(r) from (select x."postId", x."integrationId", x."providerIdentifier", x."integrationName", x.content, coalesce(p.release_url, '') as url, 'PUBLISHED' as state, x."publishDate") r)
         when g.topic = 'post.failed' then (select row_to_json(r) from (select ${base}, coalesce(g.payload ->> 'errorKind', p.error_kind) as "errorKind", coalesce(g.payload ->> 'error', p.error) as error, coalesce(g.payload -> 'attempts', to_jsonb(p.attempt)) as attempts, coalesce(g.payload -> 'retryable', 'false') as retryable) r)
-        when g.topic = 'post.retrying' then (select row_to_json(r) from (select ${base}, coalesce(g.payload ->> 'errorKind', p.error_kind) as "errorKind", coalesce(g.payload ->> 'error', p.error) as error, coalesce(g.payload -> 'attempt', to_jsonb(p.attempt)) as attempt, coalesce(g.payload ->> 'nextAttemptAt', ${instant(sql, sql`p.due_at`)}) as "nextAttemptAt") r)
+        when g.topic = 'post.retrying' then (select row_to_json(r) from (select ${base}, coalesce(g.payload ->> 'errorKind', p.error_kind) as "errorKind", coalesce(g.payload ->> 'error', p.error) as error, coalesce(g.payload -> 'attempt', to_jsonb(p.attempt)) as attempt, ${instant(sql, sql`coalesce((g.payload ->> 'nextAttemptAt')::timestamptz, p.due_at)`)} as "nextAttemptAt") r)
         when g.topic = 'post.late' then (select row_to_json(r) from (select ${base}, coalesce(p.release_url, '') as url, coalesce(g.payload -> 'latenessMs', to_jsonb(greatest(0, round(extract(epoch from p.published_at - p.publish_date) * 1000)))) as "latenessMs") r)
         when g.topic = 'post.unconfirmed' then (select row_to_json(r) from (select ${base}, coalesce(g.payload ->> 'error', p.error) as error) r)
         when g.topic like 'post.%' then (select row_to_json(r) from (select ${base}) r)
@@ -34,7 +34,7 @@ function write(sql: Sql): Fragment {
         select p.id as "postId", ${channel}, coalesce(g.payload ->> 'content', p.content) as content,
           coalesce(g.payload ->> 'state', case g.topic when 'post.late' then 'PUBLISHED' when 'post.failed' then 'ERROR' when 'post.scheduled' then 'QUEUE' when 'post.retrying' then 'QUEUE' else p.state end) as state,
           case when g.payload ? 'detail' then g.payload ->> 'detail' else case g.topic when 'post.late' then null when 'post.scheduled' then 'scheduled' when 'post.retrying' then 'retrying' else p.detail end end as detail,
-          coalesce(g.payload ->> 'publishDate', ${instant(sql, sql`p.publish_date`)}) as "publishDate", p.group_id as "group"
+          ${instant(sql, sql`coalesce((g.payload ->> 'publishDate')::timestamptz, p.publish_date)`)} as "publishDate", p.group_id as "group"
       ) x
       where g.topic = any(${EVENTS}) and p.root_post_id is null
     ), webhooks_matched as (

@@ -1,2 +1,3 @@
-export { type Announcement, append } from './append.ts';
+export { announce, append, type NewFact } from './announce.ts';
+export { type Payload, type Topic } from './facts.ts';
 export { type Consumer, type Log, OUTBOX_TOPIC, type Relay, type RelayOptions, startRelay } from './relay.ts';

@@ -1,14 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';
-import { append } from '../../../src/platform/outbox/index.ts';
 import { type Client, JWT_SECRET, type SignedUp } from '../../support/worlds/app.ts';
 import { gate } from '../../support/wire/eventually.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 import { openPublishing } from '../../support/worlds/publishing.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { openRows } from '../../support/worlds/webhook-world.ts';
+import { announce, openRows } from '../../support/worlds/webhook-world.ts';
 
 let product: Product;
 let receiver: Receiver;
@@ -50,7 +49,7 @@ const openHurried = () =>
 const noStats = { total: 0, succeeded: 0, failed: 0, lastStatus: null, lastDeliveredAt: null, lastError: null, consecutiveFailures: 0 };
 const published = async () => {
   const id = await rows.post(ann.orgId, channel);
-  await append(product.db.sql, [{ orgId: ann.orgId, topic: 'post.published', entityId: id }]);
+  await announce(product.db.sql, ann.orgId, 'post.published', [id]);
   return id;
 };
 

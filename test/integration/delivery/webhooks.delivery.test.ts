@@ -4,6 +4,7 @@ import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { openAdvance } from '../../../src/delivery/webhooks/advance.ts';
 import { overdueWebhooks } from '../../../src/delivery/webhooks/store.ts';
+import type { Topic } from '../../../src/platform/outbox/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { gate } from '../../support/wire/eventually.ts';
 import { setReadOnly } from '../../support/processes/read-only.ts';
@@ -86,7 +87,10 @@ describe('what is sent', () => {
   test('the timestamp is that of the event, and a network without an address gives an empty url [WH13] [WH14]', async () => {
     await addWebhook(host.webhooks, orgId, hook());
     const postId = await rows.post(orgId, channelId, { url: null });
-    await db.sql`insert into outbox (org_id, topic, entity_id, created_at) values (${orgId}, 'post.published', ${postId}, '2026-09-01T10:00:01.4124Z')`;
+    await db.sql.begin(async (tx) => {
+      await announce(tx, orgId, 'post.published', [postId]);
+      await tx`update outbox set created_at = '2026-09-01T10:00:01.4124Z' where entity_id = ${postId}`;
+    });
     await host.look();
     await got(1);
     expect([bodies()[0]!.timestamp, bodies()[0]!.data['url']]).toEqual(['2026-09-01T10:00:01.412Z', '']);
@@ -153,13 +157,14 @@ describe('who receives', () => {
     expect(receiver.ledger.map(({ path }) => path).toSorted()).toEqual(['/all', '/all', '/both', '/both', '/mine', '/mine']);
   });
 
-  test('a thread gives one event, for its root; a post of another org under this org gives none', async () => {
+  test('a thread gives one event, for its root; a post of another org gives none', async () => {
     await addWebhook(host.webhooks, orgId, hook());
     const foreign = await rows.org();
     const foreignPost = await rows.post(foreign, await rows.channel(foreign));
     const [root] = await published();
     const item = await rows.post(orgId, channelId, { root: root! });
-    await announce(db.sql, orgId, 'post.published', [item, foreignPost]);
+    await announce(db.sql, orgId, 'post.published', [item]);
+    await announce(db.sql, foreign, 'post.published', [foreignPost]);
     const [last] = await published();
     await got(2);
     expect(bodies().map(({ data }) => data['postId'])).toEqual([root, last]);
@@ -167,7 +172,7 @@ describe('who receives', () => {
 
   test('facts that are no events go to nobody', async () => {
     await addWebhook(host.webhooks, orgId, hook());
-    await announce(db.sql, orgId, 'made.up', [await rows.post(orgId, channelId)]);
+    await announce(db.sql, orgId, 'post.resumed', [await rows.post(orgId, channelId)]);
     await published();
     await got(1);
     await settles(async () => expect(await db.sql`select from outbox`).toHaveLength(0));
@@ -177,11 +182,11 @@ describe('who receives', () => {
 
 describe('opt-in events', () => {
   const base = ['postId', 'integrationId', 'providerIdentifier', 'integrationName', 'content', 'state', 'detail', 'publishDate', 'group'];
-  const cases: [string, object, string[], object][] = [
+  const cases: [Topic, object, string[], object][] = [
     ['post.scheduled', {}, base, { state: 'QUEUE', detail: 'scheduled' }],
     [
       'post.failed',
-      { errorKind: 'validation', error: 'Text is longer than 280 characters', attempts: 1, retryable: false },
+      { errorKind: 'validation', error: 'Text is longer than 280 characters', detail: null, attempts: 1, retryable: false },
       [...base, 'errorKind', 'error', 'attempts', 'retryable'],
       { state: 'ERROR', detail: null, errorKind: 'validation', attempts: 1, retryable: false },
     ],
@@ -221,12 +226,17 @@ describe('opt-in events', () => {
     expect(receiver.ledger.map(({ path }) => path)).toEqual(['/chosen', '/standard']);
   });
 
-  test.each(['channel.connected', 'channel.refresh_needed', 'channel.disabled', 'channel.deleted'])('%s tells which channel and why', async (event) => {
+  test.each<[Topic, string | null]>([
+    ['channel.connected', null],
+    ['channel.refresh_needed', 'The login was revoked'],
+    ['channel.disabled', 'plan'],
+    ['channel.deleted', 'person'],
+  ])('%s tells which channel and why', async (event, reason) => {
     await addWebhook(host.webhooks, orgId, hook(), { events: [event], integrations: [{ id: channelId }] });
-    await announce(db.sql, orgId, event, [await rows.channel(orgId, 'Other'), channelId], { reason: 'person' });
+    await announce(db.sql, orgId, event, [await rows.channel(orgId, 'Other'), channelId], reason === null ? {} : { reason });
     await host.look();
     await got(1);
-    expect(bodies()[0]!.data).toEqual({ integrationId: channelId, providerIdentifier: 'x', integrationName: 'Acme on X', reason: 'person' });
+    expect(bodies()[0]!.data).toEqual({ integrationId: channelId, providerIdentifier: 'x', integrationName: 'Acme on X', reason });
   });
 });
 

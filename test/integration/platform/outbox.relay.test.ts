@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openEmbeddedBus } from '../../../src/platform/actor-runtime/embedded/bus.ts';
 import { type Database, openDatabase, openLease } from '../../../src/platform/db/index.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
-import { append, type Consumer, OUTBOX_TOPIC, startRelay } from '../../../src/platform/outbox/index.ts';
+import { append, type Consumer, type NewFact, OUTBOX_TOPIC, startRelay } from '../../../src/platform/outbox/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 import { settles } from '../../support/wire/settles.ts';
@@ -31,7 +31,14 @@ const hearing: Consumer = {
   write: (tx) => tx`hearing_written as (insert into heard (id, topic, payload) select id, topic, payload from gone order by id returning topic as wake)`,
 };
 const second: Consumer = { name: 'second', topic: 'second', write: (tx) => tx`second_written as (select 'k' as wake from gone)` };
-const facts = (count: number, topic = 'a') => Array.from({ length: count }, (_, n) => ({ orgId, topic, entityId: newId(), payload: { n } }));
+/** Facts numbered in `reason`. */
+const facts = (count: number) =>
+  Array.from({ length: count }, (_, n): NewFact => ({
+    orgId,
+    topic: 'channel.refresh_needed',
+    entityId: newId(),
+    payload: { providerId: 'x', name: 'Acme', reason: String(n) },
+  }));
 const count = async () => Number((await sql`select count(*) as n from heard`)[0]!['n']);
 
 function start(holder: string, more: Partial<Parameters<typeof startRelay>[0]> = {}) {
@@ -47,13 +54,13 @@ test('rows go out once, in their order, with one wake-up for each consumer and b
   const { relay, told } = start('a');
   await settles(async () => expect(await count()).toBe(1_200));
   expect(Number((await sql`select count(*) as n from outbox`)[0]!['n'])).toBe(0);
-  const rows = await sql`select (payload ->> 'n')::int as n from heard order by n, id`;
+  const rows = await sql`select (payload ->> 'reason')::int as n from heard order by n, id`;
   expect(rows.map((row) => row['n'])).toEqual(Array.from({ length: 1_200 }, (_, n) => n));
   expect((await sql`select id from heard order by heard.n`).map((row) => row['id'])).toEqual(
     (await sql`select id from heard order by id`).map((row) => row['id']),
   );
   await settles(async () => expect(told).toHaveLength(6));
-  expect(told[0]).toEqual(['heard', { keys: ['a'] }]);
+  expect(told[0]).toEqual(['heard', { keys: ['channel.refresh_needed'] }]);
   await relay[Symbol.asyncDispose]();
 });
 
@@ -108,7 +115,7 @@ test('a row that no consumer can take is set aside with its reason; its neighbou
     name: 'hearing',
     topic: 'heard',
     write: (tx) =>
-      tx`hearing_written as (insert into heard (id, topic, payload) select id, topic, to_jsonb(1 / (payload ->> 'n')::int) from gone returning topic as wake)`,
+      tx`hearing_written as (insert into heard (id, topic, payload) select id, topic, to_jsonb(1 / (payload ->> 'reason')::int) from gone returning topic as wake)`,
   };
   await append(sql, facts(4));
   const { relay } = start('a', { consumers: [picky] });
@@ -193,7 +200,7 @@ test('a row whose transaction ends long after later rows were dealt out is dealt
   await using relay = await lookingWhenTold();
   const late = await db.sql.reserve();
   await late`begin`;
-  await append(late, facts(1, 'late'));
+  await append(late, facts(1));
   await append(sql, facts(3));
   await relay.look();
   await settles(async () => expect(await count()).toBe(3));

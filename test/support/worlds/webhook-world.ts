@@ -1,8 +1,8 @@
 import { startActors } from '../../../actors/host/start.ts';
 import type { EngineAndBus } from '../../../src/context.ts';
-import type { Database } from '../../../src/platform/db/index.ts';
+import type { Database, Sql } from '../../../src/platform/db/index.ts';
 import { type Clock, newId } from '../../../src/platform/kernel/index.ts';
-import { append, OUTBOX_TOPIC } from '../../../src/platform/outbox/index.ts';
+import { append, type NewFact, OUTBOX_TOPIC, type Topic } from '../../../src/platform/outbox/index.ts';
 import { type Webhooks, type WebhookBody, WEBHOOKS_TOPIC } from '../../../src/delivery/webhooks/index.ts';
 import { makeCertificate } from '../wire/certificate.ts';
 import { openPublishing } from './publishing.ts';
@@ -108,8 +108,29 @@ export async function addWebhook(
   return { id: webhook.id, secret };
 }
 
-export const announce = (sql: Database, orgId: string, topic: string, entityIds: readonly string[], payload = {}) =>
-  append(
+/** Announces facts of posts or channels of an org, as their rows are now; `more` adds to each payload. What is not a row of this org is left out. */
+export async function announce(sql: Sql, orgId: string, topic: Topic, entityIds: readonly string[], more: object = {}): Promise<void> {
+  const url = topic === 'post.published' || topic === 'post.late' ? sql`|| jsonb_build_object('url', coalesce(p.release_url, ''))` : sql``;
+  const found = topic.startsWith('post.')
+    ? await sql<Found[]>`
+        select p.id, jsonb_build_object(
+          'channelId', c.id, 'providerId', c.provider_id, 'channelName', c.name, 'rootPostId', p.root_post_id, 'groupId', p.group_id,
+          'content', p.content, 'publishDate', p.publish_date
+        ) ${url} as payload
+        from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id where p.org_id = ${orgId} and p.id = any(${[...entityIds]}::uuid[])`
+    : await sql<Found[]>`
+        select c.id, jsonb_build_object('providerId', c.provider_id, 'name', c.name) as payload
+        from channels c where c.org_id = ${orgId} and c.id = any(${[...entityIds]}::uuid[])`;
+  const payloads = new Map(found.map(({ id, payload }) => [id, payload]));
+  await append(
     sql,
-    entityIds.map((entityId) => ({ orgId, topic, entityId, payload })),
+    entityIds.flatMap((entityId) => {
+      const payload = payloads.get(entityId);
+      return payload ? [{ orgId, topic, entityId, payload: { ...payload, ...more } } as NewFact] : [];
+    }),
   );
+}
+interface Found {
+  id: string;
+  payload: object;
+}

@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import type { Fragment, Sql } from '../db/index.ts';
+import { announce, append } from './announce.ts';
+
+/** Types only: nothing of this is run. */
+export async function doesNotCompile(sql: Sql, from: Fragment, value: Fragment) {
+  const entity = { orgId: 'o', entityId: 'e' };
+  void announce(sql, { 'post.paused': { from, payload: { channelId: value, reason: value } } });
+  // @ts-expect-error an unknown topic
+  void announce(sql, { 'post.forgotten': { from, payload: { channelId: value, reason: value } } });
+  // @ts-expect-error a missing key
+  void announce(sql, { 'post.paused': { from, payload: { channelId: value } } });
+  // @ts-expect-error a key that the topic does not have
+  void announce(sql, { 'post.paused': { from, payload: { channelId: value, reason: value, by: value } } });
+  // @ts-expect-error a value where an expression belongs
+  void announce(sql, { 'post.paused': { from, payload: { channelId: value, reason: 'channel' } } });
+
+  await append(sql, [{ ...entity, topic: 'channel.disabled', payload: { providerId: 'x', name: 'Acme', reason: 'plan' } }]);
+  // @ts-expect-error an unknown topic
+  await append(sql, [{ ...entity, topic: 'channel.forgotten', payload: { providerId: 'x', name: 'Acme', reason: 'plan' } }]);
+  // @ts-expect-error a missing key
+  await append(sql, [{ ...entity, topic: 'channel.disabled', payload: { providerId: 'x', reason: 'plan' } }]);
+  // @ts-expect-error a key that the topic does not have
+  await append(sql, [{ ...entity, topic: 'channel.connected', payload: { providerId: 'x', name: 'Acme', reason: 'plan' } }]);
+  // @ts-expect-error a reason of another topic
+  await append(sql, [{ ...entity, topic: 'channel.deleted', payload: { providerId: 'x', name: 'Acme', reason: 'plan' } }]);
+}
+
+test('announcing nothing is refused', () => {
+  expect(() => announce((() => undefined) as unknown as Sql, {})).toThrow('no topic');
+});

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+
+const id = z.uuid();
+/** As Postgres writes a `timestamptz` into JSON. */
+const instant = z.iso.datetime({ offset: true });
+
+/** A post as it was then, with its channel. The fact's entity is the post. */
+const post = {
+  channelId: id,
+  providerId: z.string(),
+  channelName: z.string(),
+  /** The first item of the thread that it belongs to; null for a first item. */
+  rootPostId: id.nullable(),
+  groupId: z.string(),
+  content: z.string(),
+  publishDate: instant,
+};
+/** A channel as it was then. The fact's entity is the channel. */
+const channel = { providerId: z.string(), name: z.string() };
+/** `url`: empty where nobody knows it. */
+const released = { ...post, url: z.string() };
+const failed = { ...post, errorKind: z.string(), error: z.string() };
+
+/** Every topic with its payload: what listeners need, as it was when the fact was announced. They join no table of its producer. */
+export const facts = {
+  'post.scheduled': z.strictObject(post),
+  'post.published': z.strictObject(released),
+  'post.late': z.strictObject({ ...released, latenessMs: z.number() }),
+  'post.retrying': z.strictObject({ ...failed, attempt: z.int(), nextAttemptAt: instant }),
+  'post.failed': z.strictObject({ ...failed, detail: z.enum(['missed']).nullable(), attempts: z.int(), retryable: z.boolean() }),
+  'post.unconfirmed': z.strictObject({ ...post, state: z.enum(['QUEUE', 'ERROR']), detail: z.string().nullable(), error: z.string() }),
+  'post.paused': z.strictObject({ channelId: id, reason: z.enum(['channel', 'billing', 'instance']) }),
+  'post.resumed': z.strictObject({ channelId: id, reason: z.enum(['channel']) }),
+  'post.deleted': z.strictObject({ ...post, state: z.enum(['QUEUE', 'ERROR', 'DRAFT']), detail: z.string().nullable() }),
+  'channel.connected': z.strictObject(channel),
+  'channel.refresh_needed': z.strictObject({ ...channel, reason: z.string() }),
+  'channel.disabled': z.strictObject({ ...channel, reason: z.enum(['person', 'plan']) }),
+  'channel.deleted': z.strictObject({ ...channel, reason: z.enum(['person']) }),
+} as const satisfies Record<string, z.ZodObject>;
+
+export type Topic = keyof typeof facts;
+/** What a fact of a topic says, beside its organization and its entity. */
+export type Payload<T extends Topic> = z.output<(typeof facts)[T]>;
