@@ -72,7 +72,11 @@ const folderOf = (wing, room) =>
 const ADAPTER = `^src/providers/(${DOMAINS})/[^_/][^/]*\\.v\\d+\\.ts$`;
 const rule = (name, from, to) => ({ name, severity: 'error', from: { pathNot: TEST, ...from }, to });
 /** Besides `index.ts`: what starts without the rest of its room. */
-const SIDE_DOORS = { 'platform/db': 'embedded/(index|processes)', 'platform/actor-runtime': '(embedded/index|dapr/(index|probe))' };
+const SIDE_DOORS = {
+  'platform/db': 'embedded/(index|processes)',
+  'platform/actor-runtime': '(embedded/index|dapr/(index|probe))',
+  'providers/registry': 'generate',
+};
 const door = (name, folder) => {
   const commands = name === 'operations/cli' ? ['^rookery\\.ts$'] : []; // each command enters the file that does its work
   return rule(

@@ -1,15 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { actorTypes, startActors } from './actors/host/start.ts';
-import { channelActor } from './actors/channel/contract.ts';
-import { startApi } from './api/main.ts';
-import { startSandbox } from './sandbox/index.ts';
 import { endOnSignal } from './src/operations/cli/signals.ts';
 import { migrateDatabase, NEWER, prepare, StartError } from './src/operations/cli/start.ts';
 import { readUsage, type Usage } from './src/operations/cli/usage.ts';
 import { describeIssues, environment, readConfig } from './src/platform/config/index.ts';
-import { openContext, siteOf } from './src/context.ts';
 import { embeddedAddress } from './src/platform/db/embedded/index.ts';
 import { openDatabase } from './src/platform/db/index.ts';
 import { openVault, systemClock } from './src/platform/kernel/index.ts';
@@ -37,6 +32,13 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
       'The embedded engine runs in one process: use `npm start`, or start this process beside a Dapr sidecar (DAPR_HTTP_PORT, DAPR_GRPC_PORT).',
     );
   const logs = openLogs({ level: given.telemetry.logLevel, format: given.telemetry.logFormat ?? (process.stdout.isTTY ? 'plain' : 'json') });
+  const [{ openContext }, { actorTypes, startActors }, { channelActor }, { startApi }, { startSandbox }] = await Promise.all([
+    import('./src/context.ts'),
+    import('./actors/host/start.ts'),
+    import('./actors/channel/contract.ts'),
+    import('./api/main.ts'),
+    import('./sandbox/index.ts'),
+  ]);
   const running = new AsyncDisposableStack();
   const end = endOnSignal(() => running.disposeAsync(), { clock: systemClock, say, extraMs: roles.api ? given.http.shutdownDelayMs : 0 });
   process.on('uncaughtException', (error) => {
@@ -133,7 +135,7 @@ const commands: Record<string, Usage & { run(args: readonly string[]): Promise<v
     about: 'writes every mail with sample data, to look at',
     takes: '[folder]',
     async run([folder = 'mails']) {
-      const { previewEmails } = await import('./src/operations/cli/emails.ts');
+      const [{ siteOf }, { previewEmails }] = await Promise.all([import('./src/context.ts'), import('./src/operations/cli/emails.ts')]);
       await previewEmails(folder, siteOf(configure()), say);
     },
   },

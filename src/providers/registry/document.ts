@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DOMAINS } from '../kit/declare/adapter.ts';
+import { adapters } from './registry.gen.ts';
 import { type AnyAdapter, declaredStatus } from './rules.ts';
 
 /** By `domain/id`: what an adapter was tried against beside its facts, and the test that does it. */
@@ -67,8 +68,8 @@ function row(adapter: AnyAdapter, known: Known): string {
     .join(' | ')} |`;
 }
 
-/** The page of these providers, as `docs/providers.gen.md` has it. */
-export function providersReference(adapters: readonly AnyAdapter[], known: Known): string {
+/** The text of `docs/providers.gen.md`. */
+export function providersReference(known: Known): string {
   const sections = DOMAINS.flatMap((domain) => {
     const own = adapters.filter((adapter) => adapter.domain === domain).toSorted((a, b) => (a.id < b.id ? -1 : 1));
     if (own.length === 0) return [];

@@ -9,7 +9,6 @@ export type { Picture, PictureRules } from '../kit/declare/media.ts';
 export { findInText, findLinks, textLength } from '../kit/protocols/text.ts';
 export type { Outcome } from '../kit/wire/open-line.ts';
 export { Documents, Proofs, providersReference } from './document.ts';
-export { generateRegistry, REGISTRY_FILE } from './generate.ts';
 export { type CatalogEntry, type CustomField, presentCatalogEntry, presentCustomFields } from './present.ts';
 export { type AdapterOf, type AnyAdapter, checkSettings, knownDomain, type Resolve } from './rules.ts';
 export { openProviders, type Providers, type ProvidersOptions } from './service.ts';
