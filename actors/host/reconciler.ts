@@ -1,5 +1,6 @@
 import type { Actors, Reminder } from '../../src/platform/actor-runtime/index.ts';
 import type { Lease } from '../../src/platform/db/index.ts';
+import { startLoop } from '../../src/platform/flow/index.ts';
 import { asAppError, type Clock, tenantKey } from '../../src/platform/kernel/index.ts';
 import { type Heartbeat, HEARTBEAT_TIMEOUT_MS, type Log, type Posts } from '../../src/publishing/posts/index.ts';
 import type { Webhooks } from '../../src/delivery/webhooks/index.ts';
@@ -53,7 +54,6 @@ export function startReconciler({
   limit = 500,
   onFound,
 }: ReconcilerOptions): Reconciler {
-  const stopping = new AbortController();
   let lastEnd = clock.monotonic();
   let quietUntil = 0;
 
@@ -134,25 +134,16 @@ export function startReconciler({
   }
   /** Goes on while a scan comes back full, within reason. */
   async function round(full: number, scan: () => Promise<number>): Promise<void> {
-    for (let n = 0; n < ROUNDS && !stopping.signal.aborted; n++) if ((await scan()) < full) return;
+    for (let n = 0; n < ROUNDS && !loop.signal.aborted; n++) if ((await scan()) < full) return;
   }
 
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      try {
-        await clock.sleep(intervalMs, stopping.signal);
-        await sweep();
-      } catch (error) {
-        if (!stopping.signal.aborted) log.warn({ err: error }, 'a sweep failed and is made again');
-      }
-    }
-  })();
-  return {
-    sweep,
-    async [Symbol.asyncDispose]() {
-      stopping.abort();
-      await running;
-      await lease.release().catch((error: unknown) => log.warn({ err: error }, 'the lease of the reconciler could not be given up: it expires'));
-    },
-  };
+  const loop = startLoop({
+    clock,
+    lease,
+    firstRestMs: intervalMs,
+    restMs: intervalMs,
+    round: async () => void (await sweep()),
+    onError: (error) => log.warn({ err: error }, 'a sweep failed and is made again'),
+  });
+  return { sweep, [Symbol.asyncDispose]: () => loop[Symbol.asyncDispose]() };
 }

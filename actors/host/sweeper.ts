@@ -9,6 +9,7 @@ import { type Database, declareRuns, dropOldKeys, dueRuns, type Lease, noteRun }
 import type { Egress } from '../../src/publishing/egress/index.ts';
 import type { EmailRoom } from '../../src/delivery/email/index.ts';
 import type { Identity } from '../../src/people/identity/index.ts';
+import { startLoop } from '../../src/platform/flow/index.ts';
 import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Login } from '../../src/people/federated-login/index.ts';
 import type { Media } from '../../src/library/media/index.ts';
@@ -118,7 +119,6 @@ const MOST_ROUNDS = 200;
 
 /** Runs each sweep when its interval is over, in one process at a time, and keeps when it last ran, how that ended and how long it took (HE5). */
 export function startSweeper({ sql, sweeps, lease, clock, log, tickMs = 30_000, limit = 500 }: SweeperOptions): Sweeper {
-  const stopping = new AbortController();
   let declared = false;
 
   async function runWhole({ name, run }: Sweep): Promise<void> {
@@ -126,7 +126,7 @@ export function startSweeper({ sql, sweeps, lease, clock, log, tickMs = 30_000, 
     let changed = 0;
     let status: 'ok' | 'failed' = 'ok';
     try {
-      for (let round = 0; round < MOST_ROUNDS && !stopping.signal.aborted; round++) {
+      for (let round = 0; round < MOST_ROUNDS && !loop.signal.aborted; round++) {
         const done = await run(limit);
         changed += done;
         if (done < limit || !(await lease.held())) break;
@@ -148,25 +148,19 @@ export function startSweeper({ sql, sweeps, lease, clock, log, tickMs = 30_000, 
     declared = true;
     const due = await dueRuns(sql, sweeps);
     for (const name of due) {
-      if (stopping.signal.aborted || !(await lease.held())) break;
+      if (loop.signal.aborted || !(await lease.held())) break;
       await runWhole(sweeps.find((sweep) => sweep.name === name)!);
     }
     return due;
   }
 
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      await clock.sleep(tickMs, stopping.signal).catch(() => {});
-      if (stopping.signal.aborted) return;
-      await tick().catch((error: unknown) => log.warn({ err: error }, 'the sweeps could not be looked at'));
-    }
-  })();
-  return {
-    tick,
-    async [Symbol.asyncDispose]() {
-      stopping.abort();
-      await running;
-      await lease.release().catch((error: unknown) => log.warn({ err: error }, 'the lease of the sweeper could not be given up: it expires'));
-    },
-  };
+  const loop = startLoop({
+    clock,
+    lease,
+    firstRestMs: tickMs,
+    restMs: tickMs,
+    round: async () => void (await tick()),
+    onError: (error) => log.warn({ err: error }, 'the sweeps could not be looked at'),
+  });
+  return { tick, [Symbol.asyncDispose]: () => loop[Symbol.asyncDispose]() };
 }

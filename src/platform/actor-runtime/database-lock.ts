@@ -1,4 +1,5 @@
 import { type Database, openSession } from '../db/index.ts';
+import { startLoop } from '../flow/index.ts';
 import { type Clock, StartError } from '../kernel/index.ts';
 import type { RuntimeLog } from './host.ts';
 
@@ -7,6 +8,7 @@ const LOCK = 7_261_945;
 const GRACE_MS = 1_500; // a process that was just killed may need a moment to be noticed
 const SOON_MS = 100;
 const AGAIN_MS = 1_000;
+const HELD_MS = 3_600_000;
 
 /** `held`; `lost` while the database is away and nobody else is known to work on it; `taken` when another process got in meanwhile. */
 export type HoldState = 'held' | 'lost' | 'taken';
@@ -36,10 +38,10 @@ const refusal = (mode: Options['mode'], others: string) =>
  * Refused with a `StartError` that says what to do. Taken again by itself after the database was away.
  */
 export async function holdDatabase({ sql, mode, clock, log, onChange }: Options): Promise<Hold> {
-  const ended = new AbortController();
   let state: HoldState = 'lost';
-  let trying = false;
-  const session = openSession(sql, () => void (state === 'held' && !ended.signal.aborted && lost()));
+  let ended = false;
+  let graceUntil = clock.monotonic() + GRACE_MS;
+  const session = openSession(sql, () => void (state === 'held' && !ended && lost()));
 
   const become = (next: HoldState) => {
     if (state === next) return;
@@ -56,33 +58,21 @@ export async function holdDatabase({ sql, mode, clock, log, onChange }: Options)
 
   function lost(): void {
     become('lost');
-    if (!trying) void takeAgain();
+    graceUntil = clock.monotonic() + GRACE_MS; // our own last session may need that to be noticed
+    log.warn({ mode }, 'The session that holds the database ended; taking it again');
+    loop.wake();
   }
 
-  async function takeAgain(): Promise<void> {
-    trying = true;
-    const until = clock.monotonic() + GRACE_MS; // our own last session may need that to be noticed
-    log.warn({ mode }, 'The session that holds the database ended; taking it again');
-    while (!ended.signal.aborted) {
-      try {
-        if (await take()) {
-          become('held');
-          break;
-        }
-        if (state !== 'taken' && clock.monotonic() < until) {
-          await clock.sleep(SOON_MS, ended.signal).catch(() => {});
-          continue;
-        }
-        if (state !== 'taken') {
-          become('taken');
-          log.error({ mode }, refusal(mode, await whoElse()));
-        }
-      } catch (error) {
-        log.debug({ err: error }, 'The database is still away');
-      }
-      await clock.sleep(AGAIN_MS, ended.signal).catch(() => {});
+  /** Takes the lock again; answers how long to rest. */
+  async function keep(): Promise<number> {
+    if (state === 'held') return HELD_MS;
+    if (await take()) become('held');
+    else if (state !== 'taken') {
+      if (clock.monotonic() < graceUntil) return SOON_MS;
+      become('taken');
+      log.error({ mode }, refusal(mode, await whoElse()));
     }
-    trying = false;
+    return AGAIN_MS;
   }
 
   async function whoElse(): Promise<string> {
@@ -93,14 +83,13 @@ export async function holdDatabase({ sql, mode, clock, log, onChange }: Options)
   }
 
   const end = async () => {
-    ended.abort();
+    ended = true;
     await session.end({ timeout: 1 });
   };
 
-  const until = clock.monotonic() + GRACE_MS;
   try {
     while (!(await take())) {
-      if (clock.monotonic() > until) throw new StartError(refusal(mode, await whoElse()));
+      if (clock.monotonic() > graceUntil) throw new StartError(refusal(mode, await whoElse()));
       await clock.sleep(SOON_MS);
     }
   } catch (error) {
@@ -108,5 +97,19 @@ export async function holdDatabase({ sql, mode, clock, log, onChange }: Options)
     throw error;
   }
   state = 'held';
-  return { session, state: () => state, [Symbol.asyncDispose]: end };
+  const loop = startLoop({
+    clock,
+    firstRestMs: HELD_MS,
+    restMs: AGAIN_MS,
+    round: keep,
+    onError: (error) => log.debug({ err: error }, 'The database is still away'),
+  });
+  return {
+    session,
+    state: () => state,
+    async [Symbol.asyncDispose]() {
+      void loop[Symbol.asyncDispose](); // its statement ends with the session
+      await end();
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import type { Sql } from '../db/index.ts';
+import { atMost, startLoop } from '../flow/index.ts';
 import type { Clock } from '../kernel/index.ts';
 import type { Placement } from './engine.ts';
-import { atMost } from './with-deadline.ts';
 import type { Host, RuntimeLog } from './host.ts';
 
 const EVERY_MS = 1_000;
@@ -34,11 +34,11 @@ interface Options {
 
 /** Says every second in `actor_hosts` that this host lives, and what it holds. Ends after the first heartbeat arrived; disposing it deletes the row. */
 export async function startHeartbeat({ sql, clock, log, incarnation, engine, address, host }: Options): Promise<HeartbeatLoop> {
-  const ended = new AbortController();
   let sentAt = -Infinity;
   let steadySince = Infinity;
   let silent = false;
   let differs = false;
+  let beats = 0;
 
   async function sendHeartbeat(): Promise<void> {
     const sent = clock.monotonic();
@@ -62,28 +62,8 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
     differs = Math.abs(aheadMs) > DIFFERENCE_MS;
   }
 
-  async function goOn(): Promise<void> {
-    let rest = EVERY_MS;
-    for (let n = 1; ; n++) {
-      await clock.sleep(rest, ended.signal).catch(() => {});
-      if (ended.signal.aborted) return;
-      rest = EVERY_MS;
-      try {
-        await sendHeartbeat();
-        if (n % FORGET_EVERY === 0) await sql`delete from actor_hosts where last_beat < now() - interval '1 day'`;
-        silent = false;
-      } catch (error) {
-        if (!silent) {
-          log.warn({ err: error }, 'heartbeat not written, sent again in a moment');
-          rest = AGAIN_MS;
-        }
-        silent = true;
-      }
-    }
-  }
-
   async function leave(): Promise<void> {
-    await going;
+    await loop[Symbol.asyncDispose]();
     sentAt = -Infinity;
     await sql`delete from actor_hosts where incarnation = ${incarnation}`.catch((error: unknown) =>
       log.warn({ err: error }, 'The row of this host stays behind'),
@@ -91,14 +71,26 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
   }
 
   await sendHeartbeat();
-  const going = goOn();
+  const loop = startLoop({
+    clock,
+    firstRestMs: EVERY_MS,
+    restMs: EVERY_MS,
+    async round() {
+      await sendHeartbeat();
+      if (++beats % FORGET_EVERY === 0) await sql`delete from actor_hosts where last_beat < now() - interval '1 day'`;
+      silent = false;
+    },
+    onError(error) {
+      if (silent) return undefined;
+      silent = true;
+      log.warn({ err: error }, 'heartbeat not written, sent again in a moment');
+      return AGAIN_MS;
+    },
+  });
   return {
     heartbeatAgeMs: () => clock.monotonic() - sentAt,
     steadySince: () => steadySince,
-    async [Symbol.asyncDispose]() {
-      ended.abort();
-      await atMost(clock, GOODBYE_MS, leave());
-    },
+    [Symbol.asyncDispose]: () => atMost(clock, GOODBYE_MS, leave),
   };
 }
 

@@ -1,4 +1,6 @@
 import type { Clock } from '../kernel/index.ts';
+import { atMost } from './deadline.ts';
+import { startLoop } from './loop.ts';
 
 export interface WorkerOptions<Row> {
   clock: Clock;
@@ -15,6 +17,7 @@ export interface WorkerOptions<Row> {
 }
 
 const AFTER_FAILURE_MS = 5_000;
+const FULL_MS = 60_000;
 const DRAIN_MS = 8_000;
 
 /**
@@ -22,9 +25,7 @@ const DRAIN_MS = 8_000;
  * the rest is taken by another process, after its lease. Any number of processes may, as the claim gives each row to one.
  */
 export function startWorker<Row>({ clock, concurrency, claim, work, restMs, onWorkError, onClaimError }: WorkerOptions<Row>): AsyncDisposable {
-  const stopping = new AbortController();
   const underWay = new Set<Promise<void>>();
-  let resting = new AbortController();
   let full = false;
 
   function start(row: Row): void {
@@ -32,42 +33,32 @@ export function startWorker<Row>({ clock, concurrency, claim, work, restMs, onWo
       .catch((error: unknown) => onWorkError(error, row))
       .finally(() => {
         underWay.delete(working);
-        if (full) resting.abort();
+        if (full) loop.wake();
       });
     underWay.add(working);
   }
 
-  /** How long to rest; a place that becomes free ends the rest of a full worker. */
-  async function round(): Promise<number> {
-    const free = concurrency - underWay.size;
-    full = free === 0;
-    if (full) return Infinity;
-    try {
+  const loop = startLoop({
+    clock,
+    restMs,
+    async round() {
+      const free = concurrency - underWay.size;
+      full = free === 0;
+      if (full) return FULL_MS;
       const rows = await claim(free);
       rows.forEach(start);
       return rows.length < free ? restMs : 0;
-    } catch (error) {
+    },
+    onError(error) {
       onClaimError(error);
       return AFTER_FAILURE_MS;
-    }
-  }
-
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      resting = new AbortController();
-      const rest = await round();
-      if (rest > 0 && !stopping.signal.aborted) await clock.sleep(Math.min(rest, 60_000), resting.signal).catch(() => undefined);
-    }
-  })();
+    },
+  });
 
   return {
     async [Symbol.asyncDispose]() {
-      stopping.abort();
-      resting.abort();
-      await running;
-      const enough = new AbortController();
-      await Promise.race([Promise.all(underWay), clock.sleep(DRAIN_MS, enough.signal).catch(() => undefined)]);
-      enough.abort();
+      await loop[Symbol.asyncDispose]();
+      await atMost(clock, DRAIN_MS, () => Promise.all(underWay));
     },
   };
 }

@@ -1,3 +1,4 @@
+import { startLoop } from '../../flow/index.ts';
 import type { Clock } from '../../kernel/index.ts';
 import type { RuntimeLog } from '../host.ts';
 import type { Sidecar } from './sidecar.ts';
@@ -24,7 +25,6 @@ interface Options {
 /** Asks the sidecar every second. A sidecar that does not answer says nothing: calls of it fail by themselves. */
 export function watchPlacement({ sidecar, clock, log }: Options): PlacementWatch {
   const waiting = new Set<() => void>();
-  const closed = new AbortController();
   let lostAt: number | undefined;
   let isAway = false;
 
@@ -47,12 +47,7 @@ export function watchPlacement({ sidecar, clock, log }: Options): PlacementWatch
     for (const give of waiting) give();
     waiting.clear();
   }
-  void (async () => {
-    while (!closed.signal.aborted) {
-      await look();
-      await clock.sleep(LOOK_MS, closed.signal).catch(() => undefined);
-    }
-  })();
+  const loop = startLoop({ clock, restMs: LOOK_MS, round: look, onError: (error) => log.debug({ err: error }, 'placement could not be asked for') });
 
   return {
     isAway: () => isAway,
@@ -66,6 +61,6 @@ export function watchPlacement({ sidecar, clock, log }: Options): PlacementWatch
           .finally(() => waiting.delete(give));
       });
     },
-    close: () => closed.abort(),
+    close: () => void loop[Symbol.asyncDispose](),
   };
 }

@@ -1,4 +1,5 @@
 import { type Database, openLease } from '../../db/index.ts';
+import { startLoop } from '../../flow/index.ts';
 import type { Clock } from '../../kernel/index.ts';
 import type { RuntimeLog } from '../host.ts';
 import type { Reminders } from './reminders.ts';
@@ -23,28 +24,17 @@ export interface RouseOptions {
  * one of 200). So one host looks for what is long overdue and sets it again; a handler that comes twice is nothing new. Disposing ends it.
  */
 export function startRouse({ reminders, types, sql, holder, clock, log }: RouseOptions): AsyncDisposable {
-  const ended = new AbortController();
   const lease = openLease({ sql, name: 'dapr-reminders', holder, seconds: LEASE_SECONDS });
-
-  const running = (async () => {
-    for (;;) {
-      await clock.sleep(EVERY_MS, ended.signal).catch(() => {});
-      if (ended.signal.aborted) return;
-      try {
-        if (!(await lease.held())) continue;
-        const roused = await reminders.rouse(types, OVERDUE_MS, AT_MOST);
-        if (roused > 0) log.warn({ roused }, 'Reminders that the scheduler had not fired were set again');
-      } catch (error) {
-        log.warn({ err: error }, 'Overdue reminders could not be looked for');
-      }
-    }
-  })();
-
-  return {
-    async [Symbol.asyncDispose]() {
-      ended.abort();
-      await running;
-      await lease.release().catch(() => {}); // it expires anyway
+  return startLoop({
+    clock,
+    lease,
+    firstRestMs: EVERY_MS,
+    restMs: EVERY_MS,
+    async round() {
+      if (!(await lease.held())) return;
+      const roused = await reminders.rouse(types, OVERDUE_MS, AT_MOST);
+      if (roused > 0) log.warn({ roused }, 'Reminders that the scheduler had not fired were set again');
     },
-  };
+    onError: (error) => log.warn({ err: error }, 'Overdue reminders could not be looked for'),
+  });
 }

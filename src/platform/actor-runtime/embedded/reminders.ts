@@ -1,9 +1,8 @@
 import type { Database, Sql } from '../../db/index.ts';
 import { AppError, type Clock, invalidField, newId } from '../../kernel/index.ts';
 import { type Address, checkReminder, type Reminder, reminderKey } from '../address.ts';
-import { atMost } from '../with-deadline.ts';
 import type { Fired, Host, RuntimeLog } from '../host.ts';
-import { FairQueue } from '../../flow/index.ts';
+import { atMost, FairQueue } from '../../flow/index.ts';
 import { Heap } from './heap.ts';
 import { type Change, changeReminders, nearReminders, putReminders, type Row } from './store.ts';
 import type { DatabaseTime } from './time.ts';
@@ -310,13 +309,13 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
       const rows = handedBack.map(({ to, name, data, owner }) =>
         rowOf({ ...to, name, due: new Date(time.now()), data, ...(owner !== undefined && { owner }) }),
       );
-      await atMost(clock, GOODBYE_MS, putBack(rows));
+      await atMost(clock, GOODBYE_MS, () => putBack(rows));
     },
     /** Waits for what is done to be deleted, and ends. */
     async close(): Promise<void> {
       clearTimeout(sweepTimer);
       ended.abort();
-      await atMost(clock, GOODBYE_MS, Promise.allSettled([...finishing, sweeping]));
+      await atMost(clock, GOODBYE_MS, () => Promise.allSettled([...finishing, sweeping]));
       clearTimeout(sweepTimer);
       heap.clear();
       near.clear();
