@@ -21,7 +21,7 @@ const ROOMS = {
     content: ['kernel'],
     telemetry: ['kernel', 'config'],
     db: ['kernel', 'config', 'telemetry'],
-    cache: ['kernel', 'config', 'telemetry'],
+    cache: ['kernel', 'flow', 'config', 'telemetry'],
     outbound: ['kernel', 'config', 'telemetry'],
     audit: ['kernel', 'db'],
     'error-log': ['kernel', 'telemetry', 'db'],

@@ -1,4 +1,5 @@
 import { type Database, isFinal } from '../../platform/db/index.ts';
+import { atMost } from '../../platform/flow/index.ts';
 import { type Clock, newId, splitTenantKey } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/outbox/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
@@ -122,10 +123,8 @@ export function openCourier({ sql, clock, send, log, incarnation, timeoutMs, eve
     async drain(graceMs) {
       draining = true;
       for (const { resting } of rounds.values()) resting?.abort();
-      const grace = new AbortController();
       const all = Promise.allSettled([...rounds.values()].map(({ ended }) => ended));
-      await Promise.race([all, clock.sleep(graceMs, grace.signal).catch(() => undefined)]);
-      grace.abort();
+      await atMost(clock, graceMs, () => all);
       giveUp.abort();
       await all;
     },

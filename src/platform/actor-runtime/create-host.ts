@@ -8,7 +8,7 @@ import type { Settled } from './engine.ts';
 import { Fenced, type Fired, type Host, type HostCounters, type HostLimits, type HostOptions, type HostPorts } from './host.ts';
 import type { Implementation } from './implement.ts';
 import { noteNudges } from './nudges.ts';
-import { Fifo } from '../flow/index.ts';
+import { atMost, Fifo } from '../flow/index.ts';
 
 const LIMITS: HostLimits = {
   mailbox: 1_000,
@@ -189,15 +189,10 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     for (const wake of quiet.splice(0)) wake();
   }
 
-  async function waitFor(ms: number, done: () => boolean): Promise<void> {
-    const end = clock.monotonic() + ms;
-    while (!done() && clock.monotonic() < end) {
-      const stop = new AbortController();
-      const over = clock.sleep(end - clock.monotonic(), stop.signal).catch(() => {});
-      await Promise.race([over, new Promise<void>((wake) => quiet.push(wake))]);
-      stop.abort();
-    }
-  }
+  const waitFor = (ms: number, done: () => boolean) =>
+    atMost(clock, ms, async () => {
+      while (!done()) await new Promise<void>((wake) => quiet.push(wake));
+    });
 
   function callOne(to: Address, hosted: Hosted, name: string, method: Method, raw: unknown): Promise<unknown> {
     const input: unknown = parse(method.input, raw);

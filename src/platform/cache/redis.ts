@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { atMost } from '../flow/index.ts';
 import { AppError, type Clock } from '../kernel/index.ts';
 import { windowLimiter } from './limiter.ts';
 import type { Cache, CacheOptions, Hit } from './port.ts';
@@ -171,14 +172,7 @@ export async function openRedisCache(
     plan();
   }
 
-  /** Waits for something that never rejects, but not for ever. */
-  async function atMost(ms: number, event: Promise<unknown>): Promise<void> {
-    const waiting = new AbortController();
-    await Promise.race([event, clock.sleep(ms, waiting.signal).catch(() => undefined)]);
-    waiting.abort();
-  }
-
-  await atMost(CONNECT_MS, Promise.allSettled([redis.connect(), subscriber.connect()]));
+  await atMost(clock, CONNECT_MS, () => Promise.allSettled([redis.connect(), subscriber.connect()]));
   if (redis.status !== 'ready') away(lastError);
 
   return {
@@ -194,21 +188,13 @@ export async function openRedisCache(
       const all = handlers.get(name) ?? new Set();
       handlers.set(name, all.add(own));
       // While Redis is away this waits in the client's queue; the caller does not.
-      if (all.size === 1)
-        await atMost(
-          ANSWER_MS,
-          subscriber.subscribe(name).catch(() => undefined),
-        );
+      if (all.size === 1) await atMost(clock, ANSWER_MS, () => subscriber.subscribe(name).catch(() => undefined));
       return {
         async [Symbol.asyncDispose]() {
           all.delete(own);
           if (all.size > 0 || handlers.get(name) !== all) return;
           handlers.delete(name);
-          if (!closing)
-            await atMost(
-              ANSWER_MS,
-              subscriber.unsubscribe(name).catch(() => undefined),
-            );
+          if (!closing) await atMost(clock, ANSWER_MS, () => subscriber.unsubscribe(name).catch(() => undefined));
         },
       };
     },

@@ -2,6 +2,7 @@ import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Egress } from '../egress/index.ts';
+import { atMost } from '../../platform/flow/index.ts';
 import { AppError, type Clock, invalidField, isId, newId, notFound, type Vault } from '../../platform/kernel/index.ts';
 import type { Outbound } from '../../platform/outbound/index.ts';
 import { checkSettings, type Providers, type SocialAdapter } from '../../providers/registry/index.ts';
@@ -129,10 +130,7 @@ export function openChannels(options: ChannelsOptions): Channels {
       const limits = await social.serverLimits?.();
       if (limits) await serverLimits.keep(sql, channel, serverLimits.bounded(limits));
     };
-    const patience = new AbortController();
-    const late = clock.sleep(SERVER_PATIENCE_MS, patience.signal).catch(() => undefined);
-    await Promise.race([asked().catch(() => undefined), late]);
-    patience.abort();
+    await atMost(clock, SERVER_PATIENCE_MS, () => asked().catch(() => undefined));
   }
   async function update(orgId: string, id: string, details: store.Details): Promise<void> {
     if (!isId(id) || !(await store.updateDetails(sql, orgId, id, details))) throw missing();

@@ -1,5 +1,6 @@
 import type { PostQuota } from '../../entitlements/index.ts';
 import { asCallerError, type Database, isFinal, isUnavailable, type Sql } from '../../platform/db/index.ts';
+import { atMost } from '../../platform/flow/index.ts';
 import { AppError, type Clock, invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import type { Next, Outcome, Taken } from './dispatch/attempt.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './authoring/body.ts';
@@ -496,9 +497,7 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
     async handBack() {
       sender.close();
       leaving.abort();
-      const patience = new AbortController();
-      await Promise.race([quiet(), clock.sleep(DRAIN_MS, patience.signal).catch(() => {})]);
-      patience.abort();
+      await atMost(clock, DRAIN_MS, quiet);
       const left = sender
         .underWay()
         .map(({ taken, stage }) =>

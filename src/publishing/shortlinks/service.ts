@@ -1,4 +1,5 @@
 import type { Database, Sql } from '../../platform/db/index.ts';
+import { atMost } from '../../platform/flow/index.ts';
 import { type Clock, newId } from '../../platform/kernel/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import { type ChooseNeeds, openChoice } from './choose.ts';
@@ -75,14 +76,6 @@ export function openShortlinks({
   const rowsOf = (items: readonly Item[]): store.NewLink[] =>
     items.flatMap(({ orgId, postId, content }) => linksOf(content).map((url) => ({ id: newId(), orgId, postId, url })));
 
-  /** Waits no longer than that for the work, which goes on. */
-  async function within(ms: number, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const enough = new AbortController();
-    const late = clock.sleep(ms, enough.signal).catch(() => undefined);
-    await Promise.race([work(enough.signal), late]);
-    enough.abort();
-  }
-
   async function count(link: store.Counted): Promise<void> {
     try {
       const found = await choice.use(link.orgId, link.providerId);
@@ -117,9 +110,9 @@ export function openShortlinks({
 
     async decide(orgId, postId) {
       const mine = await store.claimOfPost(sql, orgId, postId, leaseSeconds);
-      await within(waitMs, async (signal) => {
+      await atMost(clock, waitMs, async (over) => {
         await few(mine, (row) => make(row).catch((error: unknown) => log.warn({ err: error, postId }, 'a short link could not be made')));
-        while (!signal.aborted && (await store.isBeingAsked(sql, orgId, postId).catch(() => false))) await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+        while (await store.isBeingAsked(sql, orgId, postId).catch(() => false)) await clock.sleep(LOOK_MS, over);
       });
       return store.close(sql, orgId, postId);
     },
@@ -134,7 +127,7 @@ export function openShortlinks({
     async clicks(orgId, postId) {
       const links = await store.countedLinks(sql, orgId, postId, FRESH_SECONDS);
       const old = links.filter(({ isOld }) => isOld);
-      if (old.length > 0) await within(COUNT_MS, () => few(old, count));
+      if (old.length > 0) await atMost(clock, COUNT_MS, () => few(old, count));
       return links;
     },
   };
