@@ -69,7 +69,7 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   bus: ['operations/closing'],
   engine: ['operations/closing'],
   events: ['operations/metrics'],
-  handBack: ['operations/closing'],
+  drain: ['operations/closing'],
   onCall: ['providers/catalog.entries'],
   onChange: ['operations/outages'],
   onFound: ['operations/metrics'],

@@ -29,7 +29,7 @@ import { approvalNamesOf, deleteApprovalsOf, type OAuth, openOAuth } from './oau
 import { type Health, measureRooms, openHealth } from './operations/health/index.ts';
 import { openOrganizations, type Organizations } from './people/organizations/index.ts';
 import { openOutbound, type Outbound, type OutboundOptions } from './platform/outbound/index.ts';
-import { type Nudges, openPosts, type Posts } from './publishing/posts/index.ts';
+import { openPosts, type Posts, type ReminderMoves } from './publishing/posts/index.ts';
 import { openCallCounts, openProviderCatalog, type ProviderCatalog } from './providers/catalog/index.ts';
 import { openChanges, openProviderSettings, type ProviderSettings } from './providers/settings/index.ts';
 import { type EmailAdapter, openProviders, type Providers, type ProvidersOptions } from './providers/registry/index.ts';
@@ -296,7 +296,7 @@ export async function openContext(
   });
   const shortlinks = openShortlinks({ sql, clock, providers, organizations, settings: providerSettings, log: logs.of('shortlinks') });
   const stock = openStock({ cache, clock, keys: config.stockMedia, media, providers, settings: providerSettings });
-  const nudges: Nudges = {
+  const reminders: ReminderMoves = {
     within: (transaction, due) =>
       engine.remindWithin(
         transaction,
@@ -307,7 +307,7 @@ export async function openContext(
     openPosts({
       sql,
       clock,
-      nudges,
+      reminders,
       channels,
       media,
       links: shortlinks,

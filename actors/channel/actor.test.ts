@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
-import type { Next, Outcome, Question, Taken } from '../../src/publishing/posts/index.ts';
+import type { Next, Outcome, ClaimedPost, LookUp } from '../../src/publishing/posts/index.ts';
 import { turnOf } from '../../test/support/worlds/turn.ts';
 import channel, { type ChannelNeeds } from './actor.ts';
 import { channelActor } from './contract.ts';
 
 const NOW = new Date('2026-01-01T00:00:00Z');
-const taken = { orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h', channel: { credentials: 'v2:' } } as Taken;
+const claimed = { orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h', channel: { credentials: 'v2:' } } as ClaimedPost;
 const idle: Next = { kind: 'idle' };
 
 /** A channel whose rows answer these, one after the other. */
-function channelOf(nexts: Next[], outcome: Outcome = { kind: 'published', release: { id: 'r', url: 'u' } }, question?: Question, behind: Taken[] = []) {
+function channelOf(nexts: Next[], outcome: Outcome = { kind: 'published', release: { id: 'r', url: 'u' } }, lookUp?: LookUp, behind: ClaimedPost[] = []) {
   const did: string[] = [];
   const held = { enable: true, disable: true, remove: true, needsLogin: true };
   const move = (name: keyof typeof held) => async (orgId: string, id: string) => {
@@ -19,54 +19,54 @@ function channelOf(nexts: Next[], outcome: Outcome = { kind: 'published', releas
   const needs: ChannelNeeds = {
     clock: { now: () => NOW, in: (ms) => new Date(NOW.getTime() + ms), monotonic: () => 0, sleep: async (ms) => void did.push(`sleep ${ms}`) },
     posts: {
-      takeNext: async () => (did.push('take'), nexts.shift() ?? idle),
+      claimNext: async () => (did.push('claim'), nexts.shift() ?? idle),
       send: async () => (did.push('send'), outcome),
-      settleAndTake: async (_taken, { kind }) => (did.push(`settle ${kind}`), { question, next: behind.shift() }),
+      settleAndClaim: async (_claimed, { kind }) => (did.push(`settle ${kind}`), { lookUp, next: behind.shift() }),
     },
     channels: { enable: move('enable'), disable: move('disable'), remove: move('remove'), needsLogin: move('needsLogin') },
   };
   return { ...turnOf(channelActor, 'o:c', needs), did, held };
 }
 
-test('a due post is taken in the turn, sent and settled beside it, and the next one is taken after', async () => {
+test('a due post is claimed in the turn, sent and settled beside it, and the next one is claimed after', async () => {
   const { turn, log, did, besides } = channelOf([
-    { kind: 'taken', taken },
-    { kind: 'taken', taken },
+    { kind: 'claimed', claimed },
+    { kind: 'claimed', claimed },
   ]);
   await channel.spec.reminders.due(turn, undefined);
-  expect(did).toEqual(['take']);
+  expect(did).toEqual(['claim']);
   await besides();
-  expect(did).toEqual(['take', 'send', 'settle published', 'take', 'send', 'settle published', 'take']);
+  expect(did).toEqual(['claim', 'send', 'settle published', 'claim', 'send', 'settle published', 'claim']);
   expect(log).toEqual([]);
 });
 
-test('what the commit of a result has taken is sent without another taking', async () => {
-  const { turn, did, besides } = channelOf([{ kind: 'taken', taken }], undefined, undefined, [taken, taken]);
+test('what the commit of a result has claimed is sent without another claim', async () => {
+  const { turn, did, besides } = channelOf([{ kind: 'claimed', claimed }], undefined, undefined, [claimed, claimed]);
   await channel.spec.methods.wake({}, turn);
   await besides();
-  expect(did).toEqual(['take', 'send', 'settle published', 'send', 'settle published', 'send', 'settle published', 'take']);
+  expect(did).toEqual(['claim', 'send', 'settle published', 'send', 'settle published', 'send', 'settle published', 'claim']);
 });
 
 test('a nudge that finds nothing to take does nothing', async () => {
   const { turn, log, did, besides } = channelOf([]);
   await channel.spec.reminders.due(turn, undefined);
   await besides();
-  expect([log, did]).toEqual([[], ['take']]);
+  expect([log, did]).toEqual([[], ['claim']]);
 });
 
 test('what is not due yet is slept through when it is near, else waits for its reminder', async () => {
   const near = channelOf([
     { kind: 'early', dueAt: NOW, missingMs: 400, remind: true },
-    { kind: 'taken', taken },
+    { kind: 'claimed', claimed },
   ]);
   await channel.spec.methods.wake({}, near.turn);
   await near.besides();
-  expect(near.did).toEqual(['take', 'sleep 400', 'take', 'send', 'settle published', 'take']);
+  expect(near.did).toEqual(['claim', 'sleep 400', 'claim', 'send', 'settle published', 'claim']);
 
   const far = channelOf([{ kind: 'early', dueAt: new Date(NOW.getTime() + 90_000), missingMs: 90_000, remind: true }]);
   await channel.spec.methods.wake({}, far.turn);
   await far.besides();
-  expect([far.did, far.log]).toEqual([['take'], ['remind Channel/o:c due 2026-01-01T00:01:30.000Z']]);
+  expect([far.did, far.log]).toEqual([['claim'], ['remind Channel/o:c due 2026-01-01T00:01:30.000Z']]);
 });
 
 test('beyond the horizon no reminder is set', async () => {
@@ -76,32 +76,32 @@ test('beyond the horizon no reminder is set', async () => {
 });
 
 test('a lost answer is left to the look-up of the post', async () => {
-  const { turn, log, did, besides } = channelOf([{ kind: 'taken', taken }], { kind: 'lost', message: 'no answer' }, { reminder: 'look-up', due: NOW });
+  const { turn, log, did, besides } = channelOf([{ kind: 'claimed', claimed }], { kind: 'lost', message: 'no answer' }, { reminder: 'look-up', due: NOW });
   await channel.spec.methods.wake({}, turn);
   await besides();
-  expect(did).toEqual(['take', 'send', 'settle lost', 'take']);
+  expect(did).toEqual(['claim', 'send', 'settle lost', 'claim']);
   expect(log).toEqual(['remind Post/o:p look-up 2026-01-01T00:00:00.000Z']);
 });
 
 test('a refused login stops the channel before its slot is free', async () => {
-  const { turn, log, did, besides } = channelOf([{ kind: 'taken', taken }], { kind: 'reauthorize', message: 'expired' });
+  const { turn, log, did, besides } = channelOf([{ kind: 'claimed', claimed }], { kind: 'reauthorize', message: 'expired' });
   await channel.spec.methods.wake({}, turn);
   await besides();
   expect(log).toEqual([]);
-  expect(did).toEqual(['take', 'send', 'needsLogin o c', 'settle reauthorize', 'take']);
+  expect(did).toEqual(['claim', 'send', 'needsLogin o c', 'settle reauthorize', 'claim']);
 });
 
 test('a host that cannot send takes nothing more', async () => {
   const { turn, did, besides } = channelOf(
     [
-      { kind: 'taken', taken },
-      { kind: 'taken', taken },
+      { kind: 'claimed', claimed },
+      { kind: 'claimed', claimed },
     ],
-    { kind: 'handed-back' },
+    { kind: 'not-sent' },
   );
   await channel.spec.methods.wake({}, turn);
   await besides();
-  expect(did).toEqual(['take', 'send', 'settle handed-back']);
+  expect(did).toEqual(['claim', 'send', 'settle not-sent']);
 });
 
 test.each(['disable', 'remove'] as const)('%s forgets the reminder, and only when it held', async (name) => {
@@ -116,8 +116,8 @@ test.each(['disable', 'remove'] as const)('%s forgets the reminder, and only whe
 test('a channel that is enabled looks at once', async () => {
   const { turn, did, held } = channelOf([]);
   await channel.spec.methods.enable({}, turn);
-  expect(did).toEqual(['enable o c', 'take']);
+  expect(did).toEqual(['enable o c', 'claim']);
   held.enable = false;
   await channel.spec.methods.enable({}, turn);
-  expect(did).toEqual(['enable o c', 'take', 'enable o c']);
+  expect(did).toEqual(['enable o c', 'claim', 'enable o c']);
 });

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { implementFor, nudge, type Turn } from '../../src/platform/actor-runtime/index.ts';
 import type { Channels } from '../../src/publishing/channels/index.ts';
 import { type Clock, splitTenantKey, tenantKey } from '../../src/platform/kernel/index.ts';
-import type { Next, Posts, Taken } from '../../src/publishing/posts/index.ts';
+import type { Next, Posts, ClaimedPost } from '../../src/publishing/posts/index.ts';
 import { postActor } from '../post/contract.ts';
 import { channelActor } from './contract.ts';
 
 export interface ChannelNeeds {
   clock: Clock;
-  posts: Pick<Posts, 'takeNext' | 'send' | 'settleAndTake'>;
+  posts: Pick<Posts, 'claimNext' | 'send' | 'settleAndClaim'>;
   channels: Pick<Channels, 'needsLogin' | 'enable' | 'disable' | 'remove'>;
 }
 type Methods = typeof channelActor.methods;
@@ -41,24 +41,24 @@ export default implementFor<ChannelNeeds>()(channelActor, {
 
 /** Takes the earliest due post and publishes it beside the turn, or waits for what is not due yet. */
 async function step(turn: Here): Promise<void> {
-  const next = await take(turn);
+  const next = await claim(turn);
   if (next.kind === 'early' && next.missingMs >= NEAR_MS) return later(turn, next);
   if (next.kind !== 'idle') turn.beside(() => goOn(turn, next));
 }
 
-const take = ({ id, ctx }: Here): Promise<Next> => {
+const claim = ({ id, ctx }: Here): Promise<Next> => {
   const { orgId, id: channelId } = splitTenantKey(id);
-  return ctx.posts.takeNext(orgId, channelId);
+  return ctx.posts.claimNext(orgId, channelId);
 };
 
-/** One post after the other, each settled before the next is taken, or in the commit that takes it: the row decides who goes on, not this loop. */
+/** One post after the other, each settled before the next is claimed, or in the commit that takes it: the row decides who goes on, not this loop. */
 async function goOn(turn: Here, first: Next): Promise<void> {
-  for (let next = first; next.kind !== 'idle'; next = await take(turn)) {
-    if (next.kind === 'taken') {
-      for (let taken: Taken | undefined = next.taken; taken;) {
-        const after = await publish(turn, taken);
+  for (let next = first; next.kind !== 'idle'; next = await claim(turn)) {
+    if (next.kind === 'claimed') {
+      for (let claimed: ClaimedPost | undefined = next.claimed; claimed;) {
+        const after = await publish(turn, claimed);
         if (!after) return;
-        taken = after.next;
+        claimed = after.next;
       }
     } else if (next.missingMs >= NEAR_MS) return later(turn, next);
     else await turn.ctx.clock.sleep(next.missingMs);
@@ -73,10 +73,10 @@ async function later({ id, remindOther }: Here, { dueAt, remind }: Extract<Next,
  * Sends and writes the result: conditional on attempt and incarnation, and all but a lost answer free the slot or go on to the next
  * post with it. Undefined where this host cannot send now: then it takes nothing more, and the reconciler wakes whoever can.
  */
-async function publish({ ctx: { posts, channels }, remindOther }: Here, taken: Taken): Promise<{ next: Taken | undefined } | undefined> {
-  const outcome = await posts.send(taken);
-  if (outcome.kind === 'reauthorize') await channels.needsLogin(taken.orgId, taken.channelId, outcome.message, taken.channel.credentials); // before the slot is free, and never over a newer login
-  const { question, next } = await posts.settleAndTake(taken, outcome);
-  if (question) await remindOther(postActor, tenantKey(taken.orgId, taken.postId), question.reminder, question.due, { owner: taken.orgId });
-  return outcome.kind === 'handed-back' ? undefined : { next };
+async function publish({ ctx: { posts, channels }, remindOther }: Here, claimed: ClaimedPost): Promise<{ next: ClaimedPost | undefined } | undefined> {
+  const outcome = await posts.send(claimed);
+  if (outcome.kind === 'reauthorize') await channels.needsLogin(claimed.orgId, claimed.channelId, outcome.message, claimed.channel.credentials); // before the slot is free, and never over a newer login
+  const { lookUp, next } = await posts.settleAndClaim(claimed, outcome);
+  if (lookUp) await remindOther(postActor, tenantKey(claimed.orgId, claimed.postId), lookUp.reminder, lookUp.due, { owner: claimed.orgId });
+  return outcome.kind === 'not-sent' ? undefined : { next };
 }

@@ -109,7 +109,7 @@ export function startReconciler({
     const unasked = await sweeps.unasked(limit);
     found.asked += unasked.length;
     if (unasked.length > 0)
-      await remind(unasked.map(({ orgId, postId, detail, now }) => reminderOf(orgId, postId, detail === 'processing' ? 'processing' : 'look-up', now)));
+      await remind(unasked.map(({ orgId, postId, detail, now }) => reminderOf(orgId, postId, detail === 'processing' ? 'poll' : 'look-up', now)));
     return 0; // the reminders have not fired yet: another look now would find the same posts
   }
   async function deliver(found: Found): Promise<number> {

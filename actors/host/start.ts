@@ -65,7 +65,7 @@ export async function startActors(context: Context, { reconcileMs }: { reconcile
       await Promise.all([reconciler[Symbol.asyncDispose](), sweeper[Symbol.asyncDispose]()]);
       await Promise.all([
         hosting[Symbol.asyncDispose](),
-        posts.handBack(),
+        posts.drain(),
         webhooks.drain(DELIVERIES_MS),
         sender?.[Symbol.asyncDispose](),
         maker[Symbol.asyncDispose](),

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
-import type { Outcome, Question, Taken } from '../../src/publishing/posts/index.ts';
+import type { Outcome, ClaimedPost, LookUp } from '../../src/publishing/posts/index.ts';
 import { turnOf } from '../../test/support/worlds/turn.ts';
 import post, { type PostNeeds } from './actor.ts';
 import { postActor } from './contract.ts';
 
 const NOW = new Date('2026-01-01T00:00:00Z');
-const taken = { orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h' } as Taken;
+const claimed = { orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h' } as ClaimedPost;
 
-function postOf({ waits = true, outcome = { kind: 'absent' } as Outcome, question = undefined as Question | undefined } = {}) {
+function postOf({ waits = true, outcome = { kind: 'absent' } as Outcome, next = undefined as LookUp | undefined } = {}) {
   const did: string[] = [];
   const changed = { state: 'QUEUE', publishDate: NOW };
   const needs: PostNeeds = {
@@ -16,9 +16,9 @@ function postOf({ waits = true, outcome = { kind: 'absent' } as Outcome, questio
       remove: async (...call) => void did.push(`remove ${call.join(' ')}`),
       retry: async (...call) => void did.push(`retry ${call.join(' ')}`),
       setRelease: async (...call) => (did.push(`release ${call.join(' ')}`), 'c'),
-      unsettled: async (_orgId, _postId, detail) => (did.push(`unsettled ${detail}`), waits ? taken : undefined),
-      ask: async (_taken, about) => (did.push(`ask ${about}`), outcome),
-      settle: async (_taken, { kind }, asked) => (did.push(`settle ${kind} ${asked}`), question),
+      findUnsettled: async (_orgId, _postId, detail) => (did.push(`findUnsettled ${detail}`), waits ? claimed : undefined),
+      lookUp: async (_claimed, about) => (did.push(`lookUp ${about}`), outcome),
+      settle: async (_claimed, { kind }, asked) => (did.push(`settle ${kind} ${asked}`), next),
     },
   };
   return { ...turnOf(postActor, 'o:p', needs), did };
@@ -27,14 +27,14 @@ function postOf({ waits = true, outcome = { kind: 'absent' } as Outcome, questio
 test('a lost answer is looked up beside the turn before anything is sent again, and the channel goes on', async () => {
   const { turn, log, did, besides } = postOf();
   await post.spec.reminders['look-up'](turn, undefined);
-  expect(did).toEqual(['unsettled unconfirmed']);
+  expect(did).toEqual(['findUnsettled unconfirmed']);
   await besides();
-  expect(did).toEqual(['unsettled unconfirmed', 'ask unconfirmed', 'settle absent unconfirmed']);
+  expect(did).toEqual(['findUnsettled unconfirmed', 'lookUp unconfirmed', 'settle absent unconfirmed']);
   expect(log).toEqual(['Channel/o:c.wake {}']);
 });
 
 test('a network that did not say is asked again', async () => {
-  const { turn, log, besides } = postOf({ outcome: { kind: 'lost', message: 'm' }, question: { reminder: 'look-up', due: NOW } });
+  const { turn, log, besides } = postOf({ outcome: { kind: 'lost', message: 'm' }, next: { reminder: 'look-up', due: NOW } });
   await post.spec.reminders['look-up'](turn, undefined);
   await besides();
   expect(log).toEqual(['remind Post/o:p look-up 2026-01-01T00:00:00.000Z']);
@@ -42,9 +42,9 @@ test('a network that did not say is asked again', async () => {
 
 test('a post that was settled meanwhile is left alone', async () => {
   const { turn, log, did, besides } = postOf({ waits: false });
-  await post.spec.reminders.processing(turn, undefined);
+  await post.spec.reminders.poll(turn, undefined);
   await besides();
-  expect([did, log]).toEqual([['unsettled processing'], []]);
+  expect([did, log]).toEqual([['findUnsettled processing'], []]);
 });
 
 test('what people do is one change each, of this post in this organization', async () => {

@@ -6,7 +6,7 @@ import { channelActor } from '../channel/contract.ts';
 import { postActor } from './contract.ts';
 
 export interface PostNeeds {
-  posts: Pick<Posts, 'edit' | 'remove' | 'retry' | 'setRelease' | 'unsettled' | 'ask' | 'settle'>;
+  posts: Pick<Posts, 'edit' | 'remove' | 'retry' | 'setRelease' | 'findUnsettled' | 'lookUp' | 'settle'>;
 }
 type Here = Turn<typeof postActor.methods, unknown, undefined, PostNeeds>;
 
@@ -27,8 +27,8 @@ export default implementFor<PostNeeds>()(postActor, {
   },
 
   reminders: {
-    'look-up': (turn) => ask(turn, 'unconfirmed'),
-    processing: (turn) => ask(turn, 'processing'),
+    'look-up': (turn) => lookUp(turn, 'unconfirmed'),
+    poll: (turn) => lookUp(turn, 'processing'),
   },
 });
 
@@ -38,15 +38,15 @@ function keyOf(key: string): [orgId: string, postId: string] {
 }
 
 /** Asks the network beside the turn and writes what it has shown. Settled meanwhile: nothing to do. */
-async function ask({ id, ctx: { posts }, actors, beside, remindOther }: Here, about: 'unconfirmed' | 'processing'): Promise<void> {
-  const taken = await posts.unsettled(...keyOf(id), about);
-  if (!taken) return;
-  const channel = actors(channelActor, tenantKey(taken.orgId, taken.channelId));
+async function lookUp({ id, ctx: { posts }, actors, beside, remindOther }: Here, about: 'unconfirmed' | 'processing'): Promise<void> {
+  const claimed = await posts.findUnsettled(...keyOf(id), about);
+  if (!claimed) return;
+  const channel = actors(channelActor, tenantKey(claimed.orgId, claimed.channelId));
   beside(async () => {
-    const outcome = await posts.ask(taken, about);
+    const outcome = await posts.lookUp(claimed, about);
     if (!outcome) return;
-    const question = await posts.settle(taken, outcome, about);
-    if (question) await remindOther(postActor, id, question.reminder, question.due, { owner: taken.orgId });
+    const next = await posts.settle(claimed, outcome, about);
+    if (next) await remindOther(postActor, id, next.reminder, next.due, { owner: claimed.orgId });
     else await channel.wake({}); // its slot is free
   });
 }

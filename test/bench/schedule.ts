@@ -136,7 +136,7 @@ async function measured(target: Target, { ms, restMs, dueInMs, perSecond, farMs 
   };
   const emptied = async () => {
     await sql`truncate posts, outbox cascade`;
-    await sql`update channels set next_due_at = null, registered_for = null, moves = moves + 1`;
+    await sql`update channels set next_due_at = null, reminder_due_at = null, due_version = due_version + 1`;
     await sql`vacuum channels`;
   };
   await emptied();

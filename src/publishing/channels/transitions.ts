@@ -57,7 +57,7 @@ export function needsLogin(database: Database, orgId: string, id: string, reason
   return locked(database, orgId, { id }, async (sql) => {
     const rows = await sql`
       with channel as (
-        update channels set refresh_needed = true, refresh_reason = ${reason}, refresh_claim = null, refresh_until = null, next_due_at = null, registered_for = null, updated_at = now()
+        update channels set refresh_needed = true, refresh_reason = ${reason}, refresh_claim = null, refresh_until = null, next_due_at = null, reminder_due_at = null, updated_at = now()
         where org_id = ${orgId} and id = ${id} and deleted_at is null and not refresh_needed ${seen === undefined ? sql`` : sql`and credentials = ${seen}`}
         returning id
       ), ${pausePosts(sql, orgId, 'The channel needs a new login')}, told as (
@@ -76,7 +76,7 @@ const STOPPED: Record<Why, string> = { person: 'The channel was disabled', plan:
 async function stop(sql: Sql, orgId: string, id: string, why: Why): Promise<boolean> {
   const rows = await sql`
     with channel as (
-      update channels set disabled = true, next_due_at = null, registered_for = null, updated_at = now()
+      update channels set disabled = true, next_due_at = null, reminder_due_at = null, updated_at = now()
       where org_id = ${orgId} and id = ${id} and deleted_at is null and not disabled
       returning id
     ), ${pausePosts(sql, orgId, STOPPED[why])}, told as (
@@ -105,7 +105,7 @@ export async function stopAll(sql: Sql, orgId: string, message: string): Promise
   await sql`select 1 from channels where org_id = ${orgId} and deleted_at is null order by id for update`;
   await sql`
     with channel as (
-      update channels set disabled = true, next_due_at = null, registered_for = null, updated_at = now() where org_id = ${orgId} and deleted_at is null and not disabled returning id
+      update channels set disabled = true, next_due_at = null, reminder_due_at = null, updated_at = now() where org_id = ${orgId} and deleted_at is null and not disabled returning id
     ), ${pausePosts(sql, orgId, message)}
     select 1 from channel`;
 }
@@ -115,7 +115,7 @@ export async function pauseQueue(sql: Sql, orgId: string, message: string, reaso
   await sql`select 1 from channels where org_id = ${orgId} and deleted_at is null order by id for update`;
   await sql`
     with channel as (
-      update channels set next_due_at = null, registered_for = null, updated_at = now() where org_id = ${orgId} and deleted_at is null and not disabled and not refresh_needed returning id
+      update channels set next_due_at = null, reminder_due_at = null, updated_at = now() where org_id = ${orgId} and deleted_at is null and not disabled and not refresh_needed returning id
     ), ${pausePosts(sql, orgId, message, reason)}
     select 1 from channel`;
 }
@@ -125,7 +125,7 @@ export function remove(database: Database, orgId: string, id: string, by?: Audit
   return locked(database, orgId, { id }, async (sql) => {
     const rows = await sql`
       with channel as (
-        update channels set deleted_at = now(), next_due_at = null, registered_for = null, updated_at = now()
+        update channels set deleted_at = now(), next_due_at = null, reminder_due_at = null, updated_at = now()
         where org_id = ${orgId} and id = ${id} and deleted_at is null
         returning id
       ), gone as (
@@ -218,7 +218,7 @@ export function enable(database: Database, plan: Plan, orgId: string, id: string
       with channel as (
         select id, refresh_needed as stopped, deleted_at from channels where org_id = ${orgId} and id = ${id} and deleted_at is null and disabled for update
       ), ${resumePosts(sql, orgId)}
-      update channels c set disabled = false, next_due_at = case when o.stopped then null else next.due_at end, registered_for = null, moves = c.moves + 1, updated_at = now()
+      update channels c set disabled = false, next_due_at = case when o.stopped then null else next.due_at end, reminder_due_at = null, due_version = c.due_version + 1, updated_at = now()
       from channel o, next where c.org_id = ${orgId} and c.id = o.id
       returning c.id`;
     if (rows.length > 0) await note(sql, orgId, by, 'enabled', id);
@@ -239,7 +239,7 @@ export async function resumeQueue(sql: Sql, orgId: string): Promise<void> {
       with channel as (
         select id, false as stopped, deleted_at from channels where org_id = ${orgId} and id = ${id}
       ), ${resumePosts(sql, orgId)}
-      update channels c set next_due_at = next.due_at, registered_for = null, moves = c.moves + 1, updated_at = now()
+      update channels c set next_due_at = next.due_at, reminder_due_at = null, due_version = c.due_version + 1, updated_at = now()
       from channel o, next where c.org_id = ${orgId} and c.id = o.id`;
 }
 
@@ -309,7 +309,7 @@ async function save(sql: Sql, plan: Plan, orgId: string, login: LoggedIn, found:
           provider_version = ${login.providerVersion}, handle = ${login.handle}, credentials = ${login.credentials}, token_expires_at = ${login.tokenExpiresAt},
           name = case when c.renamed then c.name else ${login.name} end, picture = case when c.renamed then c.picture else ${login.picture} end,
           disabled = o.stopped, refresh_needed = false, refresh_reason = null, refresh_claim = null, refresh_until = null, deleted_at = null,
-          next_due_at = case when o.stopped then null else next.due_at end, registered_for = null, moves = c.moves + 1, updated_at = now()
+          next_due_at = case when o.stopped then null else next.due_at end, reminder_due_at = null, due_version = c.due_version + 1, updated_at = now()
         from channel o, next where c.org_id = ${orgId} and c.id = o.id
         returning c.id
       ), inserted as (

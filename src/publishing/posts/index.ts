@@ -1,11 +1,11 @@
-export type { Attempt, Next, Outcome, Taken } from './dispatch/attempt.ts';
+export type { Attempt, Next, Outcome, ClaimedPost } from './dispatch/attempt.ts';
 export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './authoring/body.ts';
 export { Create, NewPost, PostChange, type PostMedia } from './authoring/input.ts';
 export type { LatenessFigures } from './dispatch/lateness.ts';
-export type { Heartbeat, ChannelSnapshot, ChannelsPort, Connected, Log, MediaPort, NetworkRules, Nudge, Nudges, Processing } from './ports.ts';
+export type { Heartbeat, ChannelSnapshot, ChannelsPort, Connected, Log, MediaPort, NetworkRules, DueChange, ReminderMoves, Processing } from './ports.ts';
 export { presentPost, presentPostWithThread, presentPublicPost, presentPublicPostWithThread, presentTimeline } from './present.ts';
 export { HEARTBEAT_TIMEOUT_MS } from './rules.ts';
-export { openPosts, type Posts, type PostsOptions, type Question, type Sweeps } from './service.ts';
+export { openPosts, type Posts, type PostsOptions, type LookUp, type Sweeps } from './service.ts';
 export type { Admitted } from './authoring/admit.ts';
 export { rootsOf } from './authoring/quotas.ts';
 export { type PostRow, STATES, type TimelineRow } from './reading/list.ts';

@@ -6,7 +6,7 @@ import type { PostMedia } from './authoring/input.ts';
 
 // What publishing needs of its neighbours. `openPosts` is handed these; `src/context.ts` binds them.
 
-/** The row of a channel as the taking update found it, so that nothing has to be read again. */
+/** The row of a channel as the claim found it, so that nothing has to be read again. */
 export interface ChannelSnapshot {
   id: string;
   orgId: string;
@@ -71,16 +71,16 @@ export interface MediaPort {
 export type LinksPort = Pick<Shortlinks, 'plan' | 'isAsked' | 'replan' | 'decide'>;
 
 /** A channel's next due time. */
-export interface Nudge {
+export interface DueChange {
   orgId: string;
   channelId: string;
   dueAt: Date;
 }
 
 /** Moves the reminder `due` of channels. Bound to `engine.remindWithin`. */
-export interface Nudges {
+export interface ReminderMoves {
   /** Within the caller's transaction, once in it; the answer is called after the commit, and never rejects. */
-  within(transaction: Sql, nudges: readonly Nudge[]): Promise<() => void>;
+  within(transaction: Sql, reminders: readonly DueChange[]): Promise<() => void>;
 }
 
 /** The part of the business events that happens here. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Outcome, Taken } from './dispatch/attempt.ts';
-import { lookUpDelay, questionOf, retryDelay, settle, settles, tooLongAgo } from './rules.ts';
+import type { Outcome, ClaimedPost } from './dispatch/attempt.ts';
+import { lookUpDelay, lookUpOf, retryDelay, settle, settles, tooLongAgo } from './rules.ts';
 
-const taken = (more: Partial<Taken> = {}) =>
-  ({ orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h', attemptsFailed: 0, lookUps: 0, ...more }) as Taken;
-const said = (outcome: Outcome, more: Partial<Taken> = {}, asked?: 'unconfirmed' | 'processing') => {
-  const { state, detail, errorKind, slot, failed, topic, dueInMs, lookUpInMs } = settle(taken(more), outcome, asked);
+const claimed = (more: Partial<ClaimedPost> = {}) =>
+  ({ orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h', attemptsFailed: 0, lookUps: 0, ...more }) as ClaimedPost;
+const said = (outcome: Outcome, more: Partial<ClaimedPost> = {}, asked?: 'unconfirmed' | 'processing') => {
+  const { state, detail, errorKind, slot, failed, topic, dueInMs, lookUpInMs } = settle(claimed(more), outcome, asked);
   return { state, detail, errorKind, slot, failed, topic, dueInMs, lookUpInMs };
 };
 
@@ -96,12 +96,12 @@ describe('what an outcome writes', () => {
   test('absent is sent again at once', () =>
     expect(said({ kind: 'absent' }, {}, 'unconfirmed')).toMatchObject({ state: 'QUEUE', detail: 'retrying', dueInMs: 0, slot: 'free' }));
   test('handed back is as it was', () => {
-    expect(said({ kind: 'handed-back' })).toMatchObject({ detail: 'scheduled', slot: 'free', failed: false, dueInMs: null });
-    expect(said({ kind: 'handed-back' }, { attemptsFailed: 2 })).toMatchObject({ detail: 'retrying' });
+    expect(said({ kind: 'not-sent' })).toMatchObject({ detail: 'scheduled', slot: 'free', failed: false, dueInMs: null });
+    expect(said({ kind: 'not-sent' }, { attemptsFailed: 2 })).toMatchObject({ detail: 'retrying' });
   });
   test('processing frees the slot and is polled', () => {
-    const settlement = settle(taken(), { kind: 'processing', processingMs: 7_000 });
-    expect([settlement.slot, questionOf(settlement), settlement.lookUpInMs]).toEqual(['free', 'processing', 7_000]);
+    const settlement = settle(claimed(), { kind: 'processing', processingMs: 7_000 });
+    expect([settlement.slot, lookUpOf(settlement), settlement.lookUpInMs]).toEqual(['free', 'poll', 7_000]);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
-import type { Attempt, Outcome, Taken } from './dispatch/attempt.ts';
+import type { Attempt, Outcome, ClaimedPost } from './dispatch/attempt.ts';
 import type { Connected } from './ports.ts';
 import type { Settlement } from './dispatch/settle.ts';
 
@@ -9,9 +9,9 @@ const HOUR = 60 * MINUTE;
 
 /** How long one publish may take, all its steps together, and how long its slot is held without news. */
 export const CALL_MS = 60 * SECOND;
-export const HOLD_MS = 2 * CALL_MS;
+export const SLOT_LEASE_MS = 2 * CALL_MS;
 /** How long an unconfirmed post keeps its channel from the next one. */
-export const UNCONFIRMED_HOLD_MS = MINUTE;
+export const UNCONFIRMED_LEASE_MS = MINUTE;
 /** No call is made when the last heartbeat is older; others take over after `HEARTBEAT_TIMEOUT_MS`. */
 export const HEARTBEAT_FRESH_MS = 4 * SECOND;
 export const HEARTBEAT_TIMEOUT_MS = 5 * SECOND;
@@ -77,11 +77,11 @@ const settlement = (
 });
 
 /** What an outcome writes. `asked`: it was found by asking the network, not by sending. `undefined`: there is nothing to write. */
-export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | 'processing'): Settlement {
-  const { channelId, attemptsFailed, lookUps } = taken;
+export function settle(claimed: ClaimedPost, outcome: Outcome, asked?: 'unconfirmed' | 'processing'): Settlement {
+  const { channelId, attemptsFailed, lookUps } = claimed;
   const attempts = attemptsFailed + 1;
   const fail = (errorKind: string, error: string, retryable: boolean) =>
-    settlement(taken, {
+    settlement(claimed, {
       state: 'ERROR',
       errorKind,
       error,
@@ -93,7 +93,7 @@ export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | '
       payload: { channelId, errorKind, error, attempts, retryable },
     });
   const undecided = (error: string) =>
-    settlement(taken, {
+    settlement(claimed, {
       state: 'ERROR',
       detail: 'unconfirmed',
       errorKind: 'unconfirmed',
@@ -105,7 +105,7 @@ export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | '
       payload: { channelId, error },
     });
   const again = (errorKind: string, error: string, dueInMs: number) =>
-    settlement(taken, {
+    settlement(claimed, {
       detail: 'retrying',
       errorKind,
       error,
@@ -120,7 +120,7 @@ export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | '
 
   switch (outcome.kind) {
     case 'published':
-      return settlement(taken, {
+      return settlement(claimed, {
         state: 'PUBLISHED',
         releaseId: outcome.release.id,
         releaseUrl: outcome.release.url,
@@ -132,9 +132,9 @@ export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | '
       });
     case 'processing':
       if (lookUps >= POLLS) return undecided('The network took the post and never said that it is out');
-      return settlement(taken, { detail: 'processing', lookUpInMs: outcome.processingMs, kind: 'accepted', message: 'The network works on it' });
-    case 'handed-back':
-      return settlement(taken, { detail: attemptsFailed > 0 ? 'retrying' : 'scheduled', kind: 'woke', message: 'Handed back before anything was sent' });
+      return settlement(claimed, { detail: 'processing', lookUpInMs: outcome.processingMs, kind: 'accepted', message: 'The network works on it' });
+    case 'not-sent':
+      return settlement(claimed, { detail: attemptsFailed > 0 ? 'retrying' : 'scheduled', kind: 'woke', message: 'Handed back before anything was sent' });
     case 'undecided':
       return undecided(outcome.message);
     case 'absent': {
@@ -145,7 +145,7 @@ export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | '
     case 'lost': {
       const delay = asked ? lookUpDelay(lookUps) : 0;
       if (delay === undefined) return undecided(`Nobody knows whether the post is out: ${outcome.message}`);
-      return settlement(taken, {
+      return settlement(claimed, {
         detail: 'unconfirmed',
         errorKind: 'unconfirmed',
         error: outcome.message,
@@ -157,7 +157,7 @@ export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | '
       });
     }
     case 'reauthorize':
-      return settlement(taken, {
+      return settlement(claimed, {
         detail: 'paused',
         errorKind: 'auth_expired',
         error: outcome.message,
@@ -181,8 +181,8 @@ export function settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | '
 }
 
 /** Which reminder of the Post asks next, where one has to. */
-export const questionOf = ({ detail, lookUpInMs }: Settlement): 'look-up' | 'processing' | undefined =>
-  lookUpInMs === null ? undefined : detail === 'processing' ? 'processing' : 'look-up';
+export const lookUpOf = ({ detail, lookUpInMs }: Settlement): 'look-up' | 'poll' | undefined =>
+  lookUpInMs === null ? undefined : detail === 'processing' ? 'poll' : 'look-up';
 
 const PAST_MS = 24 * HOUR;
 /** Whether a date is too long ago to be sent by accident (S104). */

@@ -2,13 +2,13 @@ import type { PostQuota } from '../../entitlements/index.ts';
 import { asCallerError, type Database, isFinal, isUnavailable, type Sql } from '../../platform/db/index.ts';
 import { atMost } from '../../platform/flow/index.ts';
 import { AppError, type Clock, invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
-import type { Next, Outcome, Taken } from './dispatch/attempt.ts';
+import type { Next, Outcome, ClaimedPost } from './dispatch/attempt.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './authoring/body.ts';
 import { checkDate, compose, type Composed, judgeContent, namedPosts, shortensLinks, typedSettings } from './authoring/compose.ts';
 import type { Create, PostChange, PostMedia } from './authoring/input.ts';
 import { type LatenessFigures, openLateness } from './dispatch/lateness.ts';
-import type { Heartbeat, ChannelsPort, LinksPort, Log, MediaPort, Nudges, PostEvents } from './ports.ts';
-import { HOLD_MS, questionOf, settle, HEARTBEAT_TIMEOUT_MS, UNCONFIRMED_HOLD_MS } from './rules.ts';
+import type { Heartbeat, ChannelsPort, LinksPort, Log, MediaPort, ReminderMoves, PostEvents } from './ports.ts';
+import { SLOT_LEASE_MS, lookUpOf, settle, HEARTBEAT_TIMEOUT_MS, UNCONFIRMED_LEASE_MS } from './rules.ts';
 import { openSender } from './dispatch/send.ts';
 import { slotsOf } from './reading/slots.ts';
 import { type Admitted, admitOf } from './authoring/admit.ts';
@@ -17,16 +17,16 @@ import * as changes from './authoring/change.ts';
 import { cleanStoredContents } from './authoring/clean.ts';
 import { dropDeletedPosts } from './retention.ts';
 import * as read from './reading/list.ts';
-import type { CalendarFilter, PageFilter, PostRow, TimelineRow } from './reading/list.ts';
+import type { ListFilter, PageFilter, PostRow, TimelineRow } from './reading/list.ts';
 import * as scan from './dispatch/recover.ts';
 import { type Settled, type Settlement, settleOf } from './dispatch/settle.ts';
-import { takeNextOf } from './dispatch/claim.ts';
+import { claimNextOf } from './dispatch/claim.ts';
 import { dropOldLateness, workOfPosts } from './gauges.ts';
 
 export interface PostsOptions {
   sql: Database;
   clock: Clock;
-  nudges: Nudges;
+  reminders: ReminderMoves;
   channels: ChannelsPort;
   media: MediaPort;
   links: LinksPort;
@@ -49,8 +49,8 @@ export interface PostsOptions {
 }
 
 /** The reminder of the Post that has to be set, and when. */
-export interface Question {
-  reminder: 'look-up' | 'processing';
+export interface LookUp {
+  reminder: 'look-up' | 'poll';
   due: Date;
 }
 export interface Changed {
@@ -72,17 +72,17 @@ export interface Posts extends AsyncDisposable {
   removeGroup(orgId: string, group: string): Promise<number>;
 
   /** The only door to a provider call. */
-  takeNext(orgId: string, channelId: string): Promise<Next>;
-  /** Sends what was taken. A provider's failure is an outcome, never an exception. */
-  send(taken: Taken): Promise<Outcome>;
-  /** Writes what became of an attempt, conditional on attempt and incarnation; answers what has to be asked later. `asked`: the outcome comes from asking. */
-  settle(taken: Taken, outcome: Outcome, asked?: 'unconfirmed' | 'processing'): Promise<Question | undefined>;
-  /** The same, and takes the next post of the channel in the same commit where one is due and can be sent at once. Without `next` there may be one all the same: `takeNext` knows. */
-  settleAndTake(taken: Taken, outcome: Outcome): Promise<{ question: Question | undefined; next: Taken | undefined }>;
+  claimNext(orgId: string, channelId: string): Promise<Next>;
+  /** Sends what was claimed. A provider's failure is an outcome, never an exception. */
+  send(claimed: ClaimedPost): Promise<Outcome>;
+  /** Writes what became of an attempt, conditional on attempt and incarnation; answers what has to be asked later. `asked`: the outcome comes from a look-up. */
+  settle(claimed: ClaimedPost, outcome: Outcome, asked?: 'unconfirmed' | 'processing'): Promise<LookUp | undefined>;
+  /** The same, and takes the next post of the channel in the same commit where one is due and can be sent at once. Without `next` there may be one all the same: `claimNext` knows. */
+  settleAndClaim(claimed: ClaimedPost, outcome: Outcome): Promise<{ lookUp: LookUp | undefined; next: ClaimedPost | undefined }>;
   /** The attempt of a post that still waits for this question, while nobody here asks it. */
-  unsettled(orgId: string, postId: string, detail: 'unconfirmed' | 'processing'): Promise<Taken | undefined>;
+  findUnsettled(orgId: string, postId: string, detail: 'unconfirmed' | 'processing'): Promise<ClaimedPost | undefined>;
   /** Asks the network; undefined: it is being asked already. */
-  ask(taken: Taken, about: 'unconfirmed' | 'processing'): Promise<Outcome | undefined>;
+  lookUp(claimed: ClaimedPost, about: 'unconfirmed' | 'processing'): Promise<Outcome | undefined>;
 
   // What people do. Final before publishing; 409 while the post is on its way, 409 `already_published` after.
   edit(orgId: string, postId: string, change: PostChange): Promise<Changed>;
@@ -97,7 +97,7 @@ export interface Posts extends AsyncDisposable {
   get(orgId: string, postId: string): Promise<PostRow[]>;
   group(orgId: string, group: string): Promise<PostRow[]>;
   /** The posts of a range by date; 400 where it holds more than is told at once and no `limit` was given. */
-  list(orgId: string, filter: CalendarFilter): Promise<read.CalendarPart>;
+  list(orgId: string, filter: ListFilter): Promise<read.ListPart>;
   page(orgId: string, filter: PageFilter): Promise<read.Page>;
   timeline(orgId: string, postId: string): Promise<{ postId: string; items: TimelineRow[] }>;
   /** Posts on the network that may be this one, for a post whose release is not known (S118). */
@@ -113,7 +113,7 @@ export interface Posts extends AsyncDisposable {
   /** What waits over all organizations, what should have been done, and what each host does. */
   work(): ReturnType<typeof workOfPosts>;
   /** Sends nothing more: frees slots whose request has not left, gives calls under way 8 s, and writes the rest as unconfirmed. */
-  handBack(): Promise<void>;
+  drain(): Promise<void>;
 }
 
 export interface Sweeps {
@@ -145,19 +145,19 @@ const REFUSALS: Record<Exclude<changes.Verdict, 'done' | 'unjudged'>, () => AppE
     new AppError('date_in_past', 'The date is more than a day ago', { errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }] }),
 };
 
-/** How often, and after how many milliseconds at first, a host asks what became of a taking that was not answered. */
+/** How often, and after how many milliseconds at first, a host asks what became of a claim that was not answered. */
 /** How long calls under way may go on when the host goes away. */
 const DRAIN_MS = 8_000;
-const DOUBTS = 10;
-const DOUBT_MS = 1_500;
+const RECHECKS = 10;
+const RECHECK_MS = 1_500;
 
 /** A question that was begun is asked again after this long by whoever finds that nobody asks it. */
-const ASKING_MS = 15_000;
+const LOOK_UP_LEASE_MS = 15_000;
 
 /** How often a result is written that the database refuses, or on the way out. */
 const WRITES = 10;
 
-const keyOf = ({ orgId, channelId, postId, attempt }: Taken) => ({ orgId, channelId, postId, attempt });
+const keyOf = ({ orgId, channelId, postId, attempt }: ClaimedPost) => ({ orgId, channelId, postId, attempt });
 
 /** What a change has made, or why it was refused. */
 function done({ verdict, state, publishDate }: changes.Changed): Changed {
@@ -167,7 +167,7 @@ function done({ verdict, state, publishDate }: changes.Changed): Changed {
 const same = (a: PostMedia, b: PostMedia) => a.path === b.path && a.id === b.id && (a.thumbnail ?? null) === (b.thumbnail ?? null);
 
 /** The room of posts: admission, publishing on time and once, changes, lists. */
-export function openPosts({ sql, clock, nudges, channels, media, links, incarnation, heartbeat, log, events, options }: PostsOptions): Posts {
+export function openPosts({ sql, clock, reminders, channels, media, links, incarnation, heartbeat, log, events, options }: PostsOptions): Posts {
   const { horizonMs, inFlight, lateMs, deletedDays } = options;
   const perLane = Math.max(8, Math.floor(inFlight / 4));
   const lateness = openLateness({ sql, clock, incarnation, log });
@@ -183,22 +183,22 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
     called: (call) => events?.publishCalled(call),
     inFlight,
     perLane,
-    questions: { inAll: Math.max(4, Math.floor(inFlight / 4)), perLane: Math.max(2, Math.floor(perLane / 4)) },
+    lookUps: { inAll: Math.max(4, Math.floor(inFlight / 4)), perLane: Math.max(2, Math.floor(perLane / 4)) },
   });
-  const admit = admitOf(sql, { clock, nudges, links, horizonMs });
-  const take = takeNextOf({ clock, incarnation, holdMs: HOLD_MS, horizonMs });
-  const settleRow = settleOf({ clock, incarnation, holdMs: HOLD_MS, doubtMs: UNCONFIRMED_HOLD_MS, lateMs });
+  const admit = admitOf(sql, { clock, reminders, links, horizonMs });
+  const take = claimNextOf({ clock, incarnation, leaseMs: SLOT_LEASE_MS, horizonMs });
+  const settleRow = settleOf({ clock, incarnation, leaseMs: SLOT_LEASE_MS, unconfirmedMs: UNCONFIRMED_LEASE_MS, lateMs });
   const writing = new Set<Promise<unknown>>();
-  /** Posts of this host from their taking until their result is written. */
+  /** Posts of this host from their claim until their result is written. */
   const mine = new Set<string>();
   /** Posts of which the network is being asked, until the answer is written. */
-  const asking = new Set<string>();
+  const lookingUp = new Set<string>();
   const leaving = new AbortController();
 
-  /** A taking whose answer was lost may hold: then a channel waits for a post that nobody sends. */
-  async function doubt(orgId: string, channelId: string): Promise<void> {
-    for (let tries = 1; tries <= DOUBTS; tries++) {
-      await clock.sleep(DOUBT_MS * tries, leaving.signal);
+  /** A claim whose answer was lost may hold: then a channel waits for a post that nobody sends. */
+  async function recheckClaim(orgId: string, channelId: string): Promise<void> {
+    for (let tries = 1; tries <= RECHECKS; tries++) {
+      await clock.sleep(RECHECK_MS * tries, leaving.signal);
       try {
         await scan.endUnknownSlot(sql, { orgId, channelId, incarnation, known: [...mine] });
         return;
@@ -212,14 +212,14 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
   async function write(settlement: Settlement): Promise<Settled | undefined> {
     for (let tries = 0; ; tries++) {
       try {
-        const held = await settleRow(sql, tries === 0 ? settlement : { ...settlement, takesNext: false });
+        const held = await settleRow(sql, tries === 0 ? settlement : { ...settlement, claimsNext: false });
         if (held || tries === 0) return held;
         const end = await endOf(sql, settlement); // an earlier try may have been committed with its answer lost
         const own = end?.sameAttempt && end.incarnation === settlement.incarnation && end.state === settlement.state && end.detail === settlement.detail;
         return own ? end : undefined;
       } catch (error) {
         log.warn({ err: error, postId: settlement.postId, tries }, 'a result could not be written yet');
-        if (tries === 0 && settlement.takesNext && isUnavailable(error)) doubt(settlement.orgId, settlement.channelId).catch(() => {});
+        if (tries === 0 && settlement.claimsNext && isUnavailable(error)) recheckClaim(settlement.orgId, settlement.channelId).catch(() => {});
         if (tries >= WRITES && (isFinal(error) || leaving.signal.aborted)) throw error;
         await clock.sleep(Math.min(100 * 2 ** tries, 5_000));
       }
@@ -233,42 +233,42 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
 
   /** Writes what became of an attempt, and tells of it. */
   async function report(
-    taken: Taken,
+    claimed: ClaimedPost,
     outcome: Outcome,
-    { asked, takesNext = false }: { asked?: 'unconfirmed' | 'processing' | undefined; takesNext?: boolean },
+    { asked, claimsNext = false }: { asked?: 'unconfirmed' | 'processing' | undefined; claimsNext?: boolean },
   ) {
-    const settlement = { ...settle(taken, outcome, asked), takesNext };
-    const held = await tracked(write(settlement)).finally(() => (asked ? asking : mine).delete(taken.postId));
+    const settlement = { ...settle(claimed, outcome, asked), claimsNext };
+    const held = await tracked(write(settlement)).finally(() => (asked ? lookingUp : mine).delete(claimed.postId));
     if (held?.next) mine.add(held.next.postId);
     if (held)
       events?.attemptSettled({
-        ...keyOf(taken),
-        provider: taken.channel.providerId,
+        ...keyOf(claimed),
+        provider: claimed.channel.providerId,
         outcome: outcome.kind,
         asked: asked !== undefined,
         state: settlement.state,
         detail: settlement.detail,
         reason: settlement.error,
       });
-    if (held && settlement.state !== 'QUEUE' && taken.media.length > 0)
-      void tracked(media.settled(taken.orgId, taken.media).catch((error: unknown) => log.warn({ err: error }, 'copies of media were left to the sweep')));
-    const reminder = questionOf(settlement);
-    return { question: reminder && held?.lookUpAt ? { reminder, due: held.lookUpAt } : undefined, next: held?.next };
+    if (held && settlement.state !== 'QUEUE' && claimed.media.length > 0)
+      void tracked(media.settled(claimed.orgId, claimed.media).catch((error: unknown) => log.warn({ err: error }, 'copies of media were left to the sweep')));
+    const reminder = lookUpOf(settlement);
+    return { lookUp: reminder && held?.lookUpAt ? { reminder, due: held.lookUpAt } : undefined, next: held?.next };
   }
 
   const changing = (statement: Parameters<typeof changes.changing>[2], after?: Parameters<typeof changes.changing>[3]) =>
-    changes.changing(sql, { nudges, horizonMs }, statement, after);
+    changes.changing(sql, { reminders, horizonMs }, statement, after);
   async function get(orgId: string, postId: string): Promise<PostRow[]> {
     const rows = await read.getPost(sql, orgId, postId);
     if (!rows.some(({ id }) => id === postId)) throw notFound('Post not found');
     return rows;
   }
-  async function cardOf(orgId: string, channelId: string): Promise<read.Card> {
-    const [card] = await read.cards(sql, { orgId, ids: [channelId] });
+  async function cardOf(orgId: string, channelId: string): Promise<read.ChannelSummary> {
+    const [card] = await read.findChannelSummaries(sql, { orgId, ids: [channelId] });
     if (!card) throw new AppError('invalid_request', 'Integration not found');
     return card;
   }
-  const rulesOf = ({ providerId, providerVersion, serverLimits }: read.Card) => channels.rules(providerId, providerVersion, serverLimits);
+  const rulesOf = ({ providerId, providerVersion, serverLimits }: read.ChannelSummary) => channels.rules(providerId, providerVersion, serverLimits);
   const tagsOf = (orgId: string, wishes: readonly { name: string; color?: string }[]): Promise<string[]> => {
     const named = new Map(
       wishes.toReversed().map((wish) => [wish.name.normalize('NFC').toLowerCase(), { ...wish, name: wish.name.normalize('NFC'), id: newId() }]),
@@ -289,7 +289,7 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
       const ids = [...new Set(body.posts.map(({ integration }) => integration.id).filter(isId))];
       const named = namedPosts(body);
       const [found, posts] = await Promise.all([
-        ids.length === 0 ? [] : read.cards(sql, { orgId, ids }),
+        ids.length === 0 ? [] : read.findChannelSummaries(sql, { orgId, ids }),
         named.length === 0 ? [] : read.existing(sql, orgId, named),
       ]);
       const known = {
@@ -302,7 +302,7 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
       const composed = compose(body, known);
       const fields = body.posts.flatMap(({ value }, n) => value.map(({ image }, index) => ({ at: `posts.${n}.value.${index}.image`, items: image })));
       await media.judge(orgId, fields);
-      known.tagIds.push(...(await tagsOf(orgId, body.tags))); // written only for a body that is taken
+      known.tagIds.push(...(await tagsOf(orgId, body.tags))); // written only for a body that is accepted
       return composed;
     },
 
@@ -377,31 +377,31 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
       return deleted;
     },
 
-    async takeNext(orgId, channelId) {
+    async claimNext(orgId, channelId) {
       if (sender.closed) return { kind: 'idle' };
       try {
         const next = await take(sql, orgId, channelId);
-        if (next.kind === 'taken') mine.add(next.taken.postId);
+        if (next.kind === 'claimed') mine.add(next.claimed.postId);
         return next;
       } catch (error) {
-        if (isUnavailable(error)) doubt(orgId, channelId).catch(() => {}); // on the way out: a host that is gone is noticed by its silence
+        if (isUnavailable(error)) recheckClaim(orgId, channelId).catch(() => {}); // on the way out: a host that is gone is noticed by its silence
         throw error;
       }
     },
-    send: (taken) => tracked(sender.send(taken)),
-    settle: async (taken, outcome, asked) => (await report(taken, outcome, { asked })).question,
-    settleAndTake: (taken, outcome) => report(taken, outcome, { takesNext: !sender.closed }),
-    async unsettled(orgId, postId, detail) {
-      const taken = await scan.toAsk(sql, orgId, postId, detail, ASKING_MS);
-      return asking.has(postId) ? undefined : taken;
+    send: (claimed) => tracked(sender.send(claimed)),
+    settle: async (claimed, outcome, asked) => (await report(claimed, outcome, { asked })).lookUp,
+    settleAndClaim: (claimed, outcome) => report(claimed, outcome, { claimsNext: !sender.closed }),
+    async findUnsettled(orgId, postId, detail) {
+      const claimed = await scan.toAsk(sql, orgId, postId, detail, LOOK_UP_LEASE_MS);
+      return lookingUp.has(postId) ? undefined : claimed;
     },
-    async ask(taken, about) {
-      if (asking.has(taken.postId)) return undefined;
-      asking.add(taken.postId);
+    async lookUp(claimed, about) {
+      if (lookingUp.has(claimed.postId)) return undefined;
+      lookingUp.add(claimed.postId);
       try {
-        return await sender.ask(taken, about);
+        return await sender.lookUp(claimed, about);
       } catch (error) {
-        asking.delete(taken.postId);
+        lookingUp.delete(claimed.postId);
         throw error;
       }
     },
@@ -444,7 +444,7 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
     },
     async list(orgId, filter) {
       if (filter.customerId !== undefined && !isId(filter.customerId)) return { posts: [] };
-      const part = await read.calendar(sql, orgId, filter);
+      const part = await read.listPosts(sql, orgId, filter);
       if (part.next && filter.limit === undefined)
         throw invalidField(
           'endDate',
@@ -464,8 +464,8 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
       const rows = await get(orgId, postId);
       const post = rows.find(({ id }) => id === postId)!;
       if (post.state === 'PUBLISHED' && post.releaseId) return [];
-      const taken = (await scan.unsettled(sql, orgId, postId, 'unconfirmed')) ?? (await scan.attempted(sql, orgId, postId));
-      const outcome = taken && (await sender.ask(taken, 'unconfirmed'));
+      const claimed = (await scan.unsettled(sql, orgId, postId, 'unconfirmed')) ?? (await scan.attempted(sql, orgId, postId));
+      const outcome = claimed && (await sender.lookUp(claimed, 'unconfirmed'));
       if (outcome?.kind === 'published') return [{ id: outcome.release.id, url: outcome.release.url }];
       return outcome?.kind === 'undecided' ? [...(outcome.similar ?? [])] : [];
     },
@@ -481,9 +481,9 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
     },
 
     sweeps: {
-      takeOver: (limit) => scan.takeOver(sql, { incarnation, silenceMs: HEARTBEAT_TIMEOUT_MS, holdMs: UNCONFIRMED_HOLD_MS, limit }),
+      takeOver: (limit) => scan.takeOver(sql, { incarnation, silenceMs: HEARTBEAT_TIMEOUT_MS, leaseMs: UNCONFIRMED_LEASE_MS, limit }),
       overdue: (limit) => scan.overdue(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit }),
-      enter: (limit) => scan.enter(sql, nudges, { horizonMs, limit }),
+      enter: (limit) => scan.enter(sql, reminders, { horizonMs, limit }),
       unasked: (limit) => scan.unasked(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit }),
       dropLateness: (limit) => dropOldLateness(sql, limit),
       cleanContents: (limit) => cleanStoredContents(sql, limit),
@@ -494,14 +494,14 @@ export function openPosts({ sql, clock, nudges, channels, media, links, incarnat
     get gauges() {
       return { inFlight: sender.inFlight, waiting: sender.waiting };
     },
-    async handBack() {
+    async drain() {
       sender.close();
       leaving.abort();
       await atMost(clock, DRAIN_MS, quiet);
       const left = sender
         .underWay()
-        .map(({ taken, stage }) =>
-          settle(taken, stage === 'calling' ? { kind: 'lost', message: 'This host went away while it was sending' } : { kind: 'handed-back' }),
+        .map(({ claimed, stage }) =>
+          settle(claimed, stage === 'calling' ? { kind: 'lost', message: 'This host went away while it was sending' } : { kind: 'not-sent' }),
         );
       await Promise.all(
         left.map((settlement) =>

@@ -67,7 +67,7 @@ export async function announce(sql: Database, posts: readonly SeededPost[]): Pro
   const first = new Map<string, number>();
   for (const { channelId, due } of posts) first.set(channelId, Math.min(due, first.get(channelId) ?? due));
   await sql`
-    update channels c set moves = c.moves + 1, next_due_at = to_timestamp(t.due / 1000)
+    update channels c set due_version = c.due_version + 1, next_due_at = to_timestamp(t.due / 1000)
     from unnest(${[...first.keys()]}::uuid[], ${[...first.values()]}::float8[]) as t (id, due) where c.id = t.id`;
 }
 

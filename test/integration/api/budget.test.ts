@@ -136,7 +136,7 @@ test('H16: a sweep that finds nothing is at most eight statements, and its scans
   await db.sql`
     insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at, created_by)
     select gen_random_uuid(), ${orgId}, (${channelIds}::uuid[])[1 + n % 50], 'g', 'QUEUE', 'scheduled', '', now() + n * interval '1 second' + interval '1 hour', now() + n * interval '1 second' + interval '1 hour', ${userId} from generate_series(1, 20000) n`;
-  await db.sql`update channels set next_due_at = now() + interval '1 hour', registered_for = now() + interval '1 hour' where org_id = ${orgId}`;
+  await db.sql`update channels set next_due_at = now() + interval '1 hour', reminder_due_at = now() + interval '1 hour' where org_id = ${orgId}`;
   await db.sql`analyze`;
   await eventually('the host has sent a heartbeat a moment ago', () => world.engine.heartbeatAgeMs() < 2_500); // after a silence a sweep takes nothing over yet
   sent.length = 0;
@@ -144,7 +144,7 @@ test('H16: a sweep that finds nothing is at most eight statements, and its scans
   const own = sent.filter((text) => /all orgs|lease/.test(text));
   expect(own.length).toBeGreaterThan(0);
   expect(own.length).toBeLessThanOrEqual(8);
-  for (const scan of ['next_due_at < now()', 'registered_for is distinct from c.next_due_at', 'look_up_at < now()', 'slot_incarnation is not null and (']) {
+  for (const scan of ['next_due_at < now()', 'reminder_due_at is distinct from c.next_due_at', 'look_up_at < now()', 'slot_incarnation is not null and (']) {
     const text = own.find((one) => one.includes(scan))!;
     const asked = text
       .replace(/\$\d+::float8/g, '5000')

@@ -628,7 +628,7 @@ describe('changing', () => {
   test('the release of a post can be named when it is not known [S118, S258]', async () => {
     const id = await made();
     expect((await key.put(`/public/v1/posts/${id}/release-id`, { releaseId: 'x' })).status).toBe(409);
-    await db.sql`update posts set state = 'ERROR', detail = 'unconfirmed', error_kind = 'unconfirmed', attempt = 1, incarnation = 'gone', taken_at = now() where id = ${id}`;
+    await db.sql`update posts set state = 'ERROR', detail = 'unconfirmed', error_kind = 'unconfirmed', attempt = 1, incarnation = 'gone', claimed_at = now() where id = ${id}`;
     network.taken.push({ channelId: channel, postId: id, text: '' });
     expect((await key.get(`/public/v1/posts/${id}/missing`)).body).toEqual([{ id: `r-${id}`, url: `https://fake.example/${id}` }]);
     expect((await key.put(`/public/v1/posts/${id}/release-id`, { releaseId: '' })).status).toBe(400);

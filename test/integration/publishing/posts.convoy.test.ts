@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(async () => db[Symbol.asyncDispose]());
 
-test('while a row of one organization is locked, the posts of others are created, taken, sent and settled', async () => {
+test('while a row of one organization is locked, the posts of others are created, claimed, sent and settled', async () => {
   const network = openNetwork();
   await using world = await startPublisher({ url: db.url, network });
   const [locked, sending, ...others] = await Promise.all(Array.from({ length: 6 }, () => seedOrg(db.sql)));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Sql } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
-import type { Outcome, Posts, Taken } from '../../../src/publishing/posts/index.ts';
+import type { Outcome, Posts, ClaimedPost } from '../../../src/publishing/posts/index.ts';
 import { settle as settlementOf } from '../../../src/publishing/posts/rules.ts';
 import { settleOf } from '../../../src/publishing/posts/dispatch/settle.ts';
 import { noEngine } from '../../support/worlds/app.ts';
@@ -10,9 +10,9 @@ import { testDatabase, type TestDatabase } from '../../support/wire/database.ts'
 import { eventually } from '../../support/wire/eventually.ts';
 import { newPost, openNetwork, openPublishing, seedOrg, stateOf } from '../../support/worlds/publishing.ts';
 
-// The statement that writes a result takes the next post of the channel with the same slot: under all the conditions of a taking, or not at all.
+// The statement that writes a result takes the next post of the channel with the same slot: under all the conditions of a claim, or not at all.
 
-const HOLD_MS = 120_000;
+const SLOT_LEASE_MS = 120_000;
 let db: TestDatabase;
 let host: Awaited<ReturnType<typeof openHost>>;
 const sent: string[] = [];
@@ -39,20 +39,20 @@ async function openHost() {
   return context;
 }
 
-async function take({ posts }: { posts: Posts }, orgId: string, channelId: string): Promise<Taken> {
-  const next = await posts.takeNext(orgId, channelId);
-  if (next.kind !== 'taken') throw new Error(`Not taken: ${next.kind}`);
-  return next.taken;
+async function take({ posts }: { posts: Posts }, orgId: string, channelId: string): Promise<ClaimedPost> {
+  const next = await posts.claimNext(orgId, channelId);
+  if (next.kind !== 'claimed') throw new Error(`Not claimed: ${next.kind}`);
+  return next.claimed;
 }
-/** A channel with posts that are due, the first of them taken. */
+/** A channel with posts that are due, the first of them claimed. */
 async function begun(count = 3) {
   const { orgId, channelId } = await seedOrg(db.sql);
   const list = Array.from({ length: count }, (_, n) => newPost(channelId, { content: `post ${n}` }));
   await host.posts.admit(orgId, [{ posts: list, createdBy: orgId }]);
-  return { orgId, channelId, ids: list.map(({ id }) => id), taken: await take(host, orgId, channelId) };
+  return { orgId, channelId, ids: list.map(({ id }) => id), claimed: await take(host, orgId, channelId) };
 }
 const out = ({ postId }: { postId: string }): Outcome => ({ kind: 'published', release: { id: `r-${postId}`, url: '' } });
-const settleAndTake = async (taken: Taken) => (await host.posts.settleAndTake(taken, out(taken))).next;
+const settleAndClaim = async (claimed: ClaimedPost) => (await host.posts.settleAndClaim(claimed, out(claimed))).next;
 const slotOf = async (channelId: string) =>
   (
     await db.sql<{ incarnation: string | null; postId: string | null; leftMs: number | null }[]>`
@@ -60,11 +60,11 @@ const slotOf = async (channelId: string) =>
   )[0]!;
 const FREE = { incarnation: null, postId: null, leftMs: null };
 
-test('a channel is worked off with one statement and one commit for each post, in order, each taken as by a taking', async () => {
-  const { orgId, channelId, ids, taken } = await begun(5);
+test('a channel is worked off with one statement and one commit for each post, in order, each claimed as by a claim', async () => {
+  const { orgId, channelId, ids, claimed } = await begun(5);
   const order: string[] = [];
   const { statements, commits } = await counted(sent, async () => {
-    for (let next: Taken | undefined = taken; next; next = await settleAndTake(next)) order.push(next.postId);
+    for (let next: ClaimedPost | undefined = claimed; next; next = await settleAndClaim(next)) order.push(next.postId);
   });
   expect(order).toEqual(ids);
   expect({ statements, commits }).toEqual({ statements: 5, commits: 5 });
@@ -78,11 +78,11 @@ test('a channel is worked off with one statement and one commit for each post, i
   for (const id of ids) expect(kinds.find((one) => one.id === id)!.kinds.filter((kind) => kind !== 'created')).toEqual(['claimed', 'published']);
 });
 
-test('what is taken so is the whole of what a taking answers, held from before the statement and for as long', async () => {
-  const { orgId, channelId, ids, taken } = await begun(2);
+test('what is claimed so is the whole of what a claim answers, held from before the statement and for as long', async () => {
+  const { orgId, channelId, ids, claimed } = await begun(2);
   await db.sql`update posts set attempts_failed = 2, saved = '{"value": 7}', settings = '{"a": 1}' where id = ${ids[1]!}`;
   const before = systemClock.monotonic();
-  const next = (await settleAndTake(taken))!;
+  const next = (await settleAndClaim(claimed))!;
   expect(next.heldSince).toBeGreaterThanOrEqual(before);
   expect(next).toMatchObject({
     orgId,
@@ -97,12 +97,12 @@ test('what is taken so is the whole of what a taking answers, held from before t
     links: [],
     thread: [],
   });
-  expect(next.channel).toEqual(taken.channel);
-  expect(Object.keys(next).toSorted()).toEqual(Object.keys(taken).toSorted());
+  expect(next.channel).toEqual(claimed.channel);
+  expect(Object.keys(next).toSorted()).toEqual(Object.keys(claimed).toSorted());
   const slot = await slotOf(channelId);
   expect(slot).toMatchObject({ incarnation: host.incarnation, postId: ids[1] });
-  expect(slot.leftMs).toBeGreaterThan(HOLD_MS - 60_000);
-  expect(slot.leftMs).toBeLessThanOrEqual(HOLD_MS);
+  expect(slot.leftMs).toBeGreaterThan(SLOT_LEASE_MS - 60_000);
+  expect(slot.leftMs).toBeLessThanOrEqual(SLOT_LEASE_MS);
 });
 
 interface Begun {
@@ -120,10 +120,10 @@ const none = [
   ['the others are due later', (sql, { ids }) => sql`update posts set due_at = now() + interval '1 minute' where id in ${sql(ids.slice(1))}`],
   ['the others are deleted', (sql, { ids }) => sql`update posts set deleted_at = now() where id in ${sql(ids.slice(1))}`],
 ] satisfies [string, (sql: Sql, begun: Begun) => PromiseLike<unknown>][];
-test.each(none)('nothing is taken with a result where %s', async (_, change) => {
+test.each(none)('nothing is claimed with a result where %s', async (_, change) => {
   const it = await begun();
   await change(db.sql, it);
-  expect(await settleAndTake(it.taken)).toBeUndefined();
+  expect(await settleAndClaim(it.claimed)).toBeUndefined();
   expect(await slotOf(it.channelId)).toEqual(FREE);
   expect(await stateOf(db.sql, it.ids[0]!)).toMatchObject({ state: 'PUBLISHED' });
   expect(await db.sql`select from posts where id in ${db.sql(it.ids.slice(1))} and attempt > 0`).toHaveLength(0);
@@ -133,23 +133,23 @@ test.each([
   ['deleted', (sql: Sql, id: string) => sql`update posts set deleted_at = now() where id = ${id}`],
   ['moved', (sql: Sql, id: string) => sql`update posts set publish_date = now() + interval '1 hour', due_at = now() + interval '1 hour' where id = ${id}`],
   ['made a draft', (sql: Sql, id: string) => sql`update posts set state = 'DRAFT', detail = null, due_at = null where id = ${id}`],
-  ['taken', (sql: Sql, id: string) => sql`update posts set detail = 'publishing' where id = ${id}`],
+  ['claimed', (sql: Sql, id: string) => sql`update posts set detail = 'publishing' where id = ${id}`],
 ])('a post that is %s while the statement is under way is left out, and the one behind it taken', async (_, change) => {
-  const { ids, taken } = await begun();
-  expect(await whileWriting(ids[0]!, taken, (tx) => change(tx, ids[1]!))).toMatchObject({ postId: ids[2] });
+  const { ids, claimed } = await begun();
+  expect(await whileWriting(ids[0]!, claimed, (tx) => change(tx, ids[1]!))).toMatchObject({ postId: ids[2] });
   expect(await stateOf(db.sql, ids[1]!)).toMatchObject({ attempt: 0 });
 });
-test('a post that is edited while the statement is under way is taken as it is then', async () => {
-  const { ids, taken } = await begun();
-  const next = await whileWriting(ids[0]!, taken, (tx) => tx`update posts set content = 'edited', version = version + 1 where id = ${ids[1]!}`);
+test('a post that is edited while the statement is under way is claimed as it is then', async () => {
+  const { ids, claimed } = await begun();
+  const next = await whileWriting(ids[0]!, claimed, (tx) => tx`update posts set content = 'edited', version = version + 1 where id = ${ids[1]!}`);
   expect(next).toMatchObject({ postId: ids[1], content: 'edited' });
 });
 /** The statement has begun, and holds its channel: its snapshot is older than the change. */
-async function whileWriting(first: string, taken: Taken, change: (tx: Sql) => PromiseLike<unknown>): Promise<Taken | undefined> {
-  let next: Promise<Taken | undefined>;
+async function whileWriting(first: string, claimed: ClaimedPost, change: (tx: Sql) => PromiseLike<unknown>): Promise<ClaimedPost | undefined> {
+  let next: Promise<ClaimedPost | undefined>;
   await db.sql.begin(async (tx) => {
     await tx`select from posts where id = ${first} for update`;
-    next = settleAndTake(taken);
+    next = settleAndClaim(claimed);
     await eventually('it waits for the post that it settles', async () => {
       const waiting = await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       return waiting.length === 1;
@@ -160,23 +160,23 @@ async function whileWriting(first: string, taken: Taken, change: (tx: Sql) => Pr
 }
 
 test('a host whose slot was taken over takes nothing, and leaves the slot to the other', async () => {
-  const { channelId, ids, taken } = await begun();
+  const { channelId, ids, claimed } = await begun();
   await using other = await openHost();
   await db.sql`update channels set slot_until = now() - interval '1 second' where id = ${channelId}`;
   await other.posts.sweeps.takeOver(10);
-  expect(await settleAndTake(taken)).toBeUndefined();
+  expect(await settleAndClaim(claimed)).toBeUndefined();
   expect(await slotOf(channelId)).toMatchObject({ incarnation: other.incarnation, postId: ids[0] });
   expect(await stateOf(db.sql, ids[1]!)).toMatchObject({ detail: 'scheduled', attempt: 0 });
 });
 
 test('a result that no longer holds the slot is written, and takes nothing: whoever has the slot goes on', async () => {
-  const { orgId, channelId, ids, taken } = await begun();
+  const { orgId, channelId, ids, claimed } = await begun();
   await db.sql`update channels set slot_incarnation = null, slot_post_id = null, slot_until = null where id = ${channelId}`;
   const second = await take(host, orgId, channelId);
-  expect(await settleAndTake(taken)).toBeUndefined();
+  expect(await settleAndClaim(claimed)).toBeUndefined();
   expect(await stateOf(db.sql, ids[0]!)).toMatchObject({ state: 'PUBLISHED' });
   expect(await slotOf(channelId)).toMatchObject({ postId: second.postId });
-  expect(await settleAndTake(second)).toMatchObject({ postId: ids[2] });
+  expect(await settleAndClaim(second)).toMatchObject({ postId: ids[2] });
 });
 
 test.each([
@@ -186,10 +186,10 @@ test.each([
   { kind: 'unavailable', message: 'later' },
   { kind: 'rejected', message: 'no' },
   { kind: 'reauthorize', message: 'expired' },
-  { kind: 'handed-back' },
+  { kind: 'not-sent' },
 ] satisfies Outcome[])('an attempt that ended as $kind takes nothing with its result', async (outcome) => {
-  const { ids, taken } = await begun();
-  expect((await host.posts.settleAndTake(taken, outcome)).next).toBeUndefined();
+  const { ids, claimed } = await begun();
+  expect((await host.posts.settleAndClaim(claimed, outcome)).next).toBeUndefined();
   expect(await db.sql`select from posts where id in ${db.sql(ids.slice(1))} and attempt > 0`).toHaveLength(0);
 });
 
@@ -200,31 +200,31 @@ test('the next item of a thread, which the result opens, goes before other posts
   const other = newPost(channelId);
   await host.posts.admit(orgId, [{ posts: [root, item], createdBy: orgId }]);
   await host.posts.admit(orgId, [{ posts: [other], createdBy: orgId }]);
-  expect(await settleAndTake(await take(host, orgId, channelId))).toBeUndefined();
+  expect(await settleAndClaim(await take(host, orgId, channelId))).toBeUndefined();
   const second = await take(host, orgId, channelId);
   expect(second).toMatchObject({ postId: item.id, thread: [{ id: `r-${root.id}` }] });
-  expect(await settleAndTake(second)).toMatchObject({ postId: other.id });
+  expect(await settleAndClaim(second)).toMatchObject({ postId: other.id });
 });
-test('an item of the same thread is never taken with the result before it: it would not know what is out', async () => {
+test('an item of the same thread is never claimed with the result before it: it would not know what is out', async () => {
   const { orgId, channelId } = await seedOrg(db.sql);
   const root = newPost(channelId);
   const item = newPost(channelId, { rootId: root.id, parentId: root.id, group: root.group });
   await host.posts.admit(orgId, [{ posts: [root, item], createdBy: orgId }]);
   await db.sql`update posts set due_at = now() where id = ${item.id}`;
-  expect(await settleAndTake(await take(host, orgId, channelId))).toBeUndefined();
+  expect(await settleAndClaim(await take(host, orgId, channelId))).toBeUndefined();
   expect(await take(host, orgId, channelId)).toMatchObject({ postId: item.id, thread: [{ id: `r-${root.id}` }] });
 });
 
 /** Results of one commit, written by the statement itself. */
-const settleTogether = (...results: { taken: Taken; outcome: Outcome; asked?: 'processing' }[]) => {
-  const settle = settleOf({ clock: systemClock, incarnation: host.incarnation, holdMs: HOLD_MS, doubtMs: 60_000, lateMs: 60_000 });
-  return Promise.allSettled(results.map(({ taken, outcome, asked }) => settle(host.sql, { ...settlementOf(taken, outcome, asked), takesNext: true })));
+const settleTogether = (...results: { claimed: ClaimedPost; outcome: Outcome; asked?: 'processing' }[]) => {
+  const settle = settleOf({ clock: systemClock, incarnation: host.incarnation, leaseMs: SLOT_LEASE_MS, unconfirmedMs: 60_000, lateMs: 60_000 });
+  return Promise.allSettled(results.map(({ claimed, outcome, asked }) => settle(host.sql, { ...settlementOf(claimed, outcome, asked), claimsNext: true })));
 };
 
 test('a result that the database refuses fails alone: the others of its commit are written, and take what is next', async () => {
   const [bad, good] = [await begun(), await begun()];
   const unreadable = { kind: 'published', release: { id: 'r', url: '', saved: 'a\0b' } } satisfies Outcome;
-  const results = await settleTogether({ taken: bad.taken, outcome: unreadable }, { taken: good.taken, outcome: out(good.taken) });
+  const results = await settleTogether({ claimed: bad.claimed, outcome: unreadable }, { claimed: good.claimed, outcome: out(good.claimed) });
   expect(results).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled', value: { next: { postId: good.ids[1] } } }]);
   expect(await slotOf(good.channelId)).toMatchObject({ postId: good.ids[1] });
   expect(await stateOf(db.sql, good.ids[1]!)).toMatchObject({ detail: 'publishing', attempt: 1 });
@@ -235,13 +235,13 @@ test('a result that the database refuses fails alone: the others of its commit a
 
 /** A channel with a post that its network works on, which keeps no slot, and one that is under way. */
 async function withOneProcessing() {
-  const { orgId, channelId, ids, taken } = await begun(4);
-  await host.posts.settleAndTake(taken, { kind: 'processing', processingMs: 60_000 });
-  return { orgId, channelId, ids, processing: taken, underWay: await take(host, orgId, channelId) };
+  const { orgId, channelId, ids, claimed } = await begun(4);
+  await host.posts.settleAndClaim(claimed, { kind: 'processing', processingMs: 60_000 });
+  return { orgId, channelId, ids, processing: claimed, underWay: await take(host, orgId, channelId) };
 }
 test('two results of one channel in one commit take one post', async () => {
   const { channelId, ids, processing, underWay } = await withOneProcessing();
-  const results = await settleTogether({ taken: processing, outcome: out(processing), asked: 'processing' }, { taken: underWay, outcome: out(underWay) });
+  const results = await settleTogether({ claimed: processing, outcome: out(processing), asked: 'processing' }, { claimed: underWay, outcome: out(underWay) });
   expect(results).toMatchObject([
     { status: 'fulfilled', value: { next: undefined } },
     { status: 'fulfilled', value: { next: { postId: ids[2] } } },
@@ -252,7 +252,7 @@ test('two results of one channel in one commit take one post', async () => {
 test('where another result of the same commit says that the network takes no more for now, nothing is taken', async () => {
   const { channelId, ids, processing, underWay } = await withOneProcessing();
   const limited = { kind: 'rate_limited', message: 'later' } satisfies Outcome;
-  const results = await settleTogether({ taken: processing, outcome: limited, asked: 'processing' }, { taken: underWay, outcome: out(underWay) });
+  const results = await settleTogether({ claimed: processing, outcome: limited, asked: 'processing' }, { claimed: underWay, outcome: out(underWay) });
   expect(results).toMatchObject([{ status: 'fulfilled' }, { status: 'fulfilled', value: { next: undefined } }]);
   expect(await slotOf(channelId)).toEqual(FREE);
   expect(await db.sql`select from channels where id = ${channelId} and resting_until > now()`).toHaveLength(1);
@@ -260,12 +260,12 @@ test('where another result of the same commit says that the network takes no mor
 });
 
 test('a host that is leaving takes nothing with its results', async () => {
-  const { channelId, ids, taken } = await begun();
+  const { channelId, ids, claimed } = await begun();
   await using leaving = await openHost();
-  await host.posts.settleAndTake(taken, { kind: 'handed-back' });
-  const own = await take(leaving, taken.orgId, channelId);
-  await leaving.posts.handBack();
-  expect((await leaving.posts.settleAndTake(own, out(own))).next).toBeUndefined();
+  await host.posts.settleAndClaim(claimed, { kind: 'not-sent' });
+  const own = await take(leaving, claimed.orgId, channelId);
+  await leaving.posts.drain();
+  expect((await leaving.posts.settleAndClaim(own, out(own))).next).toBeUndefined();
   expect(await slotOf(channelId)).toEqual(FREE);
   expect(await stateOf(db.sql, ids[1]!)).toMatchObject({ detail: 'scheduled' });
 });

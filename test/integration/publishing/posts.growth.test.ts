@@ -77,8 +77,8 @@ async function readBy(work: () => Promise<unknown>): Promise<{ rows: number; blo
 }
 
 const statements: Record<string, () => Promise<unknown>> = {
-  'taking from a channel where nothing is due': () => posts.takeNext(orgId, channelIds[0]!),
-  'taking from all channels where nothing is due': () => Promise.all(channelIds.map((id) => posts.takeNext(orgId, id))),
+  'taking from a channel where nothing is due': () => posts.claimNext(orgId, channelIds[0]!),
+  'taking from all channels where nothing is due': () => Promise.all(channelIds.map((id) => posts.claimNext(orgId, id))),
   'the first page': () => posts.page(orgId, { page: 0, limit: 50 }),
   'a page behind it': () => posts.page(orgId, { page: 3, limit: 50 }),
   'a page far behind it': () => posts.page(orgId, { page: 300, limit: 50 }),
@@ -94,7 +94,7 @@ const statements: Record<string, () => Promise<unknown>> = {
   'deleted posts whose time is over': () => posts.sweeps.dropDeleted(10),
 };
 
-test('what is read for lists, free times, takings, sweeps and retention does not grow with the posts of an organization', async () => {
+test('what is read for lists, free times, claims, sweeps and retention does not grow with the posts of an organization', async () => {
   for (const table of ['posts', 'channels', 'post_timeline']) await db.sql`alter table ${db.sql(table)} set (autovacuum_enabled = off)`; // its reads would be counted
   const read: Record<string, { rows: number; blocks: number }[]> = {};
   for (const count of [FEW, 2 * FEW]) {

@@ -109,7 +109,7 @@ test('a post that waited for its turn is not called absent before the network ha
   await admit(world, orgId, [before]);
   await settles(() => expect(network.asked).toHaveLength(1));
   await admit(world, orgId, [post]);
-  await settles(async () => expect(await db.sql`select from posts where id = ${post.id} and taken_at < now() - interval '1 second'`).toHaveLength(1));
+  await settles(async () => expect(await db.sql`select from posts where id = ${post.id} and claimed_at < now() - interval '1 second'`).toHaveLength(1));
   turn.open();
   await settled(db.sql, orgId);
   expect(network.asked.map(({ postId }) => postId)).toEqual([before.id, post.id]);

@@ -48,7 +48,7 @@ test.each(['draft', 'schedule', 'now'])(
   },
 );
 
-test('media at the domain, or below it, is taken; an edit is judged too [PO11, S125]', async () => {
+test('media at the domain, or below it, is claimed; an edit is judged too [PO11, S125]', async () => {
   const { status, body: answer } = await key.post('/public/v1/posts', body('schedule', { path: 'https://cdn.example/a.png' }));
   expect(status).toBe(201);
   expect((await key.post('/public/v1/posts', body('schedule', { path: 'https://a.cdn.example/a.png' }))).status).toBe(201);

@@ -330,12 +330,12 @@ test('a post that is stored while the channel is being looked at is never forgot
   const { orgId, channelId } = await seedOrg(db.sql);
   await admit(world, orgId, [newPost(channelId, { publishDate: soon(3_600_000) })]); // what the look finds first
   const id = newId();
-  let looking: ReturnType<typeof world.posts.takeNext> | undefined;
+  let looking: ReturnType<typeof world.posts.claimNext> | undefined;
   await db.sql.begin(async (tx) => {
-    await tx`update channels set moves = moves + 1, next_due_at = least(next_due_at, now() + interval '20 s') where id = ${channelId}`;
+    await tx`update channels set due_version = due_version + 1, next_due_at = least(next_due_at, now() + interval '20 s') where id = ${channelId}`;
     await tx`insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at) values (${id}, ${orgId}, ${channelId}, 'g', 'QUEUE', 'scheduled', 'x', now() + interval '20 s', now() + interval '20 s')`;
     looks = 0;
-    looking = world.posts.takeNext(orgId, channelId); // its snapshot does not show the post, and the channel's row is locked
+    looking = world.posts.claimNext(orgId, channelId); // its snapshot does not show the post, and the channel's row is locked
     await settles(async () => expect(looks).toBeGreaterThan(1));
   });
   const next = await looking!;

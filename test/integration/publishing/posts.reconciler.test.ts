@@ -37,14 +37,14 @@ async function start(options: Partial<Parameters<typeof startPublisher>[0]> = {}
 const sql = () => db.sql;
 /** Takes a post as another host would, and leaves it there. */
 async function takenBy(incarnation: string, orgId: string, channelId: string, postId: string, { untilMs = 60_000 } = {}) {
-  await sql()`update posts set detail = 'publishing', attempt = attempt + 1, incarnation = ${incarnation}, taken_at = now() where id = ${postId}`;
+  await sql()`update posts set detail = 'publishing', attempt = attempt + 1, incarnation = ${incarnation}, claimed_at = now() where id = ${postId}`;
   await sql()`update channels set slot_incarnation = ${incarnation}, slot_post_id = ${postId}, slot_until = now() + ${untilMs}::float8 * interval '1 ms' where id = ${channelId} and org_id = ${orgId}`;
 }
 const writeHeartbeat = (incarnation: string, ageMs: number) => sql()`
   insert into actor_hosts (incarnation, engine, address, types, last_beat) values (${incarnation}, 'embedded', '', '{}', now() - ${ageMs}::float8 * interval '1 ms')
   on conflict (incarnation) do update set last_beat = excluded.last_beat`;
 const draft = (channelId: string) => newPost(channelId, { publishDate: systemClock.in(3_600_000) });
-/** A post that another host has taken. */
+/** A post that another host has claimed. */
 async function abandoned(ageMs: number) {
   const { orgId, channelId } = await seedOrg(sql());
   const post = draft(channelId);
@@ -72,7 +72,7 @@ test('a host that was silent for less keeps its slot', async () => {
   await db.sql.begin(async (tx) => {
     // the clock of the database stands still: it has been silent for so long, however long this takes
     await tx`update actor_hosts set last_beat = now() - interval '4.9 s' where incarnation = ${other}`;
-    expect(await takeOver(tx, { incarnation: randomUUID(), silenceMs: HEARTBEAT_TIMEOUT_MS, holdMs: 60_000, limit: 500 })).toEqual([]);
+    expect(await takeOver(tx, { incarnation: randomUUID(), silenceMs: HEARTBEAT_TIMEOUT_MS, leaseMs: 60_000, limit: 500 })).toEqual([]);
   });
   await writeHeartbeat(other, 0);
   expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0 });
@@ -123,7 +123,7 @@ test('an unconfirmed post of a host that went away keeps its channel until it is
   expect(network.taken.map(({ postId }) => postId)).toEqual([next.id]);
 });
 
-test('a network that cannot be asked: what was taken and never sent is sent, what may have left waits for a person', async () => {
+test('a network that cannot be asked: what was claimed and never sent is sent, what may have left waits for a person', async () => {
   await using _running = await start();
   network.once = 'at-most-once';
   const waiting = await abandoned(6_000);
@@ -146,9 +146,9 @@ test('a channel whose reminder was lost is woken five seconds after its due time
   await sql()`delete from actor_reminders`;
   await sql()`update posts set publish_date = now() - interval '6 s', due_at = now() - interval '6 s'`;
   // registered, and lost: else the sweep registers them first, and they fire at once
-  await sql()`update channels set next_due_at = now(), registered_for = now()`;
+  await sql()`update channels set next_due_at = now(), reminder_due_at = now()`;
   expect(await world.reconciler.sweep()).toMatchObject({ woken: 0, entered: 0 });
-  await sql()`update channels set next_due_at = now() - interval '6 s', registered_for = now() - interval '6 s'`;
+  await sql()`update channels set next_due_at = now() - interval '6 s', reminder_due_at = now() - interval '6 s'`;
   await sql()`update channels set disabled = true where id = ${channelIds[0]!}`;
   expect(await world.reconciler.sweep()).toMatchObject({ woken: 29 });
   await settles(() => expect(network.taken).toHaveLength(29));
@@ -215,7 +215,7 @@ test('on the way out: what waits is handed back, what is being sent gets its tim
   };
   await Promise.all(posts.map((post) => admit(world, orgId, [post])));
   await settles(() => expect(network.asked).toHaveLength(2));
-  const gone = world.posts.handBack();
+  const gone = world.posts.drain();
   inTime.open();
   const [quick, slow] = network.asked.map(({ postId }) => postId);
   await settles(async () => expect(await stateOf(sql(), quick!)).toMatchObject({ state: 'PUBLISHED' }));

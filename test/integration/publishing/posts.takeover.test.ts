@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ProviderError } from '../../../src/platform/kernel/index.ts';
-import type { Posts, Taken } from '../../../src/publishing/posts/index.ts';
+import type { Posts, ClaimedPost } from '../../../src/publishing/posts/index.ts';
 import { CALL_MS } from '../../../src/publishing/posts/rules.ts';
 import { noEngine } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
@@ -64,10 +64,10 @@ async function openHost(network: Network): Promise<Host> {
   };
 }
 
-async function take({ posts }: Host, orgId: string, channelId: string): Promise<Taken> {
-  const next = await posts.takeNext(orgId, channelId);
-  if (next.kind !== 'taken') throw new Error(`Not taken: ${next.kind}`);
-  return next.taken;
+async function take({ posts }: Host, orgId: string, channelId: string): Promise<ClaimedPost> {
+  const next = await posts.claimNext(orgId, channelId);
+  if (next.kind !== 'claimed') throw new Error(`Not claimed: ${next.kind}`);
+  return next.claimed;
 }
 
 /** A host with one post under way, which ends when the gate opens, and one behind it that waits for its turn. */
@@ -96,15 +96,15 @@ describe.each(['read-back', 'own-id', 'at-most-once'] as const)('a host that fel
     const { orgId, channelId, second, free, sending, waiting } = await withOneWaiting(a, network);
     await a.silence();
     await b.posts.sweeps.takeOver(10);
-    const unsettled = (await b.posts.unsettled(orgId, second.id, 'unconfirmed'))!;
-    await b.posts.settle(unsettled, (await b.posts.ask(unsettled, 'unconfirmed'))!, 'unconfirmed');
+    const unsettled = (await b.posts.findUnsettled(orgId, second.id, 'unconfirmed'))!;
+    await b.posts.settle(unsettled, (await b.posts.lookUp(unsettled, 'unconfirmed'))!, 'unconfirmed');
     const again = await take(b, orgId, channelId);
     await b.posts.settle(again, await b.posts.send(again));
     expect(accepted(network, second)).toBe(1);
     await a.wake();
     free.open();
     await sending;
-    expect(await waiting).toEqual({ kind: 'handed-back' });
+    expect(await waiting).toEqual({ kind: 'not-sent' });
     expect(accepted(network, second)).toBe(1);
   });
 });

@@ -189,7 +189,7 @@ describe('links are made ahead', () => {
     return { orgId, post };
   };
   const isMade = (postId: string, n = 1) => eventually('made', async () => (await rowsOf(postId)).filter(({ state }) => state === 'made').length === n);
-  /** Looked through twice: what was due has been taken. */
+  /** Looked through twice: what was due has been claimed. */
   const look = async () => {
     const before = shortener.asked.length;
     const probe = await schedule(HOUR / 2, `Look: https://probe.example/${newId()}`);

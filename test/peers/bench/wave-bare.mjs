@@ -37,7 +37,7 @@ const take = group(async (channels) => {
         order by publish_date, seq limit 1
       ) p
     ), taken as (
-      update posts p set detail = 'publishing', attempt = p.attempt + 1, incarnation = 'bare', taken_at = now() from next
+      update posts p set detail = 'publishing', attempt = p.attempt + 1, incarnation = 'bare', claimed_at = now() from next
       where p.id = next.id and p.detail in ('scheduled', 'retrying') returning p.id, p.org_id as "orgId", p.attempt, next.n
     ), told as (
       insert into post_timeline (org_id, post_id, kind, message) select "orgId", id, 'claimed', 'Taken for publishing' from taken

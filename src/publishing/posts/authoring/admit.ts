@@ -2,7 +2,7 @@ import type { PostQuota } from '../../../entitlements/index.ts';
 import { type Database, groupCommit, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import { AppError, type Clock } from '../../../platform/kernel/index.ts';
 import type { Create } from './input.ts';
-import type { LinksPort, Nudge, Nudges } from '../ports.ts';
+import type { LinksPort, DueChange, ReminderMoves } from '../ports.ts';
 import { underQuotas } from './quotas.ts';
 
 interface Admission {
@@ -35,7 +35,7 @@ const REFUSED = {
  */
 export const admitOf = (
   database: Database,
-  { clock, nudges, links, horizonMs }: { clock: Clock; nudges: Nudges; links: Pick<LinksPort, 'plan'>; horizonMs: number },
+  { clock, reminders, links, horizonMs }: { clock: Clock; reminders: ReminderMoves; links: Pick<LinksPort, 'plan'>; horizonMs: number },
 ) =>
   groupCommit(
     async (_: Sql, admissions: readonly Admission[]): Promise<(Admitted | typeof LOCKED)[]> => {
@@ -43,8 +43,8 @@ export const admitOf = (
         const answer = await insert(sql, admissions, horizonMs);
         const linked = linkedOf(admissions);
         if (linked.length > 0) await links.plan(sql, linked); // of posts that were refused nothing is kept
-        const nearer = (answer.nearer ?? []).map((one): Nudge => ({ ...one, dueAt: new Date(one.dueAt) }));
-        return { answer, committed: nearer.length > 0 ? await nudges.within(sql, nearer) : undefined };
+        const nearer = (answer.nearer ?? []).map((one): DueChange => ({ ...one, dueAt: new Date(one.dueAt) }));
+        return { answer, committed: nearer.length > 0 ? await reminders.within(sql, nearer) : undefined };
       };
       const horizon = clock.in(horizonMs);
       const { answer, committed } = await (admissions.every(({ create }) => isOneStatement(create, horizon)) ? store(database) : database.begin(store));
@@ -131,7 +131,7 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
     ), nearer as (
       select w.*, w.due_at < coalesce(c.next_due_at, 'infinity') and w.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' as remind from waiting w join channel c on c.id = w.channel_id
     ), moved as (
-      update channels c set moves = c.moves + 1, next_due_at = least(c.next_due_at, w.due_at), registered_for = case when w.remind then w.due_at else c.registered_for end
+      update channels c set due_version = c.due_version + 1, next_due_at = least(c.next_due_at, w.due_at), reminder_due_at = case when w.remind then w.due_at else c.reminder_due_at end
       from nearer w where c.id = w.channel_id and c.org_id = w.org_id
     ) ${quotas.counted}
     select (select json_agg(json_build_object('n', n, 'why', why)) from refused) as refused,

@@ -1,6 +1,6 @@
 import type { Database, Sql } from '../../../platform/db/index.ts';
 import type { PostMedia } from './input.ts';
-import type { Nudges } from '../ports.ts';
+import type { ReminderMoves } from '../ports.ts';
 
 /** What a change does; `undefined` leaves a part as it is. Date, status, group and tags are those of the whole thread. */
 export interface Change {
@@ -52,7 +52,7 @@ async function seeing<F extends { verdict: Verdict | typeof OUTDATED }>(
 /** Runs one change in a transaction of its own: the reminder of a channel that came nearer is moved in the same commit. */
 export async function changing(
   database: Database,
-  { nudges, horizonMs }: { nudges: Nudges; horizonMs: number },
+  { reminders, horizonMs }: { reminders: ReminderMoves; horizonMs: number },
   statement: (sql: Sql, horizonMs: number) => Promise<Found[]>,
   after?: (sql: Sql) => Promise<void>,
 ): Promise<Changed> {
@@ -63,7 +63,7 @@ export async function changing(
     await after?.(sql);
     return {
       changed: found,
-      committed: found.nearer ? await nudges.within(sql, [{ orgId: found.orgId, channelId: found.channelId, dueAt: found.nearer }]) : undefined,
+      committed: found.nearer ? await reminders.within(sql, [{ orgId: found.orgId, channelId: found.channelId, dueAt: found.nearer }]) : undefined,
     };
   });
   committed?.();
@@ -92,7 +92,7 @@ const moved = (sql: Sql, orgId: string, horizonMs: number) => sql`
   ), nearer as (
     select w.due_at from waiting w, channel c where w.due_at < coalesce(c.next_due_at, 'infinity') and w.due_at <= now() + ${horizonMs}::float8 * interval '1 ms'
   ), moved as (
-    update channels c set moves = c.moves + 1, next_due_at = least(c.next_due_at, (select due_at from waiting)), registered_for = coalesce((select due_at from nearer), c.registered_for)
+    update channels c set due_version = c.due_version + 1, next_due_at = least(c.next_due_at, (select due_at from waiting)), reminder_due_at = coalesce((select due_at from nearer), c.reminder_due_at)
     where c.org_id = ${orgId} and c.id = (select id from channel) and exists (select from changed)
   )`;
 
@@ -262,7 +262,7 @@ export const release =
 
 /** Frees the slot that a post holds, after it was settled by a person. */
 export async function freeSlot(sql: Sql, { orgId, postId }: Target): Promise<void> {
-  await sql`update channels set slot_incarnation = null, slot_post_id = null, slot_until = null, moves = moves + 1 where org_id = ${orgId} and slot_post_id = ${postId}`;
+  await sql`update channels set slot_incarnation = null, slot_post_id = null, slot_until = null, due_version = due_version + 1 where org_id = ${orgId} and slot_post_id = ${postId}`;
 }
 
 /** Deletes every post of a group with its threads, or nothing while one of them is on its way. Answers how many roots. */

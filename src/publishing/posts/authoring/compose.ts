@@ -5,7 +5,7 @@ import type { CreateBody, ElementBody } from './body.ts';
 import type { NewPost, PostChange, PostMedia } from './input.ts';
 import type { NetworkRules } from '../ports.ts';
 import { tooLongAgo } from '../rules.ts';
-import type { Card, Existing } from '../reading/list.ts';
+import type { ChannelSummary, Existing } from '../reading/list.ts';
 
 /** What a body asks for, judged: new posts, and changes of posts that it names. `reply` has one entry for each element. */
 export interface Composed {
@@ -15,9 +15,9 @@ export interface Composed {
 }
 
 interface Known {
-  cards: ReadonlyMap<string, Card>;
+  cards: ReadonlyMap<string, ChannelSummary>;
   existing: ReadonlyMap<string, Existing>;
-  rules(card: Card): NetworkRules;
+  rules(card: ChannelSummary): NetworkRules;
   /** Shared by all that is composed, so that whoever composes may fill it in afterwards. */
   tagIds: string[];
   now: Date;
@@ -32,7 +32,7 @@ export const namedPosts = (body: CreateBody): string[] =>
   body.posts.flatMap(({ value }) => value.flatMap(({ id }) => (id !== undefined && isId(id) ? [id] : [])));
 
 /** 400 `invalid_content` for what the network would refuse (S108). `items`: the root first. */
-export function judgeContent({ title, limits }: NetworkRules, card: Pick<Card, 'name' | 'providerId'>, items: readonly Content[]): void {
+export function judgeContent({ title, limits }: NetworkRules, card: Pick<ChannelSummary, 'name' | 'providerId'>, items: readonly Content[]): void {
   const fault = (message: string): never => {
     throw new AppError('invalid_content', `${title} (${card.name}): ${message}`, { provider: card.providerId, name: card.name });
   };
@@ -57,7 +57,7 @@ export const typedSettings = (settings: Readonly<Record<string, unknown>>, provi
 };
 
 /** Whether links go out short: the org decides, or leaves it to whoever writes; undefined where they did not say. */
-export const shortensLinks = ({ shortlink }: Pick<Card, 'shortlink'>, wished: boolean | null | undefined): boolean | undefined =>
+export const shortensLinks = ({ shortlink }: Pick<ChannelSummary, 'shortlink'>, wished: boolean | null | undefined): boolean | undefined =>
   shortlink === 'ASK' ? (wished ?? undefined) : shortlink === 'YES';
 
 /** 400 for a date that is too long ago to be meant (S104). */
@@ -120,7 +120,7 @@ export function compose(body: CreateBody, known: Known): Composed {
       composed.reply.push({ postId: post.id, integration: card!.id });
     }
 
-    function createOf({ value, group = newId(), settings }: ElementBody, { id: channelId, providerId }: Card): void {
+    function createOf({ value, group = newId(), settings }: ElementBody, { id: channelId, providerId }: ChannelSummary): void {
       const ids = value.map(() => newId());
       value.forEach(({ delay }, index) =>
         composed.posts.push({

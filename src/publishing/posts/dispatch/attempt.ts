@@ -15,7 +15,7 @@ export interface Attempt {
 }
 
 /** All that sending needs, read by the statement that took the post. */
-export interface Taken extends Attempt {
+export interface ClaimedPost extends Attempt {
   content: string;
   media: readonly PostMedia[];
   /** Links that were to go out short; undecided until just before the first request leaves. */
@@ -26,8 +26,8 @@ export interface Taken extends Attempt {
   attemptsFailed: number;
   /** Items of the thread that are out, root first; empty for a root. */
   thread: readonly Published[];
-  /** By the database's clock: when the attempt was taken, how long its answer has been missing (the request left before that), and how long after its due time it was taken. */
-  takenAt: Date;
+  /** By the database's clock: when the attempt was claimed, how long its answer has been missing (the request left before that), and how long after its due time it was claimed. */
+  claimedAt: Date;
   unansweredMs: number;
   lateMs: number;
   /** By the monotonic clock of this process: when it asked for the slot, which it surely held right after. */
@@ -38,8 +38,8 @@ export interface Taken extends Attempt {
   channel: ChannelSnapshot;
 }
 
-/** What the taking update found. `early`: when it is due, and the time that is missing until then, by the database's clock. `idle`: slot taken, channel stopped, or nothing waits. */
-export type Next = { kind: 'taken'; taken: Taken } | { kind: 'early'; dueAt: Date; missingMs: number; remind: boolean } | { kind: 'idle' };
+/** What the claim found. `early`: when it is due, and the time that is missing until then, by the database's clock. `idle`: the slot is held, channel stopped, or nothing waits. */
+export type Next = { kind: 'claimed'; claimed: ClaimedPost } | { kind: 'early'; dueAt: Date; missingMs: number; remind: boolean } | { kind: 'idle' };
 
 /** What the network answered to a publish that worked. Anything else is garbage: the post may be out. */
 export const Release = z.object({ id: z.string().min(1), url: z.string(), saved: z.unknown().optional() });
@@ -49,6 +49,6 @@ export type Outcome =
   | { kind: 'published'; release: Published }
   | { kind: 'processing'; processingMs: number }
   | { kind: 'absent' }
-  | { kind: 'handed-back' }
+  | { kind: 'not-sent' }
   | { kind: 'undecided'; message: string; similar?: readonly Published[] }
   | { kind: (typeof PROVIDER_FAILURES)[number]; message: string; retryAfterMs?: number | undefined; mediaFault?: boolean };

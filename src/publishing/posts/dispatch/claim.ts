@@ -1,21 +1,21 @@
 import { type Fragment, groupCommit, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
-import type { Next, Taken } from './attempt.ts';
+import type { Next, ClaimedPost } from './attempt.ts';
 import type { PostMedia } from '../authoring/input.ts';
 
 // Locks are always taken in this order: channels by id, then their posts. Whoever writes a post holds its channel.
 
-/** `holdMs`: how long a slot is held without news. `horizonMs`: reminders further away are not registered. */
+/** `leaseMs`: how long a slot is held without news. `horizonMs`: reminders further away are not registered. */
 export interface Host {
   clock: Pick<Clock, 'monotonic'>;
   incarnation: string;
-  holdMs: number;
+  leaseMs: number;
   horizonMs: number;
 }
 
-/** What is read of a post that was taken, and of its channel. */
-export interface TakenRow {
+/** What is read of a post that was claimed, and of its channel. */
+export interface ClaimedRow {
   channelId: string;
   postId: string;
   attempt: number;
@@ -24,10 +24,10 @@ export interface TakenRow {
   settings: Record<string, unknown>;
   saved: { value: unknown } | null;
   attemptsFailed: number;
-  takenAt: Date;
+  claimedAt: Date;
   lateMs: number;
   thread: Published[] | null;
-  links: Taken['links'] | null;
+  links: ClaimedPost['links'] | null;
   providerId: string;
   providerVersion: string;
   internalId: string;
@@ -37,7 +37,7 @@ export interface TakenRow {
   channelSettings: Record<string, unknown>;
   routeId: string | null;
 }
-interface Row extends Omit<TakenRow, 'postId'> {
+interface Row extends Omit<ClaimedRow, 'postId'> {
   postId: string | null;
   moved: boolean;
   locked: boolean;
@@ -57,16 +57,16 @@ export const earliestDue = (sql: Sql): Fragment => sql`
           order by p.publish_date, p.seq limit 1 for no key update`;
 
 /** Takes the posts `picked.post_id`; `picked` holds the columns of their channels as well. */
-export const takePicked = (sql: Sql, incarnation: string): Fragment => sql`
-        update posts p set detail = 'publishing', attempt = p.attempt + 1, incarnation = ${incarnation}, taken_at = now(), request_sent_at = null, look_ups = 0, look_up_at = null
+export const claimPicked = (sql: Sql, incarnation: string): Fragment => sql`
+        update posts p set detail = 'publishing', attempt = p.attempt + 1, incarnation = ${incarnation}, claimed_at = now(), request_sent_at = null, look_ups = 0, look_up_at = null
         from picked c where p.id = c.post_id
-        returning p.id, p.org_id, p.channel_id, p.root_post_id, p.attempt, p.content, p.media, p.settings, p.saved, p.attempts_failed, p.taken_at, p.due_at,
+        returning p.id, p.org_id, p.channel_id, p.root_post_id, p.attempt, p.content, p.media, p.settings, p.saved, p.attempts_failed, p.claimed_at, p.due_at,
           c.provider_id, c.provider_version, c.internal_id, c.name, c.credentials, c.token_expires_at, c.settings as channel_settings,
           case c.egress when 'route' then c.egress_setting_id when 'org' then (select o.egress_setting_id from organizations o where o.id = c.org_id) end as route_id`;
 
-/** The columns of a `TakenRow`, from `taken t`. */
-export const takenColumns = (sql: Sql): Fragment => sql`
-        t.id as "postId", t.attempt, t.content, t.media, t.settings, t.saved, t.attempts_failed as "attemptsFailed", t.taken_at as "takenAt",
+/** The columns of a `ClaimedRow`, from `claimed t`. */
+export const claimedColumns = (sql: Sql): Fragment => sql`
+        t.id as "postId", t.attempt, t.content, t.media, t.settings, t.saved, t.attempts_failed as "attemptsFailed", t.claimed_at as "claimedAt",
         round(extract(epoch from now() - t.due_at) * 1000)::float8 as "lateMs",
         case when t.root_post_id is not null then (
           select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released) order by q.seq)
@@ -76,15 +76,16 @@ export const takenColumns = (sql: Sql): Fragment => sql`
         t.provider_id as "providerId", t.provider_version as "providerVersion", t.internal_id as "internalId", t.name, t.credentials,
         t.token_expires_at as "tokenExpiresAt", t.channel_settings as "channelSettings", t.route_id as "routeId"`;
 
-/** The timeline of what was taken, from `taken`. */
-export const toldTaken = (sql: Sql): Fragment => sql`select org_id, id, 'claimed', 'Taken for publishing', jsonb_build_object('attempt', attempt) from taken`;
+/** The timeline of what was claimed, from `claimed`. */
+export const claimedTimeline = (sql: Sql): Fragment =>
+  sql`select org_id, id, 'claimed', 'Taken for publishing', jsonb_build_object('attempt', attempt) from claimed`;
 
 /**
  * The only door to a provider call: takes the slot and the earliest due post of each channel, or neither, for all who ask now.
  * Where nothing is due it writes the next due time, unless a post was added meanwhile that this statement's snapshot
  * does not show (`moves`): then the asker has to look again.
  */
-export function takeNextOf({ clock, incarnation, holdMs, horizonMs }: Host) {
+export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: Host) {
   const take = groupCommit(async (sql: Sql, asked: readonly { orgId: string; channelId: string }[]): Promise<(Next | typeof MOVED | typeof LOCKED)[]> => {
     const heldSince = clock.monotonic();
     // In the order of their ids, each once: this is the order of the locks.
@@ -95,7 +96,7 @@ export function takeNextOf({ clock, incarnation, holdMs, horizonMs }: Host) {
       ), channel as materialized (
         select c.* from asked i
         cross join lateral (
-          select c.*, (select s.moves from channels s where s.id = c.id) as seen -- as the snapshot of this statement has it, while c.moves is the newest
+          select c.*, (select s.due_version from channels s where s.id = c.id) as seen -- as the snapshot of this statement has it, while c.due_version is the newest
           from channels c
           where c.id = i.channel_id and c.org_id = i.org_id and c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null
           for no key update of c skip locked -- whoever holds it, a long move or a host that stands still, keeps nobody else waiting
@@ -103,15 +104,15 @@ export function takeNextOf({ clock, incarnation, holdMs, horizonMs }: Host) {
       ), picked as materialized (
         select c.*, c.resting_until > now() as rests, p.id as post_id from channel c left join lateral (${earliestDue(sql)}
         ) p on true
-      ), taken as (${takePicked(sql, incarnation)}
+      ), claimed as (${claimPicked(sql, incarnation)}
       ), held as (
-        update channels c set slot_incarnation = ${incarnation}, slot_post_id = t.id, slot_until = now() + ${holdMs}::float8 * interval '1 ms'
-        from taken t where c.id = t.channel_id and c.org_id = t.org_id
+        update channels c set slot_incarnation = ${incarnation}, slot_post_id = t.id, slot_until = now() + ${leaseMs}::float8 * interval '1 ms'
+        from claimed t where c.id = t.channel_id and c.org_id = t.org_id
       ), told as (
         insert into post_timeline (org_id, post_id, kind, message, data)
-        ${toldTaken(sql)}
+        ${claimedTimeline(sql)}
       ), next as materialized (
-        select c.id, c.org_id, c.next_due_at, c.registered_for, c.moves <> c.seen as moved, case when c.rests then c.resting_until else least(
+        select c.id, c.org_id, c.next_due_at, c.reminder_due_at, c.due_version <> c.seen as moved, case when c.rests then c.resting_until else least(
           (select min(p.due_at) from posts p
            where p.org_id = c.org_id and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying') and p.due_at is not null and p.deleted_at is null and p.publish_date <= now()),
           (select p.due_at from posts p
@@ -120,12 +121,12 @@ export function takeNextOf({ clock, incarnation, holdMs, horizonMs }: Host) {
         ) end as due_at
         from picked c where c.post_id is null
       ), raised as (
-        update channels c set next_due_at = n.due_at, registered_for = case when n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' then n.due_at else n.registered_for end
+        update channels c set next_due_at = n.due_at, reminder_due_at = case when n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' then n.due_at else n.reminder_due_at end
         from next n
-        where c.id = n.id and c.org_id = n.org_id and not n.moved and (n.next_due_at is distinct from n.due_at or n.registered_for is distinct from n.due_at)
+        where c.id = n.id and c.org_id = n.org_id and not n.moved and (n.next_due_at is distinct from n.due_at or n.reminder_due_at is distinct from n.due_at)
       )
-      select t.channel_id as "channelId", false as moved, false as locked, null::float8 as "missingMs", null::timestamptz as "dueAt", false as remind,${takenColumns(sql)}
-      from taken t
+      select t.channel_id as "channelId", false as moved, false as locked, null::float8 as "missingMs", null::timestamptz as "dueAt", false as remind,${claimedColumns(sql)}
+      from claimed t
       union all
       select n.id, n.moved, false, ceil(extract(epoch from n.due_at - now()) * 1000)::float8, n.due_at, coalesce(n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms', false),
         null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
@@ -138,9 +139,9 @@ export function takeNextOf({ clock, incarnation, holdMs, horizonMs }: Host) {
     const found = new Map(rows.map((row) => [row.channelId, row]));
     return asked.map(({ orgId, channelId }) => {
       const row = found.get(channelId);
-      found.delete(channelId); // a second asker of the same channel finds the slot taken
+      found.delete(channelId); // a second asker of the same channel finds the slot held
       if (!row) return { kind: 'idle' };
-      if (row.postId !== null) return { kind: 'taken', taken: takenOf({ ...row, postId: row.postId }, orgId, incarnation, heldSince) };
+      if (row.postId !== null) return { kind: 'claimed', claimed: claimedOf({ ...row, postId: row.postId }, orgId, incarnation, heldSince) };
       if (row.locked) return LOCKED;
       if (row.moved) return MOVED;
       return row.missingMs === null || row.dueAt === null
@@ -157,7 +158,7 @@ export function takeNextOf({ clock, incarnation, holdMs, horizonMs }: Host) {
   };
 }
 
-export const takenOf = (row: TakenRow, orgId: string, incarnation: string, heldSince: number): Taken => ({
+export const claimedOf = (row: ClaimedRow, orgId: string, incarnation: string, heldSince: number): ClaimedPost => ({
   orgId,
   channelId: row.channelId,
   postId: row.postId,
@@ -170,7 +171,7 @@ export const takenOf = (row: TakenRow, orgId: string, incarnation: string, heldS
   saved: row.saved?.value,
   attemptsFailed: row.attemptsFailed,
   thread: row.thread ?? [],
-  takenAt: row.takenAt,
+  claimedAt: row.claimedAt,
   unansweredMs: 0,
   lateMs: row.lateMs,
   heldSince,

@@ -22,7 +22,7 @@ export async function ownedByOthers(sql: Sql, { orgId, channelId, postId }: Atte
 /** Other posts of the channel that were claimed after `from` and have no known outcome yet, at most 100. */
 export const undecidedSince = (sql: Sql, { orgId, channelId, postId }: Attempt, from: Date): Promise<Undecided[]> => sql<Undecided[]>`
   select p.content, jsonb_array_length(p.media) as media, p.state = 'QUEUE' as pending from posts p
-  where p.org_id = ${orgId} and p.channel_id = ${channelId} and p.id <> ${postId} and p.detail in ('unconfirmed', 'processing') and p.taken_at > ${from}
+  where p.org_id = ${orgId} and p.channel_id = ${channelId} and p.id <> ${postId} and p.detail in ('unconfirmed', 'processing') and p.claimed_at > ${from}
   union all
   select p.content, jsonb_array_length(p.media), true from channels c join posts p on p.id = c.slot_post_id and p.org_id = c.org_id
   where c.org_id = ${orgId} and c.id = ${channelId} and p.id <> ${postId} and p.state = 'QUEUE' and p.detail = 'publishing'

@@ -1,8 +1,8 @@
 import { contentToText } from '../../../platform/content/index.ts';
 import type { Sql } from '../../../platform/db/index.ts';
 import type { Post, Published, Social } from '../../../providers/registry/index.ts';
-import type { Taken } from './attempt.ts';
-import { HOLD_MS, SKEW_MS } from '../rules.ts';
+import type { ClaimedPost } from './attempt.ts';
+import { SLOT_LEASE_MS, SKEW_MS } from '../rules.ts';
 import { ownedByOthers, undecidedSince } from './look-up-rows.ts';
 
 /**
@@ -11,8 +11,8 @@ import { ownedByOthers, undecidedSince } from './look-up-rows.ts';
  */
 export type LookedUp = { kind: 'found'; release: Published } | { kind: 'none' } | { kind: 'unclear'; similar: readonly Published[]; pending: boolean };
 
-interface Question {
-  taken: Taken;
+interface Wanted {
+  claimed: ClaimedPost;
   post: Post;
   settings: unknown;
   find: NonNullable<Social['find']>;
@@ -23,24 +23,24 @@ interface Question {
  * taken for it. The rows are read after the network was asked: whatever it showed by then has its row by then.
  * @throws ProviderError where the network does not say
  */
-export async function lookUp(sql: Sql, { taken, post, settings, find }: Question): Promise<LookedUp> {
-  const since = new Date(taken.takenAt.getTime() - SKEW_MS);
-  const shown = await find(post, settings, { since, saved: taken.saved, thread: taken.thread });
+export async function findOnNetwork(sql: Sql, { claimed, post, settings, find }: Wanted): Promise<LookedUp> {
+  const since = new Date(claimed.claimedAt.getTime() - SKEW_MS);
+  const shown = await find(post, settings, { since, saved: claimed.saved, thread: claimed.thread });
   if (shown === undefined) return { kind: 'none' };
   if ('id' in shown) return { kind: 'found', release: shown };
   if (shown.length === 0) return { kind: 'none' };
 
-  const others = await undecidedSince(sql, taken, new Date(since.getTime() - HOLD_MS));
+  const others = await undecidedSince(sql, claimed, new Date(since.getTime() - SLOT_LEASE_MS));
   const owned = await ownedByOthers(
     sql,
-    taken,
+    claimed,
     shown.map(({ id }) => id),
   ); // after the others: one that was settled in between owns its release now
   const similar = shown.filter(({ id }) => !owned.has(id));
   const [only] = similar;
   if (!only) return { kind: 'none' };
-  const text = contentToText(taken.content);
-  const twins = others.filter(({ content, media }) => media === taken.media.length && contentToText(content) === text);
+  const text = contentToText(claimed.content);
+  const twins = others.filter(({ content, media }) => media === claimed.media.length && contentToText(content) === text);
   return similar.length === 1 && twins.length === 0
     ? { kind: 'found', release: only }
     : { kind: 'unclear', similar, pending: similar.length === 1 && twins.every(({ pending }) => pending) };

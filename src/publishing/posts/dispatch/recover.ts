@@ -1,8 +1,8 @@
 import type { Database, Fragment, Sql } from '../../../platform/db/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
-import type { Attempt, Taken } from './attempt.ts';
+import type { Attempt, ClaimedPost } from './attempt.ts';
 import type { PostMedia } from '../authoring/input.ts';
-import type { Nudge, Nudges } from '../ports.ts';
+import type { DueChange, ReminderMoves } from '../ports.ts';
 
 // What the reconciler looks for. Each scan stands on an index, is limited, and goes over all organizations.
 
@@ -23,10 +23,10 @@ export interface Unsettled {
 
 /**
  * Takes the slots of hosts that have been silent for `silenceMs`, and those past their deadline, by the database's clock: a post
- * that was being sent becomes `unconfirmed` under a new incarnation and keeps its slot for `holdMs`, any other slot is free. One that
+ * that was being sent becomes `unconfirmed` under a new incarnation and keeps its slot for `leaseMs`, any other slot is free. One that
  * was unconfirmed already keeps its slot to the deadline, whoever is gone: the next post may not overtake it.
  */
-export const takeOver = (sql: Sql, host: { incarnation: string; silenceMs: number; holdMs: number; limit: number }): Promise<TakenOver[]> => sql<TakenOver[]>`
+export const takeOver = (sql: Sql, host: { incarnation: string; silenceMs: number; leaseMs: number; limit: number }): Promise<TakenOver[]> => sql<TakenOver[]>`
   /* all orgs */
   with lost as materialized (
     select c.id, c.org_id, c.slot_post_id from channels c
@@ -46,8 +46,8 @@ export const takeOver = (sql: Sql, host: { incarnation: string; silenceMs: numbe
     update channels c set
       slot_incarnation = case when d.id is null then null else ${host.incarnation} end,
       slot_post_id = case when d.id is null then null else c.slot_post_id end,
-      slot_until = case when d.id is null then null else now() + ${host.holdMs}::float8 * interval '1 ms' end,
-      moves = c.moves + 1, next_due_at = least(c.next_due_at, now())
+      slot_until = case when d.id is null then null else now() + ${host.leaseMs}::float8 * interval '1 ms' end,
+      due_version = c.due_version + 1, next_due_at = least(c.next_due_at, now())
     from lost l left join doubtful d on d.channel_id = l.id where c.id = l.id and c.org_id = l.org_id
   )
   select l.org_id as "orgId", l.id as "channelId", d.id as "postId", now() as now from lost l left join doubtful d on d.channel_id = l.id`;
@@ -63,22 +63,22 @@ export const overdue = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: 
   order by c.next_due_at limit ${limit}`;
 
 /** Registers reminders of channels whose next due time has come within the horizon. Answers how many. */
-export async function enter(database: Database, nudges: Nudges, { horizonMs, limit }: { horizonMs: number; limit: number }): Promise<number> {
+export async function enter(database: Database, reminders: ReminderMoves, { horizonMs, limit }: { horizonMs: number; limit: number }): Promise<number> {
   const coming = await database<{ id: string }[]>`
     /* all orgs */
     select c.id from channels c
-    where c.next_due_at is not null and c.registered_for is distinct from c.next_due_at and not c.disabled and not c.refresh_needed and c.deleted_at is null
+    where c.next_due_at is not null and c.reminder_due_at is distinct from c.next_due_at and not c.disabled and not c.refresh_needed and c.deleted_at is null
       and c.next_due_at <= now() + ${horizonMs}::float8 * interval '1 ms'
     order by c.next_due_at limit ${limit}`;
   if (coming.length === 0) return 0;
   const { count, committed } = await database.begin(async (sql) => {
-    const entered = await sql<Nudge[]>`
+    const entered = await sql<DueChange[]>`
       /* all orgs */
-      update channels c set registered_for = c.next_due_at
+      update channels c set reminder_due_at = c.next_due_at
       from (select id from channels where id in ${sql(coming.map(({ id }) => id))} order by id for no key update) l
       where c.id = l.id and c.next_due_at is not null
       returning c.org_id as "orgId", c.id as "channelId", c.next_due_at as "dueAt"`;
-    return { count: entered.length, committed: entered.length > 0 ? await nudges.within(sql, entered) : undefined };
+    return { count: entered.length, committed: entered.length > 0 ? await reminders.within(sql, entered) : undefined };
   });
   committed?.();
   return count;
@@ -92,10 +92,10 @@ export const unasked = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: 
   order by p.look_up_at limit ${limit}`;
 
 /** Holds the slots of posts that still wait for their turn. Answers the posts whose attempt is still this one: all others were taken over. */
-export async function renew(sql: Sql, attempts: readonly Attempt[], holdMs: number): Promise<Set<string>> {
+export async function renew(sql: Sql, attempts: readonly Attempt[], leaseMs: number): Promise<Set<string>> {
   if (attempts.length === 0) return new Set();
   const rows = await sql<{ postId: string }[]>`
-    update channels c set slot_until = now() + ${holdMs}::float8 * interval '1 ms'
+    update channels c set slot_until = now() + ${leaseMs}::float8 * interval '1 ms'
     from (
       select c.id, t.post_id
       from unnest(${attempts.map(({ orgId }) => orgId)}::uuid[], ${attempts.map(({ channelId }) => channelId)}::uuid[], ${attempts.map(({ postId }) => postId)}::uuid[],
@@ -109,8 +109,8 @@ export async function renew(sql: Sql, attempts: readonly Attempt[], holdMs: numb
 }
 
 /**
- * Ends the slot that this host holds for a post it does not know of: the answer to the taking was lost. Its deadline is now, so that the
- * next sweep has the post looked up. What was taken within the last second may be news that is still on its way here.
+ * Ends the slot that this host holds for a post it does not know of: the answer to the claim was lost. Its deadline is now, so that the
+ * next sweep has the post looked up. What was claimed within the last second may be news that is still on its way here.
  */
 export const endUnknownSlot = (
   sql: Sql,
@@ -119,7 +119,7 @@ export const endUnknownSlot = (
   update channels c set slot_until = now()
   from posts p
   where c.org_id = ${orgId} and c.id = ${channelId} and c.slot_incarnation = ${incarnation} and p.id = c.slot_post_id and p.org_id = c.org_id
-    and p.state = 'QUEUE' and p.detail = 'publishing' and p.incarnation = ${incarnation} and p.taken_at < now() - interval '1 second' and p.id <> all(${known}::uuid[])`;
+    and p.state = 'QUEUE' and p.detail = 'publishing' and p.incarnation = ${incarnation} and p.claimed_at < now() - interval '1 second' and p.id <> all(${known}::uuid[])`;
 
 interface UnsettledRow {
   orgId: string;
@@ -133,8 +133,8 @@ interface UnsettledRow {
   saved: { value: unknown } | null;
   attemptsFailed: number;
   thread: Published[] | null;
-  links: Taken['links'] | null;
-  takenAt: Date;
+  links: ClaimedPost['links'] | null;
+  claimedAt: Date;
   unansweredMs: number;
   mayHaveSent: boolean;
   lookUps: number;
@@ -149,10 +149,10 @@ interface UnsettledRow {
 }
 
 /** The attempt of a post that is not settled, only while its row waits for this question. */
-export const unsettled = (sql: Sql, orgId: string, postId: string, detail: 'processing' | 'unconfirmed'): Promise<Taken | undefined> =>
+export const unsettled = (sql: Sql, orgId: string, postId: string, detail: 'processing' | 'unconfirmed'): Promise<ClaimedPost | undefined> =>
   attemptOf(sql, orgId, postId, sql`p.state = 'QUEUE' and p.detail = ${detail}`);
 /** The same for whoever asks now: the scan for questions that nobody asks leaves the post alone for `askMs`. */
-export const toAsk = (sql: Sql, orgId: string, postId: string, detail: 'processing' | 'unconfirmed', askMs: number): Promise<Taken | undefined> =>
+export const toAsk = (sql: Sql, orgId: string, postId: string, detail: 'processing' | 'unconfirmed', askMs: number): Promise<ClaimedPost | undefined> =>
   attemptOf(sql, orgId, postId, sql`true`, {
     with: sql`with asked as (
       update posts set look_up_at = greatest(look_up_at, now() + ${askMs}::float8 * interval '1 ms')
@@ -160,15 +160,21 @@ export const toAsk = (sql: Sql, orgId: string, postId: string, detail: 'processi
     posts: sql`asked`,
   });
 /** The last attempt of a post that failed, so that a person can look for it on the network. */
-export const attempted = (sql: Sql, orgId: string, postId: string): Promise<Taken | undefined> =>
-  attemptOf(sql, orgId, postId, sql`p.state in ('ERROR', 'PUBLISHED') and p.taken_at is not null and p.incarnation is not null`);
+export const attempted = (sql: Sql, orgId: string, postId: string): Promise<ClaimedPost | undefined> =>
+  attemptOf(sql, orgId, postId, sql`p.state in ('ERROR', 'PUBLISHED') and p.claimed_at is not null and p.incarnation is not null`);
 
-async function attemptOf(sql: Sql, orgId: string, postId: string, condition: Fragment, from = { with: sql``, posts: sql`posts` }): Promise<Taken | undefined> {
+async function attemptOf(
+  sql: Sql,
+  orgId: string,
+  postId: string,
+  condition: Fragment,
+  from = { with: sql``, posts: sql`posts` },
+): Promise<ClaimedPost | undefined> {
   const [row] = await sql<UnsettledRow[]>`
     ${from.with} select p.org_id as "orgId", p.channel_id as "channelId", p.id as "postId", p.attempt, p.incarnation, p.content, p.media, p.settings, p.saved, p.attempts_failed as "attemptsFailed",
-      p.taken_at as "takenAt",
-      -- a post may wait for its turn long after it was taken; when its answer is noted as missing, its request has left
-      round(extract(epoch from now() - coalesce((select min(t.at) from post_timeline t where t.post_id = p.id and t.org_id = p.org_id and t.kind = 'unconfirmed' and t.at >= p.taken_at), p.taken_at)) * 1000)::float8 as "unansweredMs",
+      p.claimed_at as "claimedAt",
+      -- a post may wait for its turn long after it was claimed; when its answer is noted as missing, its request has left
+      round(extract(epoch from now() - coalesce((select min(t.at) from post_timeline t where t.post_id = p.id and t.org_id = p.org_id and t.kind = 'unconfirmed' and t.at >= p.claimed_at), p.claimed_at)) * 1000)::float8 as "unansweredMs",
       p.request_sent_at is not null as "mayHaveSent", p.look_ups as "lookUps",
       case when p.root_post_id is not null then (
         select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released) order by q.seq)

@@ -3,11 +3,11 @@ import { AppError, type Clock, draining, ProviderError } from '../../../platform
 import { contentToText } from '../../../platform/content/index.ts';
 import type { Media } from '../../../providers/registry/index.ts';
 import { type Link, withShortLinks } from '../../shortlinks/index.ts';
-import { type Outcome, Release, type Taken } from './attempt.ts';
+import { type Outcome, Release, type ClaimedPost } from './attempt.ts';
 import { Closed, type Leave, openGate } from '../limiter.ts';
 import type { Heartbeat, ChannelsPort, Connected, LinksPort, Log, MediaPort } from '../ports.ts';
-import { type LookedUp, lookUp } from './look-up.ts';
-import { HEARTBEAT_FRESH_MS, CALL_MS, HOLD_MS, settles } from '../rules.ts';
+import { findOnNetwork, type LookedUp } from './look-up.ts';
+import { HEARTBEAT_FRESH_MS, CALL_MS, SLOT_LEASE_MS, settles } from '../rules.ts';
 import { markSent, saveHandle } from './marks.ts';
 import { renew } from './recover.ts';
 
@@ -24,7 +24,7 @@ interface Needs {
   inFlight: number;
   perLane: number;
   /** Questions to networks at a time, and those in one lane. */
-  questions: { inAll: number; perLane: number };
+  lookUps: { inAll: number; perLane: number };
 }
 interface Ready {
   connected: Connected;
@@ -33,7 +33,7 @@ interface Ready {
 }
 type Stage = 'preparing' | 'calling';
 export interface Work {
-  readonly taken: Taken;
+  readonly claimed: ClaimedPost;
   stage: Stage;
   readonly since: number;
   /** By the monotonic clock: since when the rows have surely said that this host holds the slot. */
@@ -49,13 +49,13 @@ const RENEW_MS = 15_000;
 const HANGING_MS = 10_000;
 /** Ends what waits for an attempt that is over; one for all, because an abort without a reason makes an error with a stack. */
 const OVER = new Error('The attempt is over');
-class HandedBack extends Error {}
+class NotSent extends Error {}
 
 export interface Sender {
   /** Fresh token, gate, adapter. A provider's failure is an outcome, never an exception. */
-  send(taken: Taken): Promise<Outcome>;
-  /** Asks the network for a post whose answer was lost, or that it still works on; waits for its turn among the questions. */
-  ask(taken: Taken, about: 'unconfirmed' | 'processing'): Promise<Outcome>;
+  send(claimed: ClaimedPost): Promise<Outcome>;
+  /** Asks the network for a post whose answer was lost, or that it still works on; waits for its turn among the look-ups. */
+  lookUp(claimed: ClaimedPost, about: 'unconfirmed' | 'processing'): Promise<Outcome>;
   /** From now on nothing is sent. */
   close(): void;
   underWay(): readonly Work[];
@@ -75,12 +75,12 @@ type Failure = Extract<Outcome, { mediaFault?: boolean }>;
 const failure = (error: unknown): Failure | undefined =>
   error instanceof ProviderError ? { kind: error.failure, message: clean(error.message), retryAfterMs: error.retryAfterMs } : undefined;
 
-const postOf = (taken: Taken, links: readonly Link[], files: readonly Media[]) => ({
-  id: taken.postId,
-  text: withShortLinks(contentToText(taken.content), links),
+const postOf = (claimed: ClaimedPost, links: readonly Link[], files: readonly Media[]) => ({
+  id: claimed.postId,
+  text: withShortLinks(contentToText(claimed.content), links),
   media: files,
 });
-const settingsOf = (taken: Taken) => ({ ...taken.channel.settings, ...taken.settings });
+const settingsOf = (claimed: ClaimedPost) => ({ ...claimed.channel.settings, ...claimed.settings });
 function released(answer: unknown): Outcome {
   const release = Release.safeParse(answer);
   if (!release.success) return { kind: 'lost', message: 'The network answered something that cannot be read' };
@@ -88,7 +88,7 @@ function released(answer: unknown): Outcome {
   return { kind: 'published', release: { id: clean(id), url: clean(url), ...(saved !== undefined && { saved: cleanJson(saved) }) } };
 }
 
-/** A post of the network that may be another post's is never taken: a person decides, unless the other post is about to be settled. */
+/** A post of the network that may be another post's is never taken for it: a person decides, unless the other post is about to be settled. */
 const unclear = ({ similar, pending }: Extract<LookedUp, { kind: 'unclear' }>): Outcome =>
   pending
     ? { kind: 'lost', message: 'The network shows a post like this one, and another post of the channel that it may be is not settled yet' }
@@ -98,16 +98,16 @@ const unclear = ({ similar, pending }: Extract<LookedUp, { kind: 'unclear' }>): 
         similar: similar.map(({ id, url }) => ({ id: clean(id), url: clean(url) })),
       };
 
-/** Sends what was taken, beside the turns. Every wait of it is bounded. */
+/** Sends what was claimed, beside the turns. Every wait of it is bounded. */
 export function openSender(needs: Needs): Sender {
   const { sql, clock, channels, media, heartbeat, log } = needs;
   const gate = openGate({ total: needs.inFlight, perLane: needs.perLane });
-  const questions = openGate({ total: needs.questions.inAll, perLane: needs.questions.perLane }); // of their own: a network that hangs when it is asked holds up no post
+  const lookUps = openGate({ total: needs.lookUps.inAll, perLane: needs.lookUps.perLane }); // of their own: a network that hangs when it is asked holds up no post
   const works = new Set<Work>();
   let closed = false;
 
   // Slots of posts that wait for their turn are prolonged, so that a long queue is not taken for a dead host.
-  async function prolong(): Promise<void> {
+  async function renewSlots(): Promise<void> {
     const since = clock.monotonic();
     const old = [...works].filter(({ stage, heldSince }) => stage === 'preparing' && since - heldSince > RENEW_MS);
     try {
@@ -121,11 +121,11 @@ export function openSender(needs: Needs): Sender {
     const since = clock.monotonic();
     const still = await renew(
       sql,
-      held.map(({ taken }) => taken),
-      HOLD_MS,
+      held.map(({ claimed }) => claimed),
+      SLOT_LEASE_MS,
     );
     for (const work of held) {
-      if (still.has(work.taken.postId)) work.heldSince = since;
+      if (still.has(work.claimed.postId)) work.heldSince = since;
       else work.lost = true;
     }
   }
@@ -135,9 +135,9 @@ export function openSender(needs: Needs): Sender {
     !work.lost &&
     heartbeat.heartbeatAgeMs() <= HEARTBEAT_FRESH_MS &&
     heartbeat.steadySince() <= work.heldSince &&
-    clock.monotonic() - work.heldSince <= HOLD_MS - CALL_MS;
+    clock.monotonic() - work.heldSince <= SLOT_LEASE_MS - CALL_MS;
 
-  const renewal = setInterval(() => void prolong(), RENEW_MS / 3);
+  const renewal = setInterval(() => void renewSlots(), RENEW_MS / 3);
   renewal.unref();
 
   /** Ends with `lost` when the network takes longer than one publish may last, and breaks off what is under way. Whoever calls it ends the attempt, and with it the wait. */
@@ -149,28 +149,32 @@ export function openSender(needs: Needs): Sender {
   }
 
   /** The files of a post, until `over` says that nobody needs them any more. */
-  async function filesOf({ orgId, media: items, channel }: Taken, over: AbortSignal): Promise<readonly Media[]> {
+  async function filesOf({ orgId, media: items, channel }: ClaimedPost, over: AbortSignal): Promise<readonly Media[]> {
     if (items.length === 0) return [];
     return media.load(orgId, items, { signal: over, limits: channels.rules(channel.providerId, channel.providerVersion).limits });
   }
 
-  async function prepare({ taken, ended }: Work): Promise<Ready | Outcome> {
+  async function prepare({ claimed, ended }: Work): Promise<Ready | Outcome> {
     let connected: Connected;
     try {
-      connected = await channels.connect(taken.orgId, taken.channelId, taken.channel, ended.signal);
+      connected = await channels.connect(claimed.orgId, claimed.channelId, claimed.channel, ended.signal);
     } catch (error) {
       if (error instanceof AppError && !(error instanceof ProviderError) && error.status < 500) return { kind: 'unsupported', message: clean(error.message) }; // the provider's version was retired
       return before(error, 'the channel could not be opened');
     }
     let files: readonly Media[];
     try {
-      files = await filesOf(taken, ended.signal);
+      files = await filesOf(claimed, ended.signal);
     } catch (error) {
       const outcome = before(error, 'the media could not be loaded');
       return outcome.kind === 'rejected' ? { ...outcome, mediaFault: true } : outcome;
     }
     try {
-      return { connected, files, links: taken.links.every(({ decided }) => decided) ? taken.links : await needs.links.decide(taken.orgId, taken.postId) };
+      return {
+        connected,
+        files,
+        links: claimed.links.every(({ decided }) => decided) ? claimed.links : await needs.links.decide(claimed.orgId, claimed.postId),
+      };
     } catch (error) {
       return before(error, 'its links could not be decided');
     }
@@ -184,26 +188,26 @@ export function openSender(needs: Needs): Sender {
   }
 
   async function publish(work: Work, { connected, files, links }: Ready): Promise<Outcome> {
-    const { taken } = work;
-    const leave = await gate.enter(taken.orgId, connected.lane);
+    const { claimed } = work;
+    const leave = await gate.enter(claimed.orgId, connected.lane);
     let latenessMs = 0;
     let called: number | undefined;
     let failed = false;
     try {
       if (!closed && !isSafe(work)) await hold([work]); // a silence of this host, or a long wait: only the rows know
-      if (!isSafe(work)) throw new HandedBack();
-      if (connected.once === 'at-most-once' && !(await markSent(sql, taken))) throw new HandedBack();
-      if (!isSafe(work)) throw new HandedBack(); // right before the call: nothing is awaited between
+      if (!isSafe(work)) throw new NotSent();
+      if (connected.once === 'at-most-once' && !(await markSent(sql, claimed))) throw new NotSent();
+      if (!isSafe(work)) throw new NotSent(); // right before the call: nothing is awaited between
       work.stage = 'calling';
       called = clock.monotonic();
-      latenessMs = taken.lateMs + (called - work.since);
+      latenessMs = claimed.lateMs + (called - work.since);
       needs.late(latenessMs);
       const answer = await inTime(
-        connected.social.publish(postOf(taken, links, files), settingsOf(taken), {
-          saved: taken.saved,
-          thread: taken.thread,
+        connected.social.publish(postOf(claimed, links, files), settingsOf(claimed), {
+          saved: claimed.saved,
+          thread: claimed.thread,
           async save(handle) {
-            if (!(await saveHandle(sql, taken, cleanJson(handle)))) throw new ProviderError('lost', 'This host was replaced while it was sending');
+            if (!(await saveHandle(sql, claimed, cleanJson(handle)))) throw new ProviderError('lost', 'This host was replaced while it was sending');
           },
         }),
         work.ended,
@@ -211,15 +215,15 @@ export function openSender(needs: Needs): Sender {
       if ('processingMs' in answer) return { kind: 'processing', processingMs: Math.max(1_000, answer.processingMs) };
       return released(answer);
     } catch (error) {
-      if (error instanceof HandedBack) throw error;
+      if (error instanceof NotSent) throw error;
       failed = true;
       const known = failure(error);
       if (known) return known;
-      log.error({ err: error, postId: taken.postId, provider: taken.channel.providerId }, 'an adapter failed in a way it should not');
+      log.error({ err: error, postId: claimed.postId, provider: claimed.channel.providerId }, 'an adapter failed in a way it should not');
       return { kind: 'lost', message: 'The network answered something that cannot be read' }; // the request may have left
     } finally {
       leave(failed && called !== undefined && clock.monotonic() - called >= Math.min(CALL_MS, HANGING_MS));
-      if (called !== undefined) needs.called({ provider: taken.channel.providerId, latenessMs, durationMs: clock.monotonic() - called });
+      if (called !== undefined) needs.called({ provider: claimed.channel.providerId, latenessMs, durationMs: clock.monotonic() - called });
     }
   }
 
@@ -237,16 +241,16 @@ export function openSender(needs: Needs): Sender {
     close() {
       closed = true;
       gate.close();
-      questions.close();
+      lookUps.close();
     },
-    async send(taken) {
-      const work: Work = { taken, stage: 'preparing', since: clock.monotonic(), heldSince: taken.heldSince, lost: false, ended: new AbortController() };
+    async send(claimed) {
+      const work: Work = { claimed, stage: 'preparing', since: clock.monotonic(), heldSince: claimed.heldSince, lost: false, ended: new AbortController() };
       works.add(work);
       try {
         const ready = await prepare(work);
         return 'kind' in ready ? ready : await publish(work, ready);
       } catch (error) {
-        if (error instanceof HandedBack || error instanceof Closed) return { kind: 'handed-back' };
+        if (error instanceof NotSent || error instanceof Closed) return { kind: 'not-sent' };
         throw error;
       } finally {
         work.ended.abort(OVER);
@@ -254,7 +258,7 @@ export function openSender(needs: Needs): Sender {
       }
     },
 
-    async ask(taken, about) {
+    async lookUp(claimed, about) {
       const started = clock.monotonic();
       const ended = new AbortController();
       let leave: Leave = () => {};
@@ -263,14 +267,14 @@ export function openSender(needs: Needs): Sender {
       let connected: Connected;
       let unansweredMs: number; // when the network was asked: what it showed later it was not asked for
       try {
-        connected = await channels.connect(taken.orgId, taken.channelId, taken.channel, ended.signal);
+        connected = await channels.connect(claimed.orgId, claimed.channelId, claimed.channel, ended.signal);
         const { find } = connected.social;
-        if (!find) return taken.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'handed-back' };
-        leave = await questions.enter(taken.orgId, connected.lane);
-        const files = await filesOf(taken, ended.signal);
+        if (!find) return claimed.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'not-sent' };
+        leave = await lookUps.enter(claimed.orgId, connected.lane);
+        const files = await filesOf(claimed, ended.signal);
         called = clock.monotonic();
-        unansweredMs = taken.unansweredMs + clock.monotonic() - started;
-        const shown = await inTime(lookUp(sql, { taken, post: postOf(taken, taken.links, files), settings: settingsOf(taken), find }), ended);
+        unansweredMs = claimed.unansweredMs + clock.monotonic() - started;
+        const shown = await inTime(findOnNetwork(sql, { claimed, post: postOf(claimed, claimed.links, files), settings: settingsOf(claimed), find }), ended);
         if (shown.kind === 'found') return released(shown.release);
         if (shown.kind === 'unclear') return unclear(shown);
       } catch (error) {
@@ -281,7 +285,7 @@ export function openSender(needs: Needs): Sender {
         ended.abort(OVER);
         leave(failed && called !== undefined && clock.monotonic() - called >= Math.min(CALL_MS, HANGING_MS));
       }
-      if (about === 'processing') return { kind: 'processing', processingMs: Math.min(5_000 * 2 ** Math.min(taken.lookUps, 5), 60_000) };
+      if (about === 'processing') return { kind: 'processing', processingMs: Math.min(5_000 * 2 ** Math.min(claimed.lookUps, 5), 60_000) };
       const left = settles(connected) - unansweredMs;
       return left <= 0 ? { kind: 'absent' } : { kind: 'lost', message: 'The network does not show the post yet', retryAfterMs: Math.min(left + 50, 10_000) };
     },

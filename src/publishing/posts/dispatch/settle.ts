@@ -1,7 +1,7 @@
 import { groupCommit, type Json, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
-import type { Attempt, Taken } from './attempt.ts';
-import { earliestDue, takenColumns, takenOf, type TakenRow, takePicked, toldTaken } from './claim.ts';
+import type { Attempt, ClaimedPost } from './attempt.ts';
+import { earliestDue, claimedColumns, claimedOf, type ClaimedRow, claimPicked, claimedTimeline } from './claim.ts';
 
 /** What one attempt's end writes. `null` leaves a time as it is. */
 export interface Settlement extends Attempt {
@@ -26,39 +26,39 @@ export interface Settlement extends Attempt {
   topic: string | null;
   payload: Json;
   /** Where it is published, the same commit takes the next post of the channel that is due already. */
-  takesNext?: boolean;
+  claimsNext?: boolean;
 }
 
-/** `holdMs`: how long a slot that is taken is held without news. `doubtMs`: how long that of an unconfirmed post is kept. `lateMs`: a post published later than this is announced as late. */
+/** `leaseMs`: how long a slot that is claimed is held without news. `unconfirmedMs`: how long that of an unconfirmed post is kept. `lateMs`: a post published later than this is announced as late. */
 export interface SettleOptions {
   clock: Pick<Clock, 'monotonic'>;
   incarnation: string;
-  holdMs: number;
-  doubtMs: number;
+  leaseMs: number;
+  unconfirmedMs: number;
   lateMs: number;
 }
 
 /** An attempt that was still the row's own, and when its question is due by the database's clock. */
 export interface Settled {
   lookUpAt: Date | null;
-  /** The next post of the channel, taken in the same commit. Undefined says nothing: who wants to know asks. */
-  next?: Taken | undefined;
+  /** The next post of the channel, claimed in the same commit. Undefined says nothing: who wants to know asks. */
+  next?: ClaimedPost | undefined;
 }
-type Row = { n: number; channelId: string; settled: boolean; locked: boolean; lookUpAt: Date | null } & ({ postId: null } | TakenRow);
+type Row = { n: number; channelId: string; settled: boolean; locked: boolean; lookUpAt: Date | null } & ({ postId: null } | ClaimedRow);
 
 /**
  * For each attempt that was still the row's own: fact, slot, timeline and outbox in one commit for all who report now. The slot of
- * a post that is published goes on to the next one of its channel, under all the conditions of the taking update; where that one is
+ * a post that is published goes on to the next one of its channel, under all the conditions of the claim; where that one is
  * of the same thread, or the thread goes on, the asker takes it: this statement's snapshot does not show what it settles itself.
  */
-export const settleOf = ({ clock, incarnation, holdMs, doubtMs, lateMs }: SettleOptions) =>
+export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }: SettleOptions) =>
   groupCommit(async (sql: Sql, rows: readonly Settlement[]): Promise<(Settled | undefined | typeof LOCKED)[]> => {
     const heldSince = clock.monotonic();
     const found = await sql<Row[]>`
       with input as (
         select * from json_to_recordset(${JSON.stringify(rows.map((row, n) => ({ ...row, released: row.released ?? null, n })))}::text::json) as t (
           n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text, "errorKind" text, error text,
-          "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8, "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text, payload jsonb, "takesNext" boolean)
+          "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8, "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text, payload jsonb, "claimsNext" boolean)
       ), channel as materialized (
         select c.* from (select distinct "orgId", "channelId" from input order by "channelId") i
         cross join lateral (select c.*, c.disabled or c.refresh_needed as stopped from channels c where c.id = i."channelId" and c.org_id = i."orgId" for no key update of c skip locked) c
@@ -77,7 +77,7 @@ export const settleOf = ({ clock, incarnation, holdMs, doubtMs, lateMs }: Settle
         where p.id = i."postId" and p.org_id = i."orgId" and p.channel_id = i."channelId" and p.attempt = i.attempt and p.incarnation = i.incarnation
           and p.state = 'QUEUE' and p.detail in ('publishing', 'processing', 'unconfirmed')
         returning p.id, p.org_id, p.channel_id, p.root_post_id, p.seq, p.state, p.detail, p.due_at, p.publish_date, p.look_up_at, i.n, i.slot, i.kind, i.message, i.data, i.topic, i.payload, i."errorKind" as error_kind,
-          i."takesNext" and i.state = 'PUBLISHED' and i.slot = 'free' and c.slot_post_id = p.id and c.slot_incarnation = ${incarnation} and not c.stopped and c.deleted_at is null as goes_on
+          i."claimsNext" and i.state = 'PUBLISHED' and i.slot = 'free' and c.slot_post_id = p.id and c.slot_incarnation = ${incarnation} and not c.stopped and c.deleted_at is null as goes_on
       ), opened as (
         update posts p set due_at = greatest(now() + p.delay_minutes * interval '1 minute', p.publish_date)
         from settled s
@@ -98,22 +98,22 @@ export const settleOf = ({ clock, incarnation, holdMs, doubtMs, lateMs }: Settle
         cross join lateral (${earliestDue(sql)}
         ) q
         where s.goes_on and e.rests_until is null and q.root_post_id is distinct from coalesce(s.root_post_id, s.id) and s.channel_id not in (select channel_id from opened)
-      ), taken as (${takePicked(sql, incarnation)}, c.n
+      ), claimed as (${claimPicked(sql, incarnation)}, c.n
       ), slots as (
         update channels c set
           slot_incarnation = case when t.id is not null then ${incarnation} when c.slot_post_id = any(e.freed) then null else c.slot_incarnation end,
           slot_until = case
-            when t.id is not null then now() + ${holdMs}::float8 * interval '1 ms'
-            when c.slot_post_id = any(e.freed) then null when c.slot_post_id = any(e.held) then now() + ${doubtMs}::float8 * interval '1 ms' else c.slot_until end,
+            when t.id is not null then now() + ${leaseMs}::float8 * interval '1 ms'
+            when c.slot_post_id = any(e.freed) then null when c.slot_post_id = any(e.held) then now() + ${unconfirmedMs}::float8 * interval '1 ms' else c.slot_until end,
           slot_post_id = case when t.id is not null then t.id when c.slot_post_id = any(e.freed) then null else c.slot_post_id end,
           resting_until = coalesce(e.rests_until, c.resting_until),
           next_due_at = greatest(e.rests_until, least(c.next_due_at, e.due_at, (select min(o.due_at) from opened o where o.channel_id = c.id and o.detail = 'scheduled'))),
-          moves = c.moves + 1
-        from ended e left join taken t on t.channel_id = e.channel_id where c.id = e.channel_id
+          due_version = c.due_version + 1
+        from ended e left join claimed t on t.channel_id = e.channel_id where c.id = e.channel_id
       ), told as (
         insert into post_timeline (org_id, post_id, kind, message, data)
         select org_id, id, kind, message, nullif(data, 'null') from settled
-        union all ${toldTaken(sql)}
+        union all ${claimedTimeline(sql)}
         union all select org_id, id, 'failed', 'The item of the thread before it was not published', null from abandoned
       ), announced as (
         insert into outbox (org_id, topic, entity_id, payload)
@@ -122,13 +122,13 @@ export const settleOf = ({ clock, incarnation, holdMs, doubtMs, lateMs }: Settle
         select org_id, 'post.late', id, jsonb_build_object('latenessMs', round(extract(epoch from now() - publish_date) * 1000)) from settled
         where state = 'PUBLISHED' and root_post_id is null and now() - publish_date > ${lateMs}::float8 * interval '1 ms'
       )
-      select i.n, i."channelId", s.n is not null as settled, k.id is null and exists (select from channels c where c.id = i."channelId" and c.org_id = i."orgId") as locked, s.look_up_at as "lookUpAt",${takenColumns(sql)}
-      from input i left join channel k on k.id = i."channelId" and k.org_id = i."orgId" left join settled s on s.n = i.n left join taken t on t.n = i.n`;
+      select i.n, i."channelId", s.n is not null as settled, k.id is null and exists (select from channels c where c.id = i."channelId" and c.org_id = i."orgId") as locked, s.look_up_at as "lookUpAt",${claimedColumns(sql)}
+      from input i left join channel k on k.id = i."channelId" and k.org_id = i."orgId" left join settled s on s.n = i.n left join claimed t on t.n = i.n`;
     const settled: (Settled | undefined | typeof LOCKED)[] = rows.map(() => undefined);
     for (const row of found) {
       if (row.locked) settled[row.n] = LOCKED;
       else if (row.settled)
-        settled[row.n] = { lookUpAt: row.lookUpAt, next: row.postId === null ? undefined : takenOf(row, rows[row.n]!.orgId, incarnation, heldSince) };
+        settled[row.n] = { lookUpAt: row.lookUpAt, next: row.postId === null ? undefined : claimedOf(row, rows[row.n]!.orgId, incarnation, heldSince) };
     }
     return settled;
   });

@@ -54,7 +54,7 @@ export const getGroup = (sql: Sql, orgId: string, group: string): Promise<PostRo
   where p.org_id = ${orgId} and p.group_id = ${group} and p.deleted_at is null order by p.seq`;
 
 export const STATES = { scheduled: 'QUEUE', draft: 'DRAFT', published: 'PUBLISHED', error: 'ERROR' } as const;
-export interface CalendarFilter {
+export interface ListFilter {
   from: Date;
   to: Date;
   customerId?: string | undefined;
@@ -69,7 +69,7 @@ export interface Place {
   at: string;
   seq: number;
 }
-export interface CalendarPart {
+export interface ListPart {
   posts: PostRow[];
   /** Where it ends, when more follows. */
   next?: Place | undefined;
@@ -78,7 +78,7 @@ export interface CalendarPart {
 export const MOST_LISTED = 10_000;
 
 /** Roots with a date in the range, in the order of their dates. */
-export async function calendar(sql: Sql, orgId: string, { from, to, customerId, state, after, limit = MOST_LISTED }: CalendarFilter): Promise<CalendarPart> {
+export async function listPosts(sql: Sql, orgId: string, { from, to, customerId, state, after, limit = MOST_LISTED }: ListFilter): Promise<ListPart> {
   const rows = await sql<(PostRow & { at: string; seq: string })[]>`
   select ${shown(sql)}, to_char(p.publish_date at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') as at, p.seq
   from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id
@@ -140,7 +140,7 @@ export async function timeline(sql: Sql, orgId: string, postId: string): Promise
 }
 
 /** A channel as creating a post sees it. */
-export interface Card {
+export interface ChannelSummary {
   id: string;
   name: string;
   providerId: string;
@@ -153,17 +153,19 @@ export interface Card {
   shortlink: 'ASK' | 'YES' | 'NO';
 }
 /** The cards of an org's channels. Questions of creates that meet share a statement. */
-export const cards: (sql: Sql, asked: { orgId: string; ids: readonly string[] }) => Promise<Card[]> = groupCommit(async (sql, asked) => {
-  const wanted = new Map(asked.flatMap(({ orgId, ids }) => ids.map((id) => [tenantKey(orgId, id), { orgId, id }])));
-  const rows = await sql<(Card & { orgId: string })[]>`
+export const findChannelSummaries: (sql: Sql, asked: { orgId: string; ids: readonly string[] }) => Promise<ChannelSummary[]> = groupCommit(
+  async (sql, asked) => {
+    const wanted = new Map(asked.flatMap(({ orgId, ids }) => ids.map((id) => [tenantKey(orgId, id), { orgId, id }])));
+    const rows = await sql<(ChannelSummary & { orgId: string })[]>`
     select c.id, c.org_id as "orgId", c.name, c.provider_id as "providerId", c.provider_version as "providerVersion", c.disabled, c.refresh_needed as "refreshNeeded",
       c.server_limits as "serverLimits", coalesce(o.settings->>'shortlink', 'ASK') as shortlink
     from unnest(${[...wanted.values()].map(({ orgId }) => orgId)}::uuid[], ${[...wanted.values()].map(({ id }) => id)}::uuid[]) as wanted (org_id, id)
     join channels c on c.id = wanted.id and c.org_id = wanted.org_id join organizations o on o.id = c.org_id
     where c.deleted_at is null`;
-  const found = new Map(rows.map(({ orgId, ...card }) => [tenantKey(orgId, card.id), card]));
-  return asked.map(({ orgId, ids }) => ids.flatMap((id) => found.get(tenantKey(orgId, id)) ?? []));
-});
+    const found = new Map(rows.map(({ orgId, ...card }) => [tenantKey(orgId, card.id), card]));
+    return asked.map(({ orgId, ids }) => ids.flatMap((id) => found.get(tenantKey(orgId, id)) ?? []));
+  },
+);
 
 /** Posts of the org that a body names. */
 export interface Existing {

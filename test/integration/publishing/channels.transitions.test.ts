@@ -61,11 +61,11 @@ const details = async (channel: string) =>
   Object.fromEntries(Object.entries(await posts(channel)).map(([name, row]) => [name, row.deleted ? 'deleted' : `${row.state} ${row.detail}`]));
 /** Hours until the next due time. */
 const nextDue = async (channel: string) =>
-  (await db.sql`select round(extract(epoch from next_due_at - now()) / 360)::float8 / 10 as hours, registered_for from channels where id = ${channel}`)[0]![
+  (await db.sql`select round(extract(epoch from next_due_at - now()) / 360)::float8 / 10 as hours, reminder_due_at from channels where id = ${channel}`)[0]![
     'hours'
   ] as number | null;
 const set = (channel: string, hours: number) =>
-  db.sql`update channels set next_due_at = now() + ${hours}::float8 * interval '1 hour', registered_for = now() where id = ${channel}`;
+  db.sql`update channels set next_due_at = now() + ${hours}::float8 * interval '1 hour', reminder_due_at = now() where id = ${channel}`;
 const kinds = async () =>
   (await db.sql`select kind, count(*)::int from post_timeline group by kind order by kind`).map((row) => `${row['kind']} ${row['count']}`);
 const topics = async () => (await db.sql`select topic from outbox order by id`).map((row) => row['topic'] as string);

@@ -60,7 +60,7 @@ async function cutsAnswerTo(url: string, words: string) {
   return way;
 }
 
-test('a taking whose answer was lost holds its channel for seconds, not to the deadline of the slot; the post goes out once', async () => {
+test('a claim whose answer was lost holds its channel for seconds, not to the deadline of the slot; the post goes out once', async () => {
   await using way = await cutsAnswerTo(db.url, 'Taken for publishing');
   const network = openNetwork();
   network.settlesWithinMs = 1_000;
