@@ -14,5 +14,5 @@ function weight(accept: string, type: string): number {
   return 0;
 }
 
-/** Whether a browser navigates: it wants HTML more than JSON, which programs want, or take like anything. */
+/** Whether a browser navigates: it wants HTML more than JSON, which API clients want, or take like anything. */
 export const prefersHtml = (accept: string | undefined): boolean => accept !== undefined && weight(accept, 'text/html') > weight(accept, 'application/json');

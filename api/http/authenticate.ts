@@ -52,12 +52,12 @@ async function identify(
   writeCookie: CookieWriter,
 ): Promise<void> {
   const { headers, cookies } = exchange.request;
-  const programs = auth.includes('api-key') || auth.includes('oauth');
+  const clients = auth.includes('api-key') || auth.includes('oauth');
   const people = auth.includes('session') || auth.includes('super-admin');
 
   if (headers['authorization'] !== undefined) {
     const credential = bare(headers['authorization']);
-    if (!programs) throw notForKeys();
+    if (!clients) throw notForKeys();
     if (credential === '') throw noKey();
     if (credential.startsWith('pos_')) {
       if (!auth.includes('oauth')) throw new AppError('invalid_token', 'Invalid OAuth token');
@@ -79,7 +79,7 @@ async function identify(
     return;
   }
   const token = cookies['auth'];
-  if (!token) throw programs ? noKey() : noSession();
+  if (!token) throw clients ? noKey() : noSession();
   const holder = await credentials.sessions.authenticate(token, wantedOrg);
   exchange.principal = principal('session', holder, { sessionId: holder.sessionId });
   exchange.byCookie = true;

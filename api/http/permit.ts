@@ -3,7 +3,7 @@ import { requireFeature } from '../../src/entitlements/index.ts';
 import { AppError } from '../../src/platform/kernel/index.ts';
 import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
 
-/** Refuses with 403 what the role, or the scope of a token, does not allow; the super-admin flag passes every permission. Then with 402 a program whose plan has no API (S58). */
+/** Refuses with 403 what the role, or the scope of a token, does not allow; the super-admin flag passes every permission. Then with 402 a client whose plan has no API (S58). */
 export function permit(route: AnyRoute, principal: Principal | undefined): void {
   if (!principal) return;
   if (route.auth.includes('super-admin') && !principal.isSuperAdmin) throw new AppError('super_admin_required', 'Only a super-admin may do this');

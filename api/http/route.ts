@@ -20,9 +20,9 @@ export interface Principal {
   isSuperAdmin: boolean;
   sessionId?: string;
   apiKeyId?: string;
-  /** Of an OAuth token: what its program may do at most. */
+  /** Of an OAuth token: what its client may do at most. */
   scopes?: ReadonlySet<Scope>;
-  /** Of a program: the plan under which it works. */
+  /** Of a client (API key or OAuth token): the plan under which it works. */
   plan?: Tier;
   /** The super-admin who acts as this user (S212). */
   impersonatorId?: string;

@@ -14,7 +14,7 @@ test.each([
   }
 });
 
-test('a program works under the plan of its org up to the instant at which the grace period ends, and without one is told 401 [AU10]', () => {
+test('a client works under the plan of its org up to the instant at which the grace period ends, and without one is told 401 [AU10]', () => {
   const now = new Date('2026-03-29T02:30:00Z');
   const graceEndsAt = (ms: number) => new Date(now.getTime() + ms);
   expect(planOf({ tier: 'TEAM', graceEndsAt: null }, now)).toBe('TEAM');

@@ -40,7 +40,7 @@ export interface Billing extends Admission, Pruning {
   override(sql: Sql, orgId: string, change: Readonly<Record<string, number | null>>): Promise<Overrides>;
   /** What a console shows of the plan (S42). */
   shown(orgId: string): Promise<ShownPlan>;
-  /** The plan under which a program of an org works, by what its look-up brought; 401 where there is no active subscription (AU10). */
+  /** The plan under which a client of an org works, by what its look-up brought; 401 where there is no active subscription (AU10). */
   planOf(org: Subscribed, now: Date): Tier;
   /** Throws `plan_required` where the org's plan does not have the feature (S58). */
   require(sql: Sql, orgId: string, feature: Feature): Promise<void>;

@@ -6,7 +6,7 @@ import { type Clock, invalidField, newId, randomBase62, sha256 } from '../platfo
 import * as store from './device-store.ts';
 import { OAuthError } from './errors.ts';
 
-/** What a program without a browser is given (S95). */
+/** The answer to a client without a browser that starts a device authorization (S95). */
 export interface DeviceCodes {
   deviceCode: string;
   /** `XXXX-XXXX`, to be typed in by a person. */

@@ -19,7 +19,7 @@ export function mayRegister(uri: string): boolean {
 
 const withoutPort = (uri: string): string | undefined => (LOOPBACK.test(uri) ? uri.replace(LOOPBACK, 'http://$1') : undefined);
 
-/** Whether a request's `redirect_uri` is a registered one: character for character, but for the port of a loopback address, which native programs pick when they start (S86, RFC 8252 7.3). */
+/** Whether a request's `redirect_uri` is a registered one: character for character, but for the port of a loopback address, which native clients pick when they start (S86, RFC 8252 7.3). */
 export function matchesRedirect(registered: string, sent: string): boolean {
   if (registered === sent) return true;
   const bare = withoutPort(registered);

@@ -11,7 +11,7 @@ import { dropUnusedClients } from './store.ts';
 import { openTokens, type Tokens } from './tokens.ts';
 import { dropOldTokens } from './token-store.ts';
 
-/** The OAuth 2.0 server: what other programs may do here on somebody's behalf. */
+/** The OAuth 2.0 server: clients act here on behalf of users. */
 export interface OAuth extends AsyncDisposable {
   readonly apps: Apps;
   readonly consent: Consent;

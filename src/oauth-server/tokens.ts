@@ -40,8 +40,8 @@ interface Source {
   refreshScope: readonly Scope[];
   resource: Surface | null;
 }
-/** Nobody is logged in: a program did it. */
-const program = (ip: string): AuditActor => ({ userId: null, impersonatorId: null, ip });
+/** The audit actor of a client: nobody is logged in. */
+const clientActor = (ip: string): AuditActor => ({ userId: null, impersonatorId: null, ip });
 const required = (name: string, text: string | undefined): string => {
   if (!text) throw invalidRequest(`${name}: is missing`);
   return text;
@@ -71,7 +71,7 @@ export function openTokens({ sql, issuer, forgetAll }: { sql: Database; issuer: 
     throw outcome;
   };
   const stolen = (tx: Sql, ip: string, { orgId, authorizationId }: { orgId: string; authorizationId: string }, what: string) =>
-    writeAudit(tx, program(ip), {
+    writeAudit(tx, clientActor(ip), {
       orgId,
       action: 'oauth_authorization.tokens_revoked',
       resource: 'oauth_apps',

@@ -15,7 +15,7 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
   route({
     method: 'post',
     path: `${prefix}/code`,
-    summary: 'Starts the log-in of a program without a browser: a person types the short code in elsewhere.',
+    summary: 'Start a device authorization (RFC 8628)',
     auth: ['none'],
     limit: '10/minute',
     errors: 'oauth',

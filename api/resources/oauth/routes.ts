@@ -158,7 +158,7 @@ export default [
   route({
     method: 'post',
     path: '/oauth/register',
-    summary: 'Registers a client by its own word, for programs that meet this service for the first time.',
+    summary: 'Register an OAuth client dynamically (RFC 7591)',
     auth: ['none'],
     limit: '20/hour',
     errors: 'registration',

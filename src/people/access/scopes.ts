@@ -1,4 +1,4 @@
-/** What a program may be let do on somebody's behalf; `mcp:admin` is reserved and never given. */
+/** The scopes that a client may be granted; `mcp:admin` is reserved and never given. */
 export const SCOPES = ['mcp:read', 'mcp:posts:write'] as const;
 export type Scope = (typeof SCOPES)[number];
 

@@ -101,7 +101,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
   }
 
   /** Everything that opens the account without its password. What is answered is to be called when it stands. */
-  async function endPrograms(tx: Sql, userId: string): Promise<() => void> {
+  async function revokeClientAccess(tx: Sql, userId: string): Promise<() => void> {
     await approvals.endAllOf(tx, userId);
     return apiKeys.revokeAllOf(tx, userId);
   }
@@ -119,7 +119,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
         await codes.dropCodes(tx, userId);
         await dropRegistrations(tx, userId);
         const revoked = await revokeSessions(tx, userId);
-        const forgetKeys = await endPrograms(tx, userId);
+        const forgetKeys = await revokeClientAccess(tx, userId);
         await identity.becomeSuperAdmin(tx, userId, ip);
         await writeAudit(tx, { userId, impersonatorId: null, ip }, ofUser(userId, 'password.reset', { sessionsRevoked: revoked }));
         await tellChanged(tx, account);
@@ -137,7 +137,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
           throw new AppError('conflict', 'The password was changed meanwhile: log in again');
         await codes.dropCodes(tx, by.userId); // a change of address that was asked for with the old password, too
         const revoked = await revokeSessions(tx, by.userId, by.sessionId);
-        const forgetKeys = revokeKeys ? await endPrograms(tx, by.userId) : undefined;
+        const forgetKeys = revokeKeys ? await revokeClientAccess(tx, by.userId) : undefined;
         await writeAudit(tx, by, ofUser(by.userId, 'password.changed', { sessionsRevoked: revoked, ...(revokeKeys && { keysRevoked: true }) }));
         await tellChanged(tx, account);
         return forgetKeys;

@@ -14,7 +14,7 @@ import { forgetTraces } from './trace-store.ts';
 import { openRegistrations, type Registrations } from './registration.ts';
 import { type Browser, type Credentials, openSessions, type Sessions } from './sessions.ts';
 
-/** How people and programs prove who they are. */
+/** Authentication of users and of clients. */
 export interface Auth extends Registrations, AsyncDisposable {
   readonly accounts: Accounts;
   readonly sessions: Sessions;

@@ -60,7 +60,7 @@ export const insertMember = (sql: Sql, orgId: string, userId: string, roleKey: s
 export const updateMember = (sql: Sql, orgId: string, userId: string, change: { roleKey: string; disabled: boolean }) => sql`
   update memberships set role_key = ${change.roleKey}, disabled = ${change.disabled} where org_id = ${orgId} and user_id = ${userId}`;
 
-/** The membership and what programs hold by it. What the member made, posts and files, stays with the org. */
+/** The membership with its API keys and tokens. What the member made, posts and files, stays with the org. */
 export const deleteMember = (sql: Sql, orgId: string, userId: string) => sql`
   with keys as (
     update api_keys set revoked_at = now() where org_id = ${orgId} and user_id = ${userId} and revoked_at is null

@@ -3,7 +3,7 @@ import type { Json, Sql } from '../db/index.ts';
 
 /** Who does something, and from where; in this form it travels to actors, too. */
 export const AuditActor = z.strictObject({
-  /** Null where nobody is logged in or a program acts. */
+  /** Null where nobody is logged in or a client acts. */
   userId: z.string().nullable(),
   /** The super-admin who acts as the user (S212). */
   impersonatorId: z.string().nullable(),

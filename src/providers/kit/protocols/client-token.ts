@@ -5,7 +5,7 @@ const Grant = z.object({ access_token: z.string().min(1), expires_in: z.coerce.n
 /** A token that is about to end is not used any more. */
 const SPARE_MS = 60_000;
 
-/** The token that a program gets for itself (RFC 6749 4.4), asked for when it is needed and used for as long as it is good. */
+/** The token that a client gets for itself (RFC 6749 4.4), asked for when it is needed and used for as long as it is good. */
 export function clientToken(
   { http, clock, hide }: Pick<Line, 'http' | 'clock' | 'hide'>,
   address: string,
