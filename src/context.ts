@@ -142,10 +142,10 @@ export async function openContext(
   const vault = openVault(config.secrets.encryptionKey, config.secrets.formerKeys);
 
   const { engine, bus } = parts.engine ?? opened.use(await openEngine(config, { sql, clock, log: logs.of('actors'), incarnation, actorTypes }));
-  const { operatorPrivateCidrs, ...ways } = config.outbound;
-  const outbound = opened.use(openOutbound({ ...ways, ...network }));
-  const operatorCidrs = [...ways.allowedPrivateCidrs, ...operatorPrivateCidrs];
-  const operatorOutbound = opened.use(openOutbound({ ...ways, ...network, allowedPrivateCidrs: operatorCidrs }));
+  const { operatorPrivateCidrs, ...outboundConfig } = config.outbound;
+  const outbound = opened.use(openOutbound({ ...outboundConfig, ...network }));
+  const operatorCidrs = [...outboundConfig.allowedPrivateCidrs, ...operatorPrivateCidrs];
+  const operatorOutbound = opened.use(openOutbound({ ...outboundConfig, ...network, allowedPrivateCidrs: operatorCidrs }));
   const calls = opened.use(
     openCallCounts({ sql, clock, failed: (error) => logs.of('providers').warn({ err: error }, 'the health of providers was not written') }),
   );

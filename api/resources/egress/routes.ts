@@ -8,7 +8,7 @@ export default [
   route({
     method: 'get',
     path: '/egress',
-    summary: 'The ways that calls to networks take: routes that may be chosen and how they are, what the organization chose, and each of its channels.',
+    summary: 'The routes that calls to networks take: those that may be chosen and how they are, what the organization chose, and each of its channels.',
     auth: ['session'],
     permission: 'channels:read',
     answer: EgressShape,
@@ -19,7 +19,7 @@ export default [
     method: 'put',
     path: '/egress',
     summary:
-      'Chooses the way of all channels that choose none: `open`, or the id of a route. A route that does not work stops them; the open way is not taken instead.',
+      'Chooses the route of all channels that choose none: `open`, or the id of a route. A route that does not work stops them; the open route is not taken instead.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'settings:update',

@@ -251,7 +251,7 @@ export default [
   route({
     method: 'put',
     path: '/integrations/:id/egress',
-    summary: 'Chooses the way of a channel: `org` for that of the organization, `open`, or the id of a route.',
+    summary: 'Choose the route of a channel: `org` for that of the organization, `open`, or the id of a route.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',

@@ -16,13 +16,13 @@ export interface Outbound extends AsyncDisposable {
   judge(url: string): URL;
   /**
    * The same over a proxy, and never past it. Names are resolved and judged here, and the proxy is asked for the judged address; its own
-   * address is judged, too, but where the operator lists it for its owner (`EGRESS_SIDECARS`). The same way for the same proxy.
+   * address is judged, too, but where the operator lists it for its owner (`EGRESS_SIDECARS`). The same route for the same proxy.
    */
-  through(proxy: Proxy): Way;
+  through(proxy: Proxy): EgressRoute;
 }
 
-/** What can be called over a way out. */
-export type Way = Pick<Outbound, 'fetch' | 'stream' | 'webSocket'>;
+/** Calls that an egress route can make, direct or over a proxy. */
+export type EgressRoute = Pick<Outbound, 'fetch' | 'stream' | 'webSocket'>;
 
 export interface Proxy {
   /** HTTP CONNECT, over TLS with `https`; SOCKS5 is RFC 1928. */

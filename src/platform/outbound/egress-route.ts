@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { type Duplex, Readable } from 'node:stream';
 import { Agent, errors, WebSocket as GuardedWebSocket } from 'undici';
 import { readBody, readWhole } from './body.ts';
-import { OutboundError, type OutboundHead, type OutboundRequest, type Way } from './contract.ts';
+import { OutboundError, type OutboundHead, type OutboundRequest, type EgressRoute } from './contract.ts';
 import { blocked, type Guard } from './guard.ts';
 import { type Beneath, isConnectFailure, openPools, pinnedConnector } from './pools.ts';
 import { ProxyFailure } from './proxy-failure.ts';
@@ -18,7 +18,7 @@ const CARRIED = ['accept', 'accept-language', 'content-type', 'range', 'user-age
 /** Made here, never by the caller. */
 const OWN = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'keep-alive', 'te', 'trailer', 'proxy-connection', 'expect']);
 
-interface WayOptions {
+interface RouteOptions {
   guard: Guard;
   beneath: Beneath;
   /** Milliseconds of a request that names none. */
@@ -53,8 +53,8 @@ class End extends EventEmitter {
   }
 }
 
-/** One way out: to the judged addresses themselves, or over a proxy that is asked for them. */
-export function openWay({ guard, beneath, timeoutMs: defaultTimeout, judged }: WayOptions): Way & AsyncDisposable & { close(): void } {
+/** An egress route: to the judged addresses themselves, or over a proxy that is asked for them. */
+export function openEgressRoute({ guard, beneath, timeoutMs: defaultTimeout, judged }: RouteOptions): EgressRoute & AsyncDisposable & { close(): void } {
   const pools = openPools(guard, beneath);
 
   /** One request to one URL: the addresses of its name in turn, until one of them can be connected to. */

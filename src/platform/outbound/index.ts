@@ -9,7 +9,7 @@ export {
   type OutboundStream,
   type Proxy,
   type ProxyFault,
-  type Way,
+  type EgressRoute,
 } from './contract.ts';
 export { openOutbound, type OutboundOptions } from './open.ts';
 export { until } from './until.ts';

@@ -6,7 +6,7 @@ import { openGuard } from './guard.ts';
 import { type Connector, socketConnector } from './pools.ts';
 import { proxyConnector } from './proxy.ts';
 import { type Resolve, systemResolver } from './resolver.ts';
-import { openWay } from './way.ts';
+import { openEgressRoute } from './egress-route.ts';
 
 const MOST_PROXIES = 500;
 const HANDSHAKE_MS = 10_000;
@@ -58,9 +58,9 @@ export function openOutbound({
     return guard.choose(addresses, url.protocol);
   }
 
-  const direct = openWay({ guard, judged, timeoutMs, beneath: { connector, proxied: false } });
+  const direct = openEgressRoute({ guard, judged, timeoutMs, beneath: { connector, proxied: false } });
   const dial = openDial({ guard, allowedPrivateCidrs, sidecars, addressesOf, connector });
-  const proxied = new Map<string, ReturnType<typeof openWay>>();
+  const proxied = new Map<string, ReturnType<typeof openEgressRoute>>();
 
   return {
     judge: (text) => guard.judgeUrl(text),
@@ -70,21 +70,26 @@ export function openOutbound({
 
     through(proxy) {
       const key = keyOf(proxy);
-      const way =
+      const route =
         proxied.get(key) ??
-        openWay({ guard, judged, timeoutMs, beneath: { connector: proxyConnector(proxy, dial, socketConnector(authorities), handshakeMs), proxied: true } });
+        openEgressRoute({
+          guard,
+          judged,
+          timeoutMs,
+          beneath: { connector: proxyConnector(proxy, dial, socketConnector(authorities), handshakeMs), proxied: true },
+        });
       proxied.delete(key);
-      proxied.set(key, way);
+      proxied.set(key, route);
       if (proxied.size > MOST_PROXIES) {
         const [[oldest, unused] = []] = proxied;
         proxied.delete(oldest!);
         unused!.close();
       }
-      return way;
+      return route;
     },
 
     async [Symbol.asyncDispose]() {
-      await Promise.all([direct, ...proxied.values()].map((way) => way[Symbol.asyncDispose]()));
+      await Promise.all([direct, ...proxied.values()].map((route) => route[Symbol.asyncDispose]()));
       proxied.clear();
     },
   };

@@ -1,5 +1,5 @@
 import { AppError, ProviderError } from '../../platform/kernel/index.ts';
-import type { Way } from '../../platform/outbound/index.ts';
+import type { EgressRoute } from '../../platform/outbound/index.ts';
 import type { Values } from '../kit/declare/fields.ts';
 import { authorizeUrl, exchangeCode, newVerifier, type OAuth2, refreshGrant, TokenRefusal } from '../kit/protocols/oauth.ts';
 import { fill } from '../kit/wire/open-http.ts';
@@ -14,29 +14,32 @@ export interface ConnectOptions {
   tokens?: Tokens | undefined;
   /** Fresh tokens for a channel whose login was refused; asked once for each connection. Should be single flight. */
   renew?: (() => Promise<Tokens>) | undefined;
-  /** The way that its calls take; undefined: the open one. */
-  way?: Way | undefined;
+  /** The route of its calls; undefined: the open one. */
+  egressRoute?: EgressRoute | undefined;
   /** Nothing is sent any more once it is aborted, and what is under way is broken off. */
   ended?: AbortSignal | undefined;
 }
 
-/** How channels are connected, and what they are when they are. Whatever is asked takes the `way` that is given; undefined: the open one. */
+/** How channels are connected, and what they are when they are. Whatever is asked takes the `egressRoute` that is given; undefined: the open one. */
 export interface SocialProviders {
   /** The operator's own app for this server; undefined means: register one (and keep it), or consent is not offered. */
   ownApp(adapter: SocialAdapter, values: Values): App | undefined;
   /** Registers an app at the server that the values name. Undefined where the network does not offer it. */
-  registerApp(adapter: SocialAdapter, values: Values, redirectUri: string, way?: Way): Promise<App | undefined>;
+  registerApp(adapter: SocialAdapter, values: Values, redirectUri: string, egressRoute?: EgressRoute): Promise<App | undefined>;
   /** The consent page. `verifier` (PKCE) is to be sealed and handed to `exchange`. */
   authorize(adapter: SocialAdapter, call: { app: App; values: Values; redirectUri: string; state: string }): { url: string; verifier: string | undefined };
   /** Code → tokens; a refused code throws `ProviderError` `reauthorize`. */
   exchange(
     adapter: SocialAdapter,
-    call: { app: App; values: Values; redirectUri: string; code: string; verifier?: string | undefined; way?: Way | undefined },
+    call: { app: App; values: Values; redirectUri: string; code: string; verifier?: string | undefined; egressRoute?: EgressRoute | undefined },
   ): Promise<Tokens>;
   /** Typed fields → tokens; undefined where the fields are used as they are. Wrong credentials throw `ProviderError` `reauthorize`. */
-  signIn(adapter: SocialAdapter, values: Values, way?: Way): Promise<Tokens | undefined>;
+  signIn(adapter: SocialAdapter, values: Values, egressRoute?: EgressRoute): Promise<Tokens | undefined>;
   /** Renews tokens (both kinds of login). A refusal is `reauthorize`; a fault of the line is `unavailable`. Undefined where there is nothing to renew. */
-  refresh(adapter: SocialAdapter, call: { values: Values; tokens: Tokens; app?: App | undefined; way?: Way | undefined }): Promise<Tokens | undefined>;
+  refresh(
+    adapter: SocialAdapter,
+    call: { values: Values; tokens: Tokens; app?: App | undefined; egressRoute?: EgressRoute | undefined },
+  ): Promise<Tokens | undefined>;
   /** A connected channel. Each of its calls may throw `ProviderError`, whose words never contain a secret. */
   connect(adapter: SocialAdapter, options: ConnectOptions): Social;
 }
@@ -63,13 +66,13 @@ export function openSocial(lines: Lines, { apps, appName }: Options): SocialProv
       if (app.server !== undefined && server !== undefined && !sameOrigin(app.server, values[server] ?? '')) return undefined; // it belongs to another server
       return { clientId: app.clientId, clientSecret: app.clientSecret };
     },
-    async registerApp(adapter, values, redirectUri, way) {
+    async registerApp(adapter, values, redirectUri, egressRoute) {
       const { login } = adapter;
       const register = login.kind === 'oauth2' ? login.registerApp : undefined;
       return (
         register &&
         asked(adapter, [], () =>
-          register({ http: httpOf(adapter, values, undefined, { outbound: way }), redirectUri, scopes: consentOf(adapter, values).scopes, appName }),
+          register({ http: httpOf(adapter, values, undefined, { outbound: egressRoute }), redirectUri, scopes: consentOf(adapter, values).scopes, appName }),
         )
       );
     },
@@ -78,35 +81,38 @@ export function openSocial(lines: Lines, { apps, appName }: Options): SocialProv
       const verifier = login.pkce ? newVerifier() : undefined;
       return { url: authorizeUrl(login, { app, redirectUri, state, verifier }), verifier };
     },
-    async exchange(adapter, { app, values, redirectUri, code, verifier, way }) {
+    async exchange(adapter, { app, values, redirectUri, code, verifier, egressRoute }) {
       const login = consentOf(adapter, values);
       const secrets = [app.clientSecret, code, verifier];
-      const http = httpOf(adapter, values, undefined, { secrets, errorOf: TokenRefusal, outbound: way });
+      const http = httpOf(adapter, values, undefined, { secrets, errorOf: TokenRefusal, outbound: egressRoute });
       return asked(adapter, secrets, () => exchangeCode(http, clock, login, { app, code, redirectUri, verifier }));
     },
-    async signIn(adapter, values, way) {
+    async signIn(adapter, values, egressRoute) {
       const signIn = adapter.login.kind === 'credentials' ? adapter.login.signIn : undefined;
-      return signIn && asked(adapter, secretsOf(adapter, values), () => signIn({ http: httpOf(adapter, values, undefined, { outbound: way }), values, clock }));
+      return (
+        signIn &&
+        asked(adapter, secretsOf(adapter, values), () => signIn({ http: httpOf(adapter, values, undefined, { outbound: egressRoute }), values, clock }))
+      );
     },
-    async refresh(adapter, { values, tokens, app, way }) {
+    async refresh(adapter, { values, tokens, app, egressRoute }) {
       const { login } = adapter;
       const secrets = [...secretsOf(adapter, values), ...hidden(tokens), app?.clientSecret];
       if (login.kind === 'credentials') {
         const { refresh } = login;
-        return refresh && asked(adapter, secrets, () => refresh({ http: httpOf(adapter, values, tokens, { outbound: way }), values, tokens, clock }));
+        return refresh && asked(adapter, secrets, () => refresh({ http: httpOf(adapter, values, tokens, { outbound: egressRoute }), values, tokens, clock }));
       }
       const { refreshToken } = tokens;
       if (refreshToken === undefined) return undefined;
       if (!app) throw new ProviderError('reauthorize', `${adapter.title}: the app of this login is not known any more`);
-      const http = httpOf(adapter, values, tokens, { secrets: [app.clientSecret], errorOf: TokenRefusal, outbound: way });
+      const http = httpOf(adapter, values, tokens, { secrets: [app.clientSecret], errorOf: TokenRefusal, outbound: egressRoute });
       return asked(adapter, secrets, () => refreshGrant(http, clock, consentOf(adapter, values), { app, refreshToken }));
     },
 
-    connect(adapter, { values, account, tokens, renew, way, ended }) {
+    connect(adapter, { values, account, tokens, renew, egressRoute, ended }) {
       const line = lines.open(
         adapter,
         { ...values, ...tokens?.values },
-        { token: tokens?.accessToken, secrets: hidden(tokens), renew: renew && (async () => (await renew()).accessToken), outbound: way, ended },
+        { token: tokens?.accessToken, secrets: hidden(tokens), renew: renew && (async () => (await renew()).accessToken), outbound: egressRoute, ended },
       );
       const channel = adapter.connect({ ...line, account, token: tokens?.accessToken });
       return lines.guard(adapter, channel, { secrets: [...secretsOf(adapter, values), ...hidden(tokens)] });

@@ -1,5 +1,5 @@
 import { AppError, ProviderError, type ProviderFailure } from '../../platform/kernel/index.ts';
-import { type Outbound, OutboundError, parseAddress, type ProxyFault, type Way } from '../../platform/outbound/index.ts';
+import { type Outbound, OutboundError, parseAddress, type ProxyFault, type EgressRoute } from '../../platform/outbound/index.ts';
 import type { Use } from '../kit/declare/line.ts';
 import { type Lines, secretsOf } from '../kit/wire/open-line.ts';
 import type { Values } from '../kit/declare/fields.ts';
@@ -11,14 +11,14 @@ interface Options {
   echoUrl: string;
 }
 
-/** VPNs and proxies as ways out. */
+/** VPNs and proxies as egress routes. */
 export interface Routes {
   /** What the settings lead to; each operation guarded and counted. */
   vpn(adapter: VpnAdapter, use: Use): Vpn;
-  /** The way over the proxy that the settings lead to; `label` is what people call it. Throws `ProviderError`. */
-  way(adapter: VpnAdapter, use: Use, label: string): Promise<Way>;
-  /** Where a way comes out, which must be elsewhere than the open one does. Throws `ProviderError` with the words of what is wrong. */
-  exitOf(way: Way): Promise<string>;
+  /** The route over the proxy that the settings lead to; `label` is what people call it. Throws `ProviderError`. */
+  openRoute(adapter: VpnAdapter, use: Use, label: string): Promise<EgressRoute>;
+  /** The exit address of a route, which must differ from that of the open route. Throws `ProviderError` with the words of what is wrong. */
+  exitOf(egressRoute: EgressRoute): Promise<string>;
   /** Asks for the account where the provider can be asked, and where the route comes out. */
   check(adapter: VpnAdapter, values: Values, owner?: string | null): Promise<string>;
 }
@@ -36,16 +36,16 @@ const FAILURES: Record<ProxyFault, ProviderFailure> = {
 };
 
 export function openRoutes(lines: Lines, { outbound, echoUrl }: Options): Routes {
-  async function addressBy(way: Pick<Way, 'fetch'>): Promise<string> {
-    const { status, text } = await ask(way);
+  async function addressBy(egressRoute: Pick<EgressRoute, 'fetch'>): Promise<string> {
+    const { status, text } = await ask(egressRoute);
     const said = text.trim();
     const address = /^\{.*"ip"\s*:\s*"([^"]*)"/s.exec(said)?.[1] ?? said;
     if (status !== 200 || !parseAddress(address)) throw new ProviderError('unavailable', 'The service that tells addresses answered something else');
     return address;
   }
-  async function ask(way: Pick<Way, 'fetch'>): Promise<{ status: number; text: string }> {
+  async function ask(egressRoute: Pick<EgressRoute, 'fetch'>): Promise<{ status: number; text: string }> {
     try {
-      const answer = await way.fetch(echoUrl, { timeoutMs: ECHO_MS, maxBytes: 10_000, redirects: 'none' });
+      const answer = await egressRoute.fetch(echoUrl, { timeoutMs: ECHO_MS, maxBytes: 10_000, redirects: 'none' });
       return { status: answer.status, text: answer.text() };
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
@@ -56,9 +56,9 @@ export function openRoutes(lines: Lines, { outbound, echoUrl }: Options): Routes
 
   const routes: Routes = {
     vpn: (adapter, use) => lines.opened(adapter, use, (line) => adapter.connect(line)),
-    way: async (adapter, use, label) => outbound.through({ ...(await routes.vpn(adapter, use).proxy()), label, owner: use.orgId }),
-    async exitOf(way) {
-      const exit = await addressBy(way);
+    openRoute: async (adapter, use, label) => outbound.through({ ...(await routes.vpn(adapter, use).proxy()), label, owner: use.orgId }),
+    async exitOf(egressRoute) {
+      const exit = await addressBy(egressRoute);
       // One that cannot say how it comes out itself is asked no more of: the route did answer, over the proxy.
       const open = await addressBy(outbound).catch((error: unknown) => {
         if (error instanceof AppError) return undefined;

@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/db/index.ts';
 import { AppError, type Clock, newId, ProviderError, type Vault } from '../../platform/kernel/index.ts';
 import type { Egress } from '../egress/index.ts';
-import type { Way } from '../../platform/outbound/index.ts';
+import type { EgressRoute } from '../../platform/outbound/index.ts';
 import type { Limits, Providers, Social, SocialAdapter, Tokens } from '../../providers/registry/index.ts';
 import { type Credentials, openCredentials, sealCredentials } from './credentials.ts';
 import { isExpired, isExpiring, loginExpiry } from './rules.ts';
@@ -17,7 +17,7 @@ export interface Snapshot {
   providerVersion: string;
   credentials: string;
   settings: Readonly<Record<string, unknown>>;
-  /** The route that its calls take; null: the open way. */
+  /** The route that its calls take; null: the open route. */
   routeId: string | null;
 }
 
@@ -47,12 +47,12 @@ interface Deps {
   egress: Pick<Egress, 'open'>;
   needsLogin: NeedsLogin;
 }
-/** A channel that is being opened. Whatever is asked of its network goes this way; undefined: the open one. */
+/** A channel that is being opened. Whatever is asked of its network goes over this route; undefined: the open one. */
 interface Target {
   orgId: string;
   channelId: string;
   adapter: SocialAdapter;
-  way: Way | undefined;
+  egressRoute: EgressRoute | undefined;
 }
 interface Opened {
   sealed: string;
@@ -72,14 +72,14 @@ export function openConnections({ sql, clock, vault, providers, egress, needsLog
   const underWay = new Map<string, Promise<Opened>>();
   const opened = (sealed: string): Opened => ({ sealed, credentials: openCredentials(vault, sealed) });
 
-  async function freshTokens({ adapter, way }: Target, { values, tokens, app }: Credentials): Promise<Tokens> {
+  async function freshTokens({ adapter, egressRoute }: Target, { values, tokens, app }: Credentials): Promise<Tokens> {
     try {
-      const renewed = tokens && (await providers.refresh(adapter, { values, tokens, app, way }));
+      const renewed = tokens && (await providers.refresh(adapter, { values, tokens, app, egressRoute }));
       if (renewed) return tokens.values && !renewed.values ? { ...renewed, values: tokens.values } : renewed;
     } catch (error) {
       if (!isRefusal(error) || adapter.login.kind !== 'credentials' || !adapter.login.signIn) throw error; // else the fields themselves may still be good
     }
-    const signed = await providers.signIn(adapter, values, way);
+    const signed = await providers.signIn(adapter, values, egressRoute);
     if (!signed) throw needsPerson(`${adapter.title}: the login has ended`);
     return signed;
   }
@@ -172,8 +172,8 @@ export function openConnections({ sql, clock, vault, providers, egress, needsLog
     async connect(orgId: string, channelId: string, snapshot?: Snapshot, ended?: AbortSignal): Promise<Connected> {
       const channel = snapshot ?? (await snapshotOf(orgId, channelId));
       const adapter = adapterOf(channel);
-      const way = channel.routeId === null ? undefined : await egress.open(orgId, channel.routeId);
-      const target = { orgId, channelId, adapter, way };
+      const egressRoute = channel.routeId === null ? undefined : await egress.open(orgId, channel.routeId);
+      const target = { orgId, channelId, adapter, egressRoute };
       let current = await usable(target, opened(channel.credentials));
       const { values, account, tokens } = current.credentials;
       let forced = false;
@@ -183,7 +183,14 @@ export function openConnections({ sql, clock, vault, providers, egress, needsLog
         if (!current.credentials.tokens) throw needsPerson();
         return current.credentials.tokens;
       };
-      const social = providers.connect(adapter, { values, account, tokens, way, ended, renew: canRenew(adapter, current.credentials) ? renewNow : undefined });
+      const social = providers.connect(adapter, {
+        values,
+        account,
+        tokens,
+        egressRoute,
+        ended,
+        renew: canRenew(adapter, current.credentials) ? renewNow : undefined,
+      });
       const withSettings: Social = {
         ...social,
         publish: (post, settings, handle) => social.publish(post, { ...channel.settings, ...(typeof settings === 'object' ? settings : {}) }, handle),

@@ -3,7 +3,7 @@ import type { Billing } from '../../entitlements/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Egress } from '../egress/index.ts';
 import { AppError, type Clock, invalidField, isId, newId, notFound, ProviderError, randomBase64url, sha256, type Vault } from '../../platform/kernel/index.ts';
-import { type Outbound, OutboundError, type Way } from '../../platform/outbound/index.ts';
+import { type Outbound, OutboundError, type EgressRoute } from '../../platform/outbound/index.ts';
 import type { App, Profile, Providers, SocialAdapter, Tokens } from '../../providers/registry/index.ts';
 import { openLogin, sealCredentials, sealLogin } from './credentials.ts';
 import { insertState, registeredApp, saveApp, takeState } from './logins.ts';
@@ -52,7 +52,7 @@ interface Deps {
   providers: Providers;
   outbound: Pick<Outbound, 'judge'>;
   billing: Pick<Billing, 'hold' | 'admit'>;
-  egress: Pick<Egress, 'wayOf'>;
+  egress: Pick<Egress, 'egressRouteOf'>;
   frontendUrl: string;
   returnUrlAllowlist: readonly string[];
   /** Whether the service renews the login without a person, refresh token or not. */
@@ -88,14 +88,14 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
   }
 
   /** The app to log in with: the operator's, else one that is registered at the server and kept for a while. */
-  async function appFor(adapter: SocialAdapter, values: Readonly<Record<string, string>>, way: Way | undefined): Promise<App> {
+  async function appFor(adapter: SocialAdapter, values: Readonly<Record<string, string>>, egressRoute: EgressRoute | undefined): Promise<App> {
     const own = providers.ownApp(adapter, values);
     if (own) return own;
     const redirectUri = redirectOf(adapter.id);
     const key = { providerId: adapter.id, server: Object.values(values)[0] ?? '', redirectUri };
     const known = await registeredApp(sql, key, APP_MS);
     if (known) return { clientId: known.clientId, clientSecret: vault.open(known.clientSecret) };
-    const app = await providers.registerApp(adapter, values, redirectUri, way);
+    const app = await providers.registerApp(adapter, values, redirectUri, egressRoute);
     if (!app)
       throw new AppError('invalid_request', `${adapter.title} cannot be connected here: the operator has not set its app credentials`, {
         provider: adapter.id,
@@ -132,11 +132,11 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
     adapter: SocialAdapter,
     account: Account,
     refresh: { internalId: string } | undefined,
-    way: Way | undefined,
+    egressRoute: EgressRoute | undefined,
   ): Promise<{ id: string; created: boolean }> {
     let profile: Profile;
     try {
-      profile = await providers.connect(adapter, { values: account.values, account: '', tokens: account.tokens, way }).profile();
+      profile = await providers.connect(adapter, { values: account.values, account: '', tokens: account.tokens, egressRoute }).profile();
     } catch (error) {
       throw asLoginError(adapter, error);
     }
@@ -163,14 +163,14 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
     const adapter = versionFor(providerId, refresh, call.allowPreview);
     if (call.refresh !== undefined && !refresh) throw invalidField('refresh', 'refresh: there is no such channel', 'unknown_id');
     const values = providers.fields(adapter, typedFields(call), 'fields.');
-    const way = await egress.wayOf(person.orgId, call.refresh);
+    const egressRoute = await egress.egressRouteOf(person.orgId, call.refresh);
     let tokens: Tokens | undefined;
     try {
-      tokens = await providers.signIn(adapter, values, way);
+      tokens = await providers.signIn(adapter, values, egressRoute);
     } catch (error) {
       throw asLoginError(adapter, error);
     }
-    return { ...(await save(person, adapter, { values, tokens }, refresh, way)), returnUrl: null };
+    return { ...(await save(person, adapter, { values, tokens }, refresh, egressRoute)), returnUrl: null };
   }
 
   async function byConsent(person: Connector, providerId: string, { code, state, refresh }: Complete): Promise<Completed> {
@@ -187,14 +187,14 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
     const channel = channelId === undefined ? undefined : await channelToRefresh(person.orgId, providerId, channelId);
     if (channelId !== undefined && !channel) throw invalidField('refresh', 'refresh: there is no such channel', 'unknown_id');
     const { values, app, verifier } = openLogin(vault, begun.sealed);
-    const way = await egress.wayOf(person.orgId, channelId);
+    const egressRoute = await egress.egressRouteOf(person.orgId, channelId);
     let tokens: Tokens;
     try {
-      tokens = await providers.exchange(adapter, { app, values, redirectUri: redirectOf(providerId), code, verifier, way });
+      tokens = await providers.exchange(adapter, { app, values, redirectUri: redirectOf(providerId), code, verifier, egressRoute });
     } catch (error) {
       throw asLoginError(adapter, error);
     }
-    return { ...(await save(person, adapter, { values, app, tokens }, channel, way)), returnUrl: begun.returnUrl };
+    return { ...(await save(person, adapter, { values, app, tokens }, channel, egressRoute)), returnUrl: begun.returnUrl };
   }
 
   return {
@@ -208,7 +208,7 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
       if (refresh !== undefined && !channel) throw notFound('Integration not found');
       const values = serverFields(adapter, externalUrl);
       try {
-        const app = await appFor(adapter, values, await egress.wayOf(person.orgId, refresh));
+        const app = await appFor(adapter, values, await egress.egressRouteOf(person.orgId, refresh));
         const state = randomBase64url(32);
         const { url, verifier } = providers.authorize(adapter, { app, values, redirectUri: redirectOf(providerId), state });
         await insertState(

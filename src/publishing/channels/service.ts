@@ -25,8 +25,8 @@ export interface ChannelsOptions {
   providers: Providers;
   outbound: Pick<Outbound, 'judge'>;
   billing: Pick<Billing, 'hold' | 'admit'>;
-  /** The ways that calls to networks take. */
-  egress: Pick<Egress, 'open' | 'wayOf'>;
+  /** The routes that calls to networks take. */
+  egress: Pick<Egress, 'open' | 'egressRouteOf'>;
   frontendUrl: string;
   /** INTEGRATION_RETURN_URL_ALLOWLIST */
   returnUrlAllowlist: readonly string[];

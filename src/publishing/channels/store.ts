@@ -44,7 +44,7 @@ export interface SealedRow {
   providerVersion: string;
   credentials: string;
   settings: Record<string, unknown>;
-  /** The route that its calls take; null: the open way. */
+  /** The route that its calls take; null: the open route. */
   routeId: string | null;
   refreshNeeded: boolean;
 }

@@ -7,7 +7,7 @@ export const choiceOf = (text: string): Choice => (text === 'org' || text === 'o
 export const choiceText = (kind: string, settingId: string | null): string => (kind === 'route' ? (settingId ?? '') : kind);
 
 /**
- * A route that cannot be used is a fault of the line, whatever its reason: what waits for it is tried again. Nothing goes over the open way
+ * A route that cannot be used is a fault of the line, whatever its reason: what waits for it is tried again. Nothing goes over the open route
  * instead, and a refused login of the route is none of the channel's.
  */
 export const broken = (name: string | undefined, why: string, cause?: unknown): ProviderError =>

@@ -1,7 +1,7 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, invalidField, isId, notFound, ProviderError } from '../../platform/kernel/index.ts';
-import type { Way } from '../../platform/outbound/index.ts';
+import type { EgressRoute } from '../../platform/outbound/index.ts';
 import type { Place, Providers } from '../../providers/registry/index.ts';
 import type { ProviderSettings } from '../../providers/settings/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
@@ -12,12 +12,12 @@ import type { ChannelChoice, Checked, RouteRow } from './store.ts';
 const STALE_MS = 10 * 60_000;
 const AT_A_TIME = 50;
 
-/** The ways that calls to networks take. A route that is chosen and cannot be used stops what goes over it: the open way is never taken instead. */
+/** The routes that calls to networks take. A route that is chosen and cannot be used stops what goes over it: the open route is never taken instead. */
 export interface Egress {
-  /** The way over a route that a channel or an org chose. Throws `ProviderError` `unavailable` where it cannot be used. */
-  open(orgId: string, settingId: string): Promise<Way>;
-  /** Of a channel, or of the org for what has no channel yet; undefined: the open way. */
-  wayOf(orgId: string, channelId?: string): Promise<Way | undefined>;
+  /** Opens the route that a channel or an org chose. Throws `ProviderError` `unavailable` where it cannot be used. */
+  open(orgId: string, settingId: string): Promise<EgressRoute>;
+  /** Of a channel, or of the org for what has no channel yet; undefined: the open route. */
+  egressRouteOf(orgId: string, channelId?: string): Promise<EgressRoute | undefined>;
 
   overview(orgId: string): Promise<Overview>;
   /** For the channels of the org that chose nothing; 400 for what is no route of it. */
@@ -51,13 +51,13 @@ const missing = () => notFound('Route not found');
 export function openEgress({ sql, clock, providers, settings, events }: Options): Egress {
   const pinned = ({ owner, id }: RouteRow) => settings.pinned(owner, 'vpn', id);
 
-  async function open(orgId: string, settingId: string): Promise<Way> {
+  async function open(orgId: string, settingId: string): Promise<EgressRoute> {
     const row = isId(settingId) ? await store.routeOf(sql, orgId, settingId) : undefined;
-    if (!row) throw broken(undefined, 'The chosen route is not there any more: choose another one, or the open way');
+    if (!row) throw broken(undefined, 'The chosen route is not there any more: choose another one, or the open route');
     if (!row.enabled) throw broken(row.name, 'it is disabled');
     try {
       const { adapter, values } = await pinned(row);
-      return await providers.routes.way(adapter, { orgId: row.owner, values }, row.name);
+      return await providers.routes.openRoute(adapter, { orgId: row.owner, values }, row.name);
     } catch (cause) {
       if (cause instanceof AppError) throw broken(row.name, cause.message, cause);
       throw cause;
@@ -104,7 +104,7 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
 
   return {
     open,
-    async wayOf(orgId, channelId) {
+    async egressRouteOf(orgId, channelId) {
       const own = channelId === undefined ? undefined : await store.routeIdOfChannel(sql, orgId, channelId);
       return opened(orgId, own === undefined ? await store.routeIdOfOrg(sql, orgId) : own);
     },

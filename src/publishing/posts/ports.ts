@@ -20,7 +20,7 @@ export interface ChannelSnapshot {
   tokenExpiresAt: Date | null;
   /** The provider's own settings of this channel. */
   settings: Readonly<Record<string, unknown>>;
-  /** The route that its calls take; null: the open way. */
+  /** The route that its calls take; null: the open route. */
   routeId: string | null;
 }
 

@@ -44,7 +44,7 @@ async function proxy(options: Parameters<typeof startProxy>[0], more: Partial<Pr
   const server = await startProxy({ tls, ...options });
   opened.push(server);
   const given: Proxy = { protocol: options.protocol, host: 'proxy.test', port: server.port, label: 'Amsterdam', ...more };
-  return { server, way: outbound.through(given) };
+  return { server, route: outbound.through(given) };
 }
 const asks = (protocol: (typeof PROTOCOLS)[number], port: number) => (protocol === 'socks5' ? `1 127.0.0.1 ${port}` : `CONNECT 127.0.0.1:${port}`);
 const failed = (promise: Promise<unknown>): Promise<OutboundError> =>
@@ -63,8 +63,8 @@ const hook = () => `https://hook.test:${receiver.port}/a?b=c`;
 
 describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
   test('a call comes from there, while name, certificate and encryption stay those of the provider', async () => {
-    const { server, way } = await proxy({ protocol, login }, login);
-    const answer = await way.fetch(hook(), { method: 'POST', body: 'hello', headers: { 'x-a': '1' } });
+    const { server, route } = await proxy({ protocol, login }, login);
+    const answer = await route.fetch(hook(), { method: 'POST', body: 'hello', headers: { 'x-a': '1' } });
     expect([answer.status, answer.text(), from]).toEqual([200, 'ok', ['127.0.0.2']]);
     expect(receiver.ledger.map(({ path, headers, body }) => [path, headers.host, headers['x-a'], String(body)])).toEqual([
       ['/a?b=c', `hook.test:${receiver.port}`, '1', 'hello'],
@@ -72,25 +72,25 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
     expect(server.asked).toEqual([asks(protocol, receiver.port)]);
   });
 
-  test('calls without encryption go the same way', async () => {
-    const { server, way } = await proxy({ protocol });
-    for (let n = 0; n < 3; n++) await way.fetch(`${plain.url}/${n}`);
+  test('calls without encryption go the same route', async () => {
+    const { server, route } = await proxy({ protocol });
+    for (let n = 0; n < 3; n++) await route.fetch(`${plain.url}/${n}`);
     expect([from, [...new Set(server.asked)]]).toEqual([Array(3).fill('127.0.0.2'), [asks(protocol, plain.port)]]);
   });
 
   test('a large answer arrives whole, also as a stream', async () => {
-    const { way } = await proxy({ protocol });
+    const { route } = await proxy({ protocol });
     receiver.answer = (response) => void response.writeHead(200).end(Buffer.alloc(3_000_000, 'x'));
-    const { body } = await way.stream(hook(), { maxBytes: 3_000_000 });
+    const { body } = await route.stream(hook(), { maxBytes: 3_000_000 });
     let bytes = 0;
     for await (const piece of body) bytes += piece.length;
-    expect([bytes, (await way.fetch(hook(), { maxBytes: 3_000_000 })).body.length]).toEqual([3_000_000, 3_000_000]);
+    expect([bytes, (await route.fetch(hook(), { maxBytes: 3_000_000 })).body.length]).toEqual([3_000_000, 3_000_000]);
   });
 
-  test('a websocket goes the same way', async () => {
-    const { server, way } = await proxy({ protocol });
+  test('a websocket goes the same route', async () => {
+    const { server, route } = await proxy({ protocol });
     await using sockets = await startWebSocketServer({ onText: (peer, text) => peer.send(text.toUpperCase()) });
-    const socket = way.webSocket(sockets.url);
+    const socket = route.webSocket(sockets.url);
     await once(socket, 'open');
     socket.send('hello');
     const [{ data }] = (await once(socket, 'message')) as [MessageEvent];
@@ -102,8 +102,8 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
     ['another password', { ...login, password: 'another-one' }],
     ['none', {}],
   ])('a login with %s is said to be refused, and nothing is sent', async (_, given) => {
-    const { server, way } = await proxy({ protocol, login }, given);
-    const error = await failed(way.fetch(hook(), { method: 'POST', body: 'x' }));
+    const { server, route } = await proxy({ protocol, login }, given);
+    const error = await failed(route.fetch(hook(), { method: 'POST', body: 'x' }));
     expect(error).toMatchObject({ failure: 'unreachable', sent: false, proxy: 'login' });
     expect(error.message).toContain('the route “Amsterdam”');
     expect(error.message + String(error.cause)).not.toContain('another-one');
@@ -114,47 +114,47 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
     const replies = protocol === 'socks5' ? { forbidden: [2], target: [1, 3, 4, 5, 6, 7, 8, 99] } : { forbidden: [403], target: [400, 502, 503, 504] };
     for (const [fault, codes] of Object.entries(replies))
       for (const refuses of codes) {
-        const { way } = await proxy({ protocol, refuses });
-        expect(await failed(way.fetch(hook()))).toMatchObject({ failure: 'unreachable', sent: false, proxy: fault });
+        const { route } = await proxy({ protocol, refuses });
+        expect(await failed(route.fetch(hook()))).toMatchObject({ failure: 'unreachable', sent: false, proxy: fault });
       }
   });
 
-  test('a proxy that is away, hangs up, or is none leaves the call unsent, and the open way is not taken', async () => {
+  test('a proxy that is away, hangs up, or is none leaves the call unsent, and the open route is not taken', async () => {
     const before = receiver.connections;
-    const { server, way } = await proxy({ protocol });
+    const { server, route } = await proxy({ protocol });
     server.breaks();
-    expect(await failed(way.fetch(hook()))).toMatchObject({ failure: 'unreachable', sent: false, proxy: 'down' });
-    const { way: nonsense } = await proxy({ protocol, says: 'nonsense' });
+    expect(await failed(route.fetch(hook()))).toMatchObject({ failure: 'unreachable', sent: false, proxy: 'down' });
+    const { route: nonsense } = await proxy({ protocol, says: 'nonsense' });
     expect(await failed(nonsense.fetch(hook()))).toMatchObject({ failure: 'unreachable', sent: false, proxy: 'down' });
     await server[Symbol.asyncDispose]();
     opened.splice(opened.indexOf(server), 1);
-    expect(await failed(way.fetch(hook()))).toMatchObject({ failure: 'unreachable', sent: false, proxy: 'down' });
+    expect(await failed(route.fetch(hook()))).toMatchObject({ failure: 'unreachable', sent: false, proxy: 'down' });
     expect(receiver.connections).toBe(before);
   });
 
   test('the judge of addresses stands before the proxy: private ones, mixed ones and redirects there are never asked for', async () => {
-    const { server, way } = await proxy({ protocol });
+    const { server, route } = await proxy({ protocol });
     names['mixed.test'] = ['8.8.8.8', '10.0.0.1'];
     names['inside.test'] = ['169.254.169.254'];
     for (const url of ['https://10.0.0.1/', 'https://[::1]/', 'https://2130706434/', 'https://mixed.test/', 'https://inside.test/', 'http://8.8.8.8/'])
-      expect([url, (await failed(way.fetch(url))).failure]).toEqual([url, 'blocked']);
+      expect([url, (await failed(route.fetch(url))).failure]).toEqual([url, 'blocked']);
     receiver.answer = (response) => void response.writeHead(302, { location: 'https://inside.test/latest/meta-data' }).end();
-    expect((await failed(way.fetch(hook()))).failure).toBe('blocked');
+    expect((await failed(route.fetch(hook()))).failure).toBe('blocked');
     expect(server.asked).toEqual([asks(protocol, receiver.port)]);
   });
 
   test('an address of the other family is asked for as it is', async () => {
-    const { server, way } = await proxy({ protocol, refuses: protocol === 'socks5' ? 4 : 502 });
+    const { server, route } = await proxy({ protocol, refuses: protocol === 'socks5' ? 4 : 502 });
     names['six.test'] = ['2606:4700:4700::1111'];
-    await failed(way.fetch('https://six.test/'));
+    await failed(route.fetch('https://six.test/'));
     expect(server.asked).toEqual([protocol === 'socks5' ? '4 2606:4700:4700:0000:0000:0000:0000:1111 443' : 'CONNECT [2606:4700:4700::1111]:443']);
   });
 
   test('every address of a name is tried, but only one proxy that is at fault itself', async () => {
     names['many.test'] = ['1.1.1.1', '1.0.0.1', '8.8.8.8'];
-    const { server, way } = await proxy({ protocol, refuses: protocol === 'socks5' ? 5 : 502 });
-    await failed(way.fetch('https://many.test/'));
-    const { server: closed, way: without } = await proxy({ protocol, login });
+    const { server, route } = await proxy({ protocol, refuses: protocol === 'socks5' ? 5 : 502 });
+    await failed(route.fetch('https://many.test/'));
+    const { server: closed, route: without } = await proxy({ protocol, login });
     await failed(without.fetch('https://many.test/'));
     expect([server.asked.length, closed.accepted]).toEqual([3, 1]);
   });
@@ -162,39 +162,39 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
 
 describe.each(PROTOCOLS)('over a proxy by %s, as without one', (protocol) => {
   test('sizes are limited, also of what is packed', async () => {
-    const { way } = await proxy({ protocol });
+    const { route } = await proxy({ protocol });
     for (const head of [{}, { 'content-encoding': 'gzip' }]) {
       const body = Buffer.alloc(2_000_000, 'x');
       receiver.answer = (response) => void response.writeHead(200, head).end('content-encoding' in head ? gzipSync(body) : body);
-      expect((await failed(way.fetch(hook(), { maxBytes: 1_999_999 }))).failure).toBe('too_large');
-      expect((await way.fetch(hook(), { maxBytes: 2_000_000 })).body.length).toBe(2_000_000);
+      expect((await failed(route.fetch(hook(), { maxBytes: 1_999_999 }))).failure).toBe('too_large');
+      expect((await route.fetch(hook(), { maxBytes: 2_000_000 })).body.length).toBe(2_000_000);
     }
     receiver.answer = (response) => {
       const more = () => void (response.destroyed || response.write(Buffer.alloc(100_000), more));
       more();
     };
-    expect((await failed(way.fetch(hook(), { maxBytes: 1_000_000 }))).failure).toBe('too_large');
+    expect((await failed(route.fetch(hook(), { maxBytes: 1_000_000 }))).failure).toBe('too_large');
   });
 
   test('times are limited, of the head and of the body', async () => {
-    const { way } = await proxy({ protocol });
+    const { route } = await proxy({ protocol });
     receiver.answer = () => {};
-    expect(await failed(way.fetch(hook(), { timeoutMs: 200 }))).toMatchObject({ failure: 'timeout', sent: true });
+    expect(await failed(route.fetch(hook(), { timeoutMs: 200 }))).toMatchObject({ failure: 'timeout', sent: true });
     receiver.answer = (response) => {
       const timer = setInterval(() => response.write('.'), 10);
       response.once('close', () => clearInterval(timer));
     };
-    expect((await failed(way.fetch(hook(), { timeoutMs: 500 }))).failure).toBe('timeout');
-    const { body } = await begun((timeoutMs) => way.stream(hook(), { timeoutMs }));
+    expect((await failed(route.fetch(hook(), { timeoutMs: 500 }))).failure).toBe('timeout');
+    const { body } = await begun((timeoutMs) => route.stream(hook(), { timeoutMs }));
     await expect(buffer(body)).rejects.toMatchObject({ failure: 'timeout' });
   });
 
   test('credentials stay with their origin, and the login of the proxy with the proxy', async () => {
     names['other.test'] = ['127.0.0.1'];
-    const { server, way } = await proxy({ protocol, login }, login);
+    const { server, route } = await proxy({ protocol, login }, login);
     receiver.answer = (response, { path }) =>
       void (path.startsWith('/a') ? response.writeHead(302, { location: `https://other.test:${receiver.port}/b` }).end() : response.end('there'));
-    const answer = await way.fetch(hook(), { headers: { authorization: 'Bearer x', cookie: 'a=b' } });
+    const answer = await route.fetch(hook(), { headers: { authorization: 'Bearer x', cookie: 'a=b' } });
     const [first, second] = receiver.ledger.map(({ headers }) => headers);
     expect([answer.text(), first!.authorization, second!.authorization, second!.cookie]).toEqual(['there', 'Bearer x', undefined, undefined]);
     expect(receiver.ledger.flatMap(({ headers }) => Object.keys(headers)).filter((name) => name.startsWith('proxy'))).toEqual([]);
@@ -202,24 +202,24 @@ describe.each(PROTOCOLS)('over a proxy by %s, as without one', (protocol) => {
   });
 
   test('a kept connection is not used for a name that now resolves elsewhere', async () => {
-    const { server, way } = await proxy({ protocol });
-    for (const _ of [1, 2, 3]) await way.fetch(hook());
+    const { server, route } = await proxy({ protocol });
+    for (const _ of [1, 2, 3]) await route.fetch(hook());
     const connections = server.asked.length;
     expect(connections).toBeLessThan(3);
     names['hook.test'] = ['10.0.0.1'];
-    expect((await failed(way.fetch(hook()))).failure).toBe('blocked');
+    expect((await failed(route.fetch(hook()))).failure).toBe('blocked');
     expect([server.asked.length, receiver.ledger.length]).toEqual([connections, 3]);
   });
 
   test('an answer that the proxy gives in the place of the provider is not taken', async () => {
-    const { way } = await proxy({ protocol, says: 'injects' });
-    expect(await failed(way.fetch(hook(), { method: 'POST', body: 'secret' }))).toMatchObject({ failure: 'unreachable', sent: false });
+    const { route } = await proxy({ protocol, says: 'injects' });
+    expect(await failed(route.fetch(hook(), { method: 'POST', body: 'secret' }))).toMatchObject({ failure: 'unreachable', sent: false });
     expect(receiver.ledger).toEqual([]);
   });
 
   test('a proxy that answers without an end is left', async () => {
-    const { way } = await proxy({ protocol, says: 'flood' });
-    const error = await failed(way.fetch(hook()));
+    const { route } = await proxy({ protocol, says: 'flood' });
+    const error = await failed(route.fetch(hook()));
     expect(error).toMatchObject({ failure: 'unreachable', sent: false });
     expect(receiver.ledger).toEqual([]);
   });
@@ -229,8 +229,8 @@ describe('the proxy itself', () => {
   test.each(['10.0.0.1', '169.254.169.254', '::1', '[::1]', '0.0.0.0', 'inside.test', 'mixed.test'])('is judged: %s is not called', async (host) => {
     names['inside.test'] = ['192.168.1.1'];
     names['mixed.test'] = ['8.8.8.8', '127.0.0.2'];
-    const way = outbound.through({ protocol: 'socks5', host, port: 1080, label: 'x' });
-    expect(await failed(way.fetch(hook()))).toMatchObject({ failure: 'unreachable', proxy: 'blocked', sent: false });
+    const route = outbound.through({ protocol: 'socks5', host, port: 1080, label: 'x' });
+    expect(await failed(route.fetch(hook()))).toMatchObject({ failure: 'unreachable', proxy: 'blocked', sent: false });
   });
 
   test('is used at a private address where the operator lists it for its owner, at that port and for nothing else', async () => {
@@ -269,15 +269,15 @@ describe('the proxy itself', () => {
     const server = await startProxy({ protocol: 'https', tls });
     opened.push(server);
     names['wrong.test'] = ['127.0.0.1'];
-    const way = outbound.through({ protocol: 'https', host: 'wrong.test', port: server.port, label: 'x' });
-    expect(await failed(way.fetch(hook()))).toMatchObject({ failure: 'unreachable', proxy: 'certificate' });
+    const route = outbound.through({ protocol: 'https', host: 'wrong.test', port: server.port, label: 'x' });
+    expect(await failed(route.fetch(hook()))).toMatchObject({ failure: 'unreachable', proxy: 'certificate' });
   });
 
   test('may answer nothing at all, and is given up before the call is', async () => {
     const { port } = (await proxy({ protocol: 'socks5', says: 'nothing' })).server;
     await using brief = openOutbound({ timeoutMs: 30_000, handshakeMs: 300, allowedPrivateCidrs: ['127.0.0.1/32'], resolver, authorities: [tls.cert] });
-    const way = brief.through({ protocol: 'socks5', host: 'proxy.test', port, label: 'Amsterdam' });
-    expect(await failed(way.fetch(hook()))).toMatchObject({ failure: 'unreachable', proxy: 'down', sent: false });
+    const route = brief.through({ protocol: 'socks5', host: 'proxy.test', port, label: 'Amsterdam' });
+    expect(await failed(route.fetch(hook()))).toMatchObject({ failure: 'unreachable', proxy: 'down', sent: false });
   });
 
   test('by SOCKS5 is told no login that is longer than its form can say, and not a part of it', async () => {
@@ -285,14 +285,14 @@ describe('the proxy itself', () => {
       { username: 'ü'.repeat(128), password: 'p' },
       { username: 'ann', password: '€'.repeat(86) },
     ]) {
-      const { server, way } = await proxy({ protocol: 'socks5', login }, given);
-      const error = await failed(way.fetch(hook(), { method: 'POST', body: 'x' }));
+      const { server, route } = await proxy({ protocol: 'socks5', login }, given);
+      const error = await failed(route.fetch(hook(), { method: 'POST', body: 'x' }));
       expect(error).toMatchObject({ failure: 'unreachable', sent: false, proxy: 'login', message: expect.stringContaining('255 bytes') });
       expect(server.asked).toEqual([]);
     }
   });
 
-  test('has one way for as long as it is the same, and another for another login', () => {
+  test('has one route for as long as it is the same, and another for another login', () => {
     const given: Proxy = { protocol: 'socks5', host: 'proxy.test', port: 1080, label: 'x', ...login };
     expect(outbound.through({ ...given })).toBe(outbound.through(given));
     expect(outbound.through({ ...given, password: 'other' })).not.toBe(outbound.through(given));
@@ -311,13 +311,13 @@ for (const [name, protocol, find, address] of [
       test('takes our login and our addresses, and the far side sees it and not us', async () => {
         await using peer = await start();
         const given: Proxy = { protocol, host: '127.0.0.1', port: Number(peer.env['port']), label: name, ...real };
-        const way = outbound.through(given);
-        await way.fetch(hook(), { method: 'POST', body: 'hello' });
-        await way.fetch(`${plain.url}/plain`);
+        const route = outbound.through(given);
+        await route.fetch(hook(), { method: 'POST', body: 'hello' });
+        await route.fetch(`${plain.url}/plain`);
         expect(from).toEqual([address, address]);
         expect(receiver.ledger.map(({ headers, body }) => [headers.host, String(body)])).toEqual([[`hook.test:${receiver.port}`, 'hello']]);
         expect(await failed(outbound.through({ ...given, password: 'wrong-password' }).fetch(hook()))).toMatchObject({ proxy: 'login', sent: false });
-        expect((await failed(way.fetch('https://10.0.0.1/'))).failure).toBe('blocked');
+        expect((await failed(route.fetch('https://10.0.0.1/'))).failure).toBe('blocked');
         await peer.stop();
         expect(await failed(outbound.through({ ...given, label: 'away' }).fetch(hook()))).toMatchObject({ proxy: 'down', sent: false });
       });

@@ -166,8 +166,8 @@ test('what is chosen or changed at one host holds at once at another: route, log
   const locked = stack.use(await startProxy({ protocol: 'socks5', from: '127.0.0.3', login }));
   const channel = await newChannel();
   const at = async (orgOnly = false) => {
-    const way = await there.wayOf(orgId, orgOnly ? undefined : channel);
-    return way ? (await way.fetch(echoUrl)).text() : 'open';
+    const chosen = await there.egressRouteOf(orgId, orgOnly ? undefined : channel);
+    return chosen ? (await chosen.fetch(echoUrl)).text() : 'open';
   };
   const [berlin, oslo] = [await route(), await route(locked)];
   expect([await at(), await at(true)]).toEqual(['open', 'open']);
@@ -275,6 +275,9 @@ describe('choosing a route while it is deleted', () => {
     await db.sql`update channels set deleted_at = now() where id = ${channel}`;
     await settings.remove(orgId, id, by); // nothing that is there uses it
     await db.sql`update channels set deleted_at = null where id = ${channel}`;
-    await expect(egress.wayOf(orgId, channel)).rejects.toMatchObject({ failure: 'unavailable', message: expect.stringContaining('not there any more') });
+    await expect(egress.egressRouteOf(orgId, channel)).rejects.toMatchObject({
+      failure: 'unavailable',
+      message: expect.stringContaining('not there any more'),
+    });
   });
 });

@@ -13,7 +13,7 @@ import { startReceiver } from '../../support/wire/receiver.ts';
 import { formOf, picture } from '../../support/worlds/samples.ts';
 
 // The whole product, a network on this machine and two proxies, each with an address of its own. Judged at the sockets: whatever calls the
-// network from 127.0.0.1 took the open way.
+// network from 127.0.0.1 took the open route.
 
 const OPEN = '127.0.0.1';
 const BERLIN = '127.0.0.2';
@@ -138,7 +138,7 @@ test('a route that breaks in the middle of a publish stops it; the post is tried
   expect([...new Set(calls())]).toEqual([BERLIN]);
 }, 100_000);
 
-test('a channel’s own route goes before that of the organization, and the open way is taken only where a channel or an organization chose it', async () => {
+test('a channel’s own route goes before that of the organization, and the open route is taken only where a channel or an organization chose it', async () => {
   const [own, open] = [await connect(), await connect()];
   await chooseFor(own, routes['Oslo']!);
   await chooseFor(open, 'open');

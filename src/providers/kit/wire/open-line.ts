@@ -26,7 +26,7 @@ export interface Outcome {
 export interface LineOptions extends Partial<Pick<HttpOptions, 'token' | 'renew' | 'secrets'>> {
   /** In the place of the declared one. */
   errorOf?: Manifest['errorOf'];
-  /** Another way out: a route of a channel or an organization. */
+  /** Another egress route: that of a channel or an organization. */
   outbound?: Pick<Outbound, 'fetch' | 'stream' | 'webSocket'> | undefined;
   /** Null: the setting is one of the instance, whose calls may reach the ranges of the operator. */
   owner?: string | null | undefined;
@@ -85,9 +85,9 @@ export function openLines({ outbound, operatorOutbound, clock: lasting, servers,
   function open(
     adapter: Provider,
     values: Values,
-    { errorOf = adapter.errorOf, secrets = [], owner, outbound: lastingWay = owner === null ? operatorOutbound : outbound, ended, ...more }: LineOptions = {},
+    { errorOf = adapter.errorOf, secrets = [], owner, outbound: lastingRoute = owner === null ? operatorOutbound : outbound, ended, ...more }: LineOptions = {},
   ): Line {
-    const way = ended ? until(ended, lastingWay) : lastingWay;
+    const egressRoute = ended ? until(ended, lastingRoute) : lastingRoute;
     const clock = ended ? { ...lasting, sleep: (ms: number, signal = ended) => lasting.sleep(ms, signal) } : lasting;
     const place = `${adapter.domain}/${adapter.id}`;
     const api = servers[place] ?? adapter.regions?.[values['region'] ?? ''] ?? adapter.api;
@@ -95,13 +95,13 @@ export function openLines({ outbound, operatorOutbound, clock: lasting, servers,
     const timeoutMs = adapter.timeoutMs ?? usualMs;
     const manifest = { ...adapter, api, timeoutMs, ...(errorOf && { errorOf }) };
     const hidden = [...secretsOf(adapter, values), ...secrets];
-    const http = openHttp({ manifest, outbound: way, clock, values, secrets: hidden, ...more });
-    const stream = openStream(way, timeoutMs);
+    const http = openHttp({ manifest, outbound: egressRoute, clock, values, secrets: hidden, ...more });
+    const stream = openStream(egressRoute, timeoutMs);
     return {
       http,
-      fetch: openFetch(way, timeoutMs),
+      fetch: openFetch(egressRoute, timeoutMs),
       stream,
-      sockets: openSockets(way),
+      sockets: openSockets(egressRoute),
       smtp,
       s3: openS3({ stream, clock, title: adapter.title }),
       folder,
