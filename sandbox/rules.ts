@@ -3,7 +3,7 @@ import { z } from 'zod';
 const OUTCOMES = ['ok', 'rate_limited', 'error', 'error_after_accept', 'hang', 'auth_expired', 'garbage'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** How the network is to treat a post (clients.md S243). */
+/** How the network is to treat a post (S243). */
 export const Treatment = z.object({
   /** Passes before the post is accepted. */
   latencyMs: z.int().min(0).max(120_000).optional(),

@@ -1,4 +1,4 @@
-// `npm run check`: format, lint, types, boundaries, unused, generated files fresh, licenses, unit tests. Two lanes, for two cores.
+// `npm run check`: format, lint, types, boundaries, unused, generated files fresh, requirement codes, licenses, unit tests. Two lanes, for two cores.
 import { jest } from './jest.ts';
 import { type Ran, run } from './run.ts';
 
@@ -8,6 +8,7 @@ const lanes: (() => Promise<Ran>)[][] = [
     () => run('format', ['oxfmt', '--check', '.']),
     () => run('boundaries', ['depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'actors', 'api', 'sandbox', 'dapr', 'rookery.ts']),
     () => run('generated', [process.execPath, 'rookery.ts', 'gen', '--check']),
+    () => run('requirements', [process.execPath, 'scripts/requirements.ts']),
     () => run('licenses', [process.execPath, 'scripts/licenses.ts']),
     () => jest('unit', ['--selectProjects', 'unit']),
   ],
@@ -20,7 +21,7 @@ const results = await Promise.all(
       const one = await step();
       ran.push(one);
       const isGood = one.status === 0;
-      process.stdout.write(`${isGood ? 'ok  ' : 'FAIL'} ${one.name.padEnd(11)} ${one.seconds.toFixed(1)} s\n${isGood ? '' : `\n${one.output.trim()}\n\n`}`);
+      process.stdout.write(`${isGood ? 'ok  ' : 'FAIL'} ${one.name.padEnd(12)} ${one.seconds.toFixed(1)} s\n${isGood ? '' : `\n${one.output.trim()}\n\n`}`);
     }
     return ran;
   }),

@@ -17,7 +17,7 @@ export interface Message {
 /** `whsec_` and the base64 of the key bytes. */
 const keyOf = (secret: string): Buffer => Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
 
-/** The headers of a signed delivery (clients.md 5.1). */
+/** The headers of a signed delivery (WH25). */
 export function signedHeaders({ id, body, at, seq }: Message, { deploymentKey, secrets }: Signing): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1_000));
   const own = secrets.map((secret) => `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')}`);

@@ -25,7 +25,7 @@ export const FileShape = z.strictObject({
 });
 export type FileShape = z.output<typeof FileShape>;
 
-/** What `/public/v1` answers of an upload (clients.md 3.1). */
+/** What `/public/v1` answers of an upload. */
 export const PublicFile = FileShape.pick({
   id: true,
   name: true,

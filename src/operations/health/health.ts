@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/kernel/index.ts';
 import type { Posts } from '../../publishing/posts/index.ts';
 import type { Webhooks } from '../../delivery/webhooks/index.ts';
 
-/** A summary for people and probes (clients.md S24). */
+/** A summary for people and probes (S24). */
 export interface HealthReport {
   jobs: { engine: string; wired: readonly string[]; pending: number };
   crons: readonly { name: string; lastRunAt: Date | null; lastStatus: string | null; lastDurationMs: number | null }[];

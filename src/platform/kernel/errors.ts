@@ -1,4 +1,4 @@
-/** Every failure that a caller can see: stable code → HTTP status (clients.md S4). A new code starts here. */
+/** Every failure that a caller can see: stable code → HTTP status (S4). A new code starts here. */
 export const STATUS = {
   invalid_request: 400,
   unknown_field: 400,

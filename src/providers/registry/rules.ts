@@ -140,7 +140,7 @@ function isAddress(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.hash === '';
 }
 
-/** Settings of a post as the adapter takes them; a wrong value of a known key is 400, unknown keys pass (clients.md 4.3). */
+/** Settings of a post as the adapter takes them; a wrong value of a known key is 400, unknown keys pass (T6). */
 export function checkSettings(adapter: SocialAdapter, settings: unknown, at = 'settings'): void {
   const { errors } = judge(adapter.settings, settings, at.split('.'));
   if (errors) throw validationFailed(errors);

@@ -113,7 +113,7 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
   Once<F, S> & {
     login: Login<F>;
     limits: Limits;
-    /** Of a post; unknown keys are kept and ignored (clients.md 4.3). */
+    /** Of a post; unknown keys are kept and ignored (T6). */
     settings: S;
     /** After a lost answer `absent` counts only when this long has passed since the request left. Default: `timeoutMs` + 10 s. */
     settlesWithinMs?: number;

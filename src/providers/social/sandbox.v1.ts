@@ -8,7 +8,7 @@ const Accepted = z.object({ id: z.string(), url: z.url() });
 const Uploaded = z.object({ id: z.string(), bytes: z.int() });
 const Found = z.object({ items: z.array(Accepted) });
 
-/** The network of our own: publishes nowhere, keeps a ledger, and behaves as it is told (clients.md S243). */
+/** The network of our own: publishes nowhere, keeps a ledger, and behaves as it is told (S243). */
 export default social({
   id: 'sandbox',
   version: 'v1',

@@ -72,7 +72,7 @@ export const PublicChannel = z.strictObject({
 });
 export type PublicChannel = z.output<typeof PublicChannel>;
 
-/** What a client needs to know to write for a channel (clients.md 3.1). */
+/** What a client needs to know to write for a channel. */
 export const ChannelRules = z.strictObject({
   rules: z.string(),
   maxLength: z.int(),

@@ -39,7 +39,7 @@ export function settles({ once, timeoutMs, settlesWithinMs }: Pick<Connected, 'o
   return once === 'key' || once === 'own-id' ? 0 : (timeoutMs ?? CALL_MS) + 10 * SECOND;
 }
 
-/** Why a post failed, in the words of clients.md S102. */
+/** Why a post failed, by the kinds of S102. */
 const ERROR_KIND = {
   reauthorize: 'auth_expired',
   rate_limited: 'rate_limited',

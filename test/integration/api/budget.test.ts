@@ -5,7 +5,7 @@ import { testDatabase, type TestDatabase } from '../../support/wire/database.ts'
 import { eventually } from '../../support/wire/eventually.ts';
 import { admit, newPost, type Network, openNetwork, postOf, type Publisher, seedOrg, settled, startPublisher } from '../../support/worlds/publishing.ts';
 
-// Counts have no noise: these are tests (goals.md, section 3). A budget may be lowered by anyone, raised only with a reason.
+// Counts have no noise: these are tests. A budget may be lowered by anyone, raised only with a reason.
 
 let db: TestDatabase;
 let network: Network;

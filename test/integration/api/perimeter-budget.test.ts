@@ -6,7 +6,7 @@ import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { startRedis } from '../../support/wire/services.ts';
 
-// What a request costs beside its handler: counted, not timed (goals.md, section 3). Look-ups stay fresh because their clock stands.
+// What a request costs beside its handler: counted, not timed. Look-ups stay fresh because their clock stands.
 
 const still: Clock = { ...systemClock, monotonic: () => 0 };
 const redis = await startRedis();

@@ -75,7 +75,7 @@ export interface Violation {
 const SLACK_MS = 3;
 const ATTEMPTS = 3;
 
-/** Everything in a history that must not be there (goals.md 4.2); an empty list is a good history. */
+/** Everything in a history that must not be there; an empty list is a good history. */
 export function violationsOf(history: History): Violation[] {
   return [...nothingLost(history), ...acceptedOnce(history), ...inOrder(history), ...noneEarly(history), ...delivered(history)];
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { cleanContents } from '../../../platform/content/index.ts';
 import { asksNothing, isTimezone, unbuilt, UNBUILT, zoneOf } from '../../../platform/kernel/index.ts';
 
-// The bodies of create and edit, with the tolerance of clients.md section 4: optional collections may be missing, null or empty.
+// The bodies of create and edit, with the tolerance that clients in the field need (T4, T6): optional collections may be missing, null or empty.
 
 /** A text that may be missing, null or empty, which all mean that it is not given. */
 const blank = (schema: z.ZodType<string, string>) => schema.nullish().transform((text) => text || undefined);
