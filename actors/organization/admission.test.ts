@@ -15,9 +15,16 @@ const create = (id: string, roots = 1, items = 0) =>
 
 /** Rows of one org in memory, with the commit's condition as the statement has it; `behind` happens before a commit, as another host would. */
 function world({ max, used = 0 }: { max: number; used?: number }) {
-  const rows = { max, used, stand: 0, ids: new Set<string>(), looks: 0, commits: 0 };
+  const rows = { max, used, version: 0, ids: new Set<string>(), looks: 0, commits: 0 };
   let behind: (() => void) | undefined;
-  const quota = () => ({ stand: String(rows.stand), anchor: new Date(0), monthStart: new Date(0), until: new Date(1), max: rows.max, used: rows.used });
+  const quota = () => ({
+    entitlementVersion: String(rows.version),
+    anchor: new Date(0),
+    monthStart: new Date(0),
+    until: new Date(1),
+    max: rows.max,
+    used: rows.used,
+  });
   return {
     rows,
     quota,
@@ -26,12 +33,12 @@ function world({ max, used = 0 }: { max: number; used?: number }) {
       billing: { enabled: true, quota: async () => ((rows.looks += 1), quota()) },
       posts: {
         known: async (_: string, ids: readonly string[]) => new Set(ids.filter((id) => rows.ids.has(id))),
-        async admit(_: string, creates: readonly Create[], asked?: { stand: string; max: number }): Promise<Admitted[]> {
+        async admit(_: string, creates: readonly Create[], asked?: { entitlementVersion: string; max: number }): Promise<Admitted[]> {
           behind?.();
           rows.commits += 1;
           const rootsOf = ({ posts }: Create) => posts.filter(({ rootId }) => rootId === undefined).length;
           const wanted = creates.reduce((sum, one) => sum + rootsOf(one), 0);
-          if (asked!.stand !== String(rows.stand) || rows.used + wanted > asked!.max) return creates.map(() => ({ stale: true }));
+          if (asked!.entitlementVersion !== String(rows.version) || rows.used + wanted > asked!.max) return creates.map(() => ({ stale: true }));
           for (const one of creates) {
             if (rows.ids.has(one.posts[0]!.id)) continue;
             rows.used += rootsOf(one);
@@ -61,7 +68,7 @@ describe('creates of one turn', () => {
     expect(codes(await admitPosts('o', [create('a'), create('b')], needs, room))).toEqual(['stored', 'limit_exceeded']);
     expect(rows).toMatchObject({ used: 1, commits: 1, looks: 2 });
     rows.max = 2;
-    rows.stand += 1;
+    rows.version += 1;
     expect(codes(await admitPosts('o', [create('c')], needs, room))).toEqual(['stored']);
   });
 
@@ -74,7 +81,7 @@ describe('creates of one turn', () => {
     const { needs, rows, before } = world({ max: 10 });
     let once = true;
     before(() => {
-      if (once) Object.assign(rows, { used: 9, stand: rows.stand + 1 });
+      if (once) Object.assign(rows, { used: 9, version: rows.version + 1 });
       once = false;
     });
     expect(codes(await admitPosts('o', [create('a'), create('b')], needs, {}))).toEqual(['stored', 'limit_exceeded']);
@@ -85,7 +92,7 @@ describe('creates of one turn', () => {
     const { needs, rows, before } = world({ max: 10 });
     const room: Room = {};
     await admitPosts('o', [create('a')], needs, room);
-    before(() => (rows.stand += 1));
+    before(() => (rows.version += 1));
     expect(codes(await admitPosts('o', [create('b')], needs, room))).toEqual(['busy']);
     expect(rows.used).toBe(1);
   });
@@ -113,7 +120,7 @@ test('hosts that act at the same time never store more than fits, and refuse onl
       let made = 0;
       let stored = 0;
       for (const { host, sizes, raise } of steps) {
-        if (raise !== null) Object.assign(rows, { max: rows.max + raise, stand: rows.stand + 1 });
+        if (raise !== null) Object.assign(rows, { max: rows.max + raise, version: rows.version + 1 });
         const answers = await admitPosts(
           'o',
           sizes.map((size) => create(`p${made++}`, size)),

@@ -3,7 +3,7 @@ import { limitExceeded, notFound } from '../platform/kernel/index.ts';
 import type { PackSizes } from './limits.ts';
 import * as store from './limit-store.ts';
 import type { Dimension, Tier } from './plans.ts';
-import { NO_PACKS, type Standing, standingOf } from './entitlement.ts';
+import { NO_PACKS, type Entitlement, entitlementOf } from './entitlement.ts';
 
 /** What is admitted row by row. Posts are admitted by the Organization, many creates in one commit. */
 export type Admitted = Exclude<Dimension, 'posts_per_month'>;
@@ -23,43 +23,43 @@ export interface Admission {
    * Locks what counts for the org until the transaction ends. `admit` does it, too: only whoever locks other rows of the org before
    * admitting calls it first, so that all lock in one order.
    */
-  hold(sql: Sql, orgId: string): Promise<void>;
+  lockOrg(sql: Sql, orgId: string): Promise<void>;
   /** Throws `limit_exceeded` when the org may not have `more` of what is counted, or reaches a ceiling; in the caller's transaction, before the insert. Bytes for `storage_gb`. */
   admit(sql: Sql, orgId: string, dimension: Admitted, more?: number): Promise<void>;
   /** How the org stands now, with its counters. */
-  standing(sql: Sql, orgId: string): Promise<Standing & store.Found>;
+  findEntitlement(sql: Sql, orgId: string): Promise<Entitlement & store.Found>;
   /** The limits that the org would have on that plan; null: without a subscription. */
-  limitsOn(sql: Sql, orgId: string, tier: Tier | null): Promise<Standing['limits']>;
+  limitsOn(sql: Sql, orgId: string, tier: Tier | null): Promise<Entitlement['limits']>;
 }
 
 export function openAdmission({ enabled, sizes }: { enabled: boolean; sizes: PackSizes }): Admission {
   async function find(sql: Sql, orgId: string): Promise<store.Found> {
-    const found = await store.findStanding(sql, orgId);
+    const found = await store.findEntitlementFacts(sql, orgId);
     if (!found) throw notFound();
     return found;
   }
-  const standing: Admission['standing'] = async (sql, orgId) => {
+  const findEntitlement: Admission['findEntitlement'] = async (sql, orgId) => {
     const found = await find(sql, orgId);
-    return { ...standingOf(found.facts, sizes, enabled), ...found };
+    return { ...entitlementOf(found.facts, sizes, enabled), ...found };
   };
-  const hold: Admission['hold'] = store.lockCounters;
+  const lockOrg: Admission['lockOrg'] = store.lockCounters;
   return {
     enabled,
-    hold,
-    standing,
+    lockOrg,
+    findEntitlement,
     async limitsOn(sql, orgId, tier) {
       const { facts } = await find(sql, orgId);
       const { subscription } = facts;
-      return standingOf({ ...facts, subscription: tier && { ...(subscription ?? NONE), tier, graceEndsAt: null } }, sizes, enabled).limits;
+      return entitlementOf({ ...facts, subscription: tier && { ...(subscription ?? NONE), tier, graceEndsAt: null } }, sizes, enabled).limits;
     },
     async admit(sql, orgId, dimension, more = 1) {
       const ceiling = CEILINGS[dimension];
       if (!enabled && ceiling === undefined) return;
-      await hold(sql, orgId); // what is read after this stays true until the transaction ends
+      await lockOrg(sql, orgId); // what is read after this stays true until the transaction ends
       if (dimension !== 'storage_gb' && ceiling !== undefined && (await store.countRows(sql, orgId, dimension)) + more > ceiling)
         throw limitExceeded(dimension, ceiling);
       if (!enabled) return;
-      const { limits, counters } = await standing(sql, orgId);
+      const { limits, counters } = await findEntitlement(sql, orgId);
       const max = limits[dimension].effective;
       const fits = dimension === 'storage_gb' ? counters.storageBytes + more <= max * GB : (await store.countRows(sql, orgId, dimension)) + more <= max;
       if (!fits) throw limitExceeded(dimension, max);

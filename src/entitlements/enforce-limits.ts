@@ -1,12 +1,12 @@
 import type { Sql } from '../platform/db/index.ts';
 import type { Admission } from './admit.ts';
-import { type Counted, excessOf } from './over-limit.ts';
+import { type Counted, overLimitOf } from './over-limit.ts';
 import * as store from './limit-store.ts';
 import type { Tier } from './plans.ts';
-import type { Standing } from './entitlement.ts';
+import type { Entitlement } from './entitlement.ts';
 
 /** What goes, as it is shown to people before and after. */
-export interface Excess {
+export interface OverLimit {
   channels: { id: string; name: string }[];
   members: { id: string; name: string }[];
 }
@@ -15,39 +15,42 @@ export interface Stop {
   channels(sql: Sql, orgId: string, ids: readonly string[]): Promise<unknown>;
   members(sql: Sql, orgId: string, userIds: readonly string[]): Promise<unknown>;
 }
-export interface Pruning {
+export interface LimitEnforcement {
   /** What would go on that plan with the packs of now; null: without a subscription, and so without packs. */
-  excess(sql: Sql, orgId: string, tier: Tier | null): Promise<Excess>;
+  findOverLimit(sql: Sql, orgId: string, tier: Tier | null): Promise<OverLimit>;
   /** Stops exactly what the limits of now leave no room for; in the transaction that lowered them. Nothing is deleted. */
-  prune(sql: Sql, orgId: string): Promise<Excess>;
+  enforceLimits(sql: Sql, orgId: string): Promise<OverLimit>;
 }
 
-export function openPruning({ enabled, hold, standing, limitsOn }: Pick<Admission, 'enabled' | 'hold' | 'standing' | 'limitsOn'>, stop: Stop): Pruning {
-  async function beyond(sql: Sql, orgId: string, limits: Standing['limits']): Promise<Excess> {
+export function openLimitEnforcement(
+  { enabled, lockOrg, findEntitlement, limitsOn }: Pick<Admission, 'enabled' | 'lockOrg' | 'findEntitlement' | 'limitsOn'>,
+  stop: Stop,
+): LimitEnforcement {
+  async function beyond(sql: Sql, orgId: string, limits: Entitlement['limits']): Promise<OverLimit> {
     if (!enabled) return { channels: [], members: [] };
-    const channels = excessOf(await store.countedChannels(sql, orgId), limits.channel.effective);
-    const members = excessOf(await store.countedMembers(sql, orgId), limits.team_members.effective);
+    const channels = overLimitOf(await store.countedChannels(sql, orgId), limits.channel.effective);
+    const members = overLimitOf(await store.countedMembers(sql, orgId), limits.team_members.effective);
     return { channels: channels.map(shown), members: members.map(shown) };
   }
   return {
-    excess: async (sql, orgId, tier) => beyond(sql, orgId, await limitsOn(sql, orgId, tier)),
-    async prune(sql, orgId) {
-      await hold(sql, orgId);
-      const { limits } = await standing(sql, orgId);
-      const excess = await beyond(sql, orgId, limits);
-      if (excess.channels.length > 0)
+    findOverLimit: async (sql, orgId, tier) => beyond(sql, orgId, await limitsOn(sql, orgId, tier)),
+    async enforceLimits(sql, orgId) {
+      await lockOrg(sql, orgId);
+      const { limits } = await findEntitlement(sql, orgId);
+      const overLimit = await beyond(sql, orgId, limits);
+      if (overLimit.channels.length > 0)
         await stop.channels(
           sql,
           orgId,
-          excess.channels.map(({ id }) => id),
+          overLimit.channels.map(({ id }) => id),
         );
-      if (excess.members.length > 0)
+      if (overLimit.members.length > 0)
         await stop.members(
           sql,
           orgId,
-          excess.members.map(({ id }) => id),
+          overLimit.members.map(({ id }) => id),
         );
-      return excess;
+      return overLimit;
     },
   };
 }

@@ -12,7 +12,7 @@ export interface Facts {
 }
 
 /** How an org stands at one moment. */
-export interface Standing {
+export interface Entitlement {
   tier: Tier;
   /** Whether it has an active subscription: then keys and tokens work. */
   subscribed: boolean;
@@ -30,7 +30,7 @@ export const NO_PACKS: Packs = { channel: 0, team_members: 0, posts_per_month: 0
 export const isActive = (graceEndsAt: Date | null, now: Date): boolean => graceEndsAt === null || graceEndsAt > now;
 
 /** Without an active subscription an org has STARTER's limits, and overrides stay (S217); with billing off it has AGENCY's as they are in the table (S216). */
-export function standingOf({ now, orgCreatedAt, overrides, subscription }: Facts, sizes: PackSizes, enabled: boolean): Standing {
+export function entitlementOf({ now, orgCreatedAt, overrides, subscription }: Facts, sizes: PackSizes, enabled: boolean): Entitlement {
   const subscribed = subscription !== null && isActive(subscription.graceEndsAt, now);
   const anchor = subscription?.createdAt ?? orgCreatedAt;
   const month = monthOf(anchor, now);

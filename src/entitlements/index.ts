@@ -1,6 +1,6 @@
 export { type Feature, requireFeature, type Subscribed } from './access.ts';
 export { type Addon, addonsOf, isSold } from './addons.ts';
-export type { Excess, Pruning, Stop } from './enforce-limits.ts';
+export type { OverLimit, LimitEnforcement, Stop } from './enforce-limits.ts';
 export { isActive } from './entitlement.ts';
 export type { Limit, Overrides } from './limits.ts';
 export { overrideLimits } from './override.ts';

@@ -15,14 +15,14 @@ export interface Found {
   facts: Facts;
   counters: Counters;
   /** Another one as soon as the rows that the limits come from were written (`org_counters.limits_version`). */
-  stand: string;
+  entitlementVersion: string;
 }
 
 interface Row {
   now: Date;
   orgCreatedAt: Date;
   overrides: unknown;
-  stand: string;
+  entitlementVersion: string;
   tier: Tier | null;
   createdAt: Date;
   graceEndsAt: Date | null;
@@ -36,9 +36,9 @@ interface Row {
 }
 
 /** What the limits of an org come from, and its counters; undefined: there is no such org. */
-export async function findStanding(sql: Sql, orgId: string): Promise<Found | undefined> {
+export async function findEntitlementFacts(sql: Sql, orgId: string): Promise<Found | undefined> {
   const [row] = await sql<Row[]>`
-    select now() as now, o.created_at as "orgCreatedAt", o.limit_overrides as overrides, coalesce(c.limits_version, 0)::text as stand,
+    select now() as now, o.created_at as "orgCreatedAt", o.limit_overrides as overrides, coalesce(c.limits_version, 0)::text as "entitlementVersion",
       s.tier, s.created_at as "createdAt", s.grace_period_end as "graceEndsAt", s.is_lifetime as "isLifetime", s.is_trial as "isTrial",
       jsonb_build_object('channel', s.extra_channels, 'team_members', s.extra_team_seats, 'posts_per_month', s.extra_posts, 'brand_kits', s.extra_brand_kits,
         'webhooks', s.extra_webhooks, 'competitors', s.extra_competitors, 'storage_gb', s.extra_storage, 'video_exports', s.extra_video_exports) as packs,
@@ -46,7 +46,7 @@ export async function findStanding(sql: Sql, orgId: string): Promise<Found | und
     from organizations o left join subscriptions s on s.org_id = o.id left join org_counters c on c.org_id = o.id
     where o.id = ${orgId}`;
   if (!row) return undefined;
-  const { now, orgCreatedAt, stand, tier, createdAt, graceEndsAt, isLifetime, isTrial, packs, anchor, monthStart } = row;
+  const { now, orgCreatedAt, entitlementVersion, tier, createdAt, graceEndsAt, isLifetime, isTrial, packs, anchor, monthStart } = row;
   return {
     facts: {
       now,
@@ -55,7 +55,7 @@ export async function findStanding(sql: Sql, orgId: string): Promise<Found | und
       subscription: tier && { tier, createdAt, graceEndsAt, isLifetime, isTrial, packs },
     },
     counters: { anchor, monthStart, posts: row.posts ?? 0, storageBytes: row.storageBytes ?? 0 },
-    stand,
+    entitlementVersion,
   };
 }
 

@@ -6,7 +6,7 @@ import { postsUsed } from './usage.ts';
 /** What the commit of a batch of posts holds against the rows: while they still say this, up to `max` posts may be there. */
 export interface PostQuota {
   /** Of the rows that the limit comes from. */
-  stand: string;
+  entitlementVersion: string;
   anchor: Date;
   monthStart: Date;
   until: Date;
@@ -14,22 +14,25 @@ export interface PostQuota {
 }
 
 /** The room that an org has for posts, and how many it has used of it; its billing month begins with the first look at it. */
-export async function quotaOf(sql: Database, admission: Pick<Admission, 'standing'>, orgId: string): Promise<PostQuota & { used: number }> {
-  const found = await admission.standing(sql, orgId);
+export async function quotaOf(sql: Database, admission: Pick<Admission, 'findEntitlement'>, orgId: string): Promise<PostQuota & { used: number }> {
+  const found = await admission.findEntitlement(sql, orgId);
   const begun = found.counters.anchor?.getTime() === found.anchor.getTime() && found.counters.monthStart?.getTime() === found.month.start.getTime();
   return begun
     ? asQuota(found, found.counters.posts)
     : sql.begin(async (tx) => {
         await store.lockCounters(tx, orgId);
-        const current = await admission.standing(tx, orgId); // read again under the lock
+        const current = await admission.findEntitlement(tx, orgId); // read again under the lock
         const posts = await postsUsed(tx, orgId, current);
         await store.beginMonth(tx, orgId, { anchor: current.anchor, start: current.month.start, posts });
         return asQuota(current, posts);
       });
 }
 
-const asQuota = ({ stand, anchor, month, until, limits }: Awaited<ReturnType<Admission['standing']>>, used: number): PostQuota & { used: number } => ({
-  stand,
+const asQuota = (
+  { entitlementVersion, anchor, month, until, limits }: Awaited<ReturnType<Admission['findEntitlement']>>,
+  used: number,
+): PostQuota & { used: number } => ({
+  entitlementVersion,
   anchor,
   monthStart: month.start,
   until,

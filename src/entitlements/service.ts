@@ -4,11 +4,11 @@ import { type Feature, planOf, requireFeature, type Subscribed } from './access.
 import { type Admission, openAdmission } from './admit.ts';
 import * as store from './limit-store.ts';
 import { changeOverrides, type Overrides, type PackSizes } from './limits.ts';
-import { openPruning, type Pruning, type Stop } from './enforce-limits.ts';
+import { openLimitEnforcement, type LimitEnforcement, type Stop } from './enforce-limits.ts';
 import { PLANS, type Tier } from './plans.ts';
 import { type PostQuota, quotaOf } from './quota.ts';
 import { type Usage, usageOf } from './usage.ts';
-import type { Standing } from './entitlement.ts';
+import type { Entitlement } from './entitlement.ts';
 
 export interface BillingOptions {
   sql: Database;
@@ -31,11 +31,11 @@ export interface ShownPlan {
 const AGENCY: ShownPlan = { tier: 'AGENCY', isLifetime: false, isTrialing: false, totalChannels: PLANS.AGENCY.limits.channel, billingEnabled: false };
 
 /** What an org may have. */
-export interface Billing extends Admission, Pruning {
+export interface Billing extends Admission, LimitEnforcement {
   /** The room for posts, for the turn of the Organization that admits them. */
   quota(orgId: string): Promise<PostQuota & { used: number }>;
   /** The numbers of `GET /billing` (S62). */
-  usage(orgId: string): Promise<{ standing: Standing; limits: Usage }>;
+  usage(orgId: string): Promise<{ entitlement: Entitlement; limits: Usage }>;
   /** Sets, clears and keeps limits of an org by hand (S76); in the caller's transaction. 400 naming the key, and nothing applied, for an unknown one. */
   override(sql: Sql, orgId: string, change: Readonly<Record<string, number | null>>): Promise<Overrides>;
   /** What a console shows of the plan (S42). */
@@ -53,26 +53,26 @@ export function openBilling({ sql, enabled, addons, stop }: BillingOptions): Bil
   const admission = openAdmission({ enabled, sizes: addons });
   return {
     ...admission,
-    ...openPruning(admission, stop),
+    ...openLimitEnforcement(admission, stop),
     quota: (orgId) => quotaOf(sql, admission, orgId),
     usage: (orgId) => usageOf(sql, admission, orgId),
     async override(tx, orgId, change) {
       const found = await store.overridesForUpdate(tx, orgId);
       if (!found) throw notFound();
-      await admission.hold(tx, orgId);
+      await admission.lockOrg(tx, orgId);
       const overrides = changeOverrides(found, change);
       await store.writeOverrides(tx, orgId, overrides);
       return overrides;
     },
     async shown(orgId) {
       if (!enabled) return AGENCY;
-      const { facts, tier, limits } = await admission.standing(sql, orgId);
+      const { facts, tier, limits } = await admission.findEntitlement(sql, orgId);
       const { isLifetime = false, isTrial = false } = facts.subscription ?? {};
       return { tier, isLifetime, isTrialing: isTrial, totalChannels: limits.channel.effective, billingEnabled: true };
     },
     planOf: (org, now) => (enabled ? planOf(org, now) : 'AGENCY'),
     async require(tx, orgId, feature) {
-      if (enabled) requireFeature((await admission.standing(tx, orgId)).tier, feature);
+      if (enabled) requireFeature((await admission.findEntitlement(tx, orgId)).tier, feature);
     },
     async begin() {
       if (enabled) return;

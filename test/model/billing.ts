@@ -73,7 +73,7 @@ export const used = (model: Model, of: Counted): number => USED[of](model);
 export const hasRoom = (model: Model, of: Counted, more = 1): boolean => used(model, of) + more <= limit(model, of);
 
 /** The newest go first; the owner never. */
-function prune(model: Model): void {
+function enforceLimits(model: Model): void {
   for (const [list, of, kept] of [
     [model.channels, 'channel', 0],
     [model.members, 'team_members', 1],
@@ -86,13 +86,13 @@ export function begin(model: Model, tier: Tier): void {
   model.plan = { tier, pending: null, paid: true, lifetime: false, trial: model.allowTrial ?? false, cancelling: false, grace: null };
   model.allowTrial = false;
   if (!before) model.posts = 0; // the month is reckoned from the plan
-  else if (RANK[tier] < RANK[before.tier]) prune(model);
+  else if (RANK[tier] < RANK[before.tier]) enforceLimits(model);
 }
 export function end(model: Model): void {
   model.plan = null;
   model.packs = {};
   model.posts = model.postsOfOrg;
-  prune(model);
+  enforceLimits(model);
 }
 /** What an order of a tier does to a plan that is paid. */
 export function order(model: Model, tier: Tier): 'changed' | 'conflict' | 'portal' {
@@ -121,12 +121,12 @@ export function startPending(model: Model): void {
   const plan = model.plan!;
   if (!plan.pending) return;
   Object.assign(plan, { tier: plan.pending, pending: null });
-  prune(model);
+  enforceLimits(model);
 }
 export function pay(model: Model): void {
   const was = lapsed(model);
   model.plan!.grace = null;
-  if (was) prune(model);
+  if (was) enforceLimits(model);
 }
 export function passDays(model: Model, days: number): void {
   if (model.plan?.grace) model.plan.grace = Math.max(0, model.plan.grace - days);
@@ -134,7 +134,7 @@ export function passDays(model: Model, days: number): void {
 export function setPacks(model: Model, of: Counted, packs: number): void {
   if ((model.packs[of] ?? 0) === packs) return;
   model.packs[of] = packs;
-  if (!lapsed(model)) prune(model);
+  if (!lapsed(model)) enforceLimits(model);
 }
 export function giveForLife(model: Model): void {
   if (!model.plan) model.posts = 0;
@@ -145,5 +145,5 @@ export function grant(model: Model, tier: Tier): void {
   if (!model.plan) model.posts = 0;
   model.plan = { tier, pending: null, paid: false, lifetime: model.plan?.lifetime ?? false, trial: false, cancelling: false, grace: null };
   model.allowTrial = false;
-  prune(model);
+  enforceLimits(model);
 }

@@ -14,7 +14,7 @@ export interface ChargesNeeds {
   processor: Processor;
   settle: Settle;
   tasks: Pick<Tasks, 'now'>;
-  hold(sql: Sql, orgId: string): Promise<void>;
+  lockOrg(sql: Sql, orgId: string): Promise<void>;
 }
 export interface Refunds {
   refunded: string[];
@@ -32,7 +32,7 @@ const LATE = 'What it paid for ended just now: ask again';
 const unknown = 'There is no such charge';
 
 /** What an org has paid, and money back (S67, S68). */
-export function openCharges({ sql, clock, processor, settle, tasks, hold }: ChargesNeeds) {
+export function openCharges({ sql, clock, processor, settle, tasks, lockOrg }: ChargesNeeds) {
   /** The charge, or why it may not be given back. */
   async function judge(id: string, customer: string | undefined, anyAge: boolean, paidFor: ReadonlyMap<string, string | null>): Promise<Paid | string> {
     const charge = customer !== undefined && ID.test(id) ? await processor.charge(id) : undefined;
@@ -56,7 +56,7 @@ export function openCharges({ sql, clock, processor, settle, tasks, hold }: Char
     charges: ReadonlyMap<string, Paid>,
     anyAge: boolean,
   ): Promise<{ ordered: string[]; late: string[] }> {
-    await hold(tx, orgId);
+    await lockOrg(tx, orgId);
     const late: string[] = [];
     for (const [id, { of, hadEnded }] of charges) if (of !== null && !hadEnded && (await findKnown(tx, of))?.endedAt) late.push(id);
     const due = [...charges].filter(([id, { refunded }]) => !refunded && !late.includes(id)).map(([id]) => id);

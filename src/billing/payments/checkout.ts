@@ -13,7 +13,7 @@ export interface CheckoutNeeds {
   sql: Database;
   processor: Processor;
   settle: Settle;
-  hold(sql: Sql, orgId: string): Promise<void>;
+  lockOrg(sql: Sql, orgId: string): Promise<void>;
   /** Told after the commit that tasks may wait. */
   afterwards(orgId: string): void;
   log: Log;
@@ -35,7 +35,7 @@ export type Buyer = AuditActor & { userId: string };
 const beingPaid = () => new AppError('conflict', 'A payment of yours is being worked on; see the billing page in a minute');
 
 /** Pages of the processor on which people pay. However often one is asked for, it is one page, and can be paid once. */
-export function openCheckouts({ sql, processor, settle, hold, afterwards, log, serviceName, frontendUrl }: CheckoutNeeds) {
+export function openCheckouts({ sql, processor, settle, lockOrg, afterwards, log, serviceName, frontendUrl }: CheckoutNeeds) {
   const billingPage = `${frontendUrl.replace(/\/$/, '')}/billing`;
 
   /** The org's customer at the processor, made once: the processor keeps the key, our row the first answer. */
@@ -51,7 +51,7 @@ export function openCheckouts({ sql, processor, settle, hold, afterwards, log, s
   async function reserve(orgId: string, by: Buyer, { intent, rivals, has, mayTry }: Wish): Promise<{ mine: store.CheckoutRow; others: store.CheckoutRow[] }> {
     const found: { mine: store.CheckoutRow; others: store.CheckoutRow[] }[] = [];
     await sql.begin(async (tx) => {
-      await hold(tx, orgId);
+      await lockOrg(tx, orgId);
       if (await has(tx)) throw beingPaid();
       const trial = mayTry && (await nameOf(tx, orgId)).allowTrial;
       const open = (await store.openCheckouts(tx, orgId)).filter(({ item }) => rivals(item));
@@ -89,7 +89,7 @@ export function openCheckouts({ sql, processor, settle, hold, afterwards, log, s
   async function keep(orgId: string, id: string, session: { id: string; url: string }, { rivals }: Wish): Promise<boolean> {
     const kept: boolean[] = [];
     await sql.begin(async (tx) => {
-      await hold(tx, orgId);
+      await lockOrg(tx, orgId);
       await store.keepSession(tx, orgId, id, session);
       const [newest] = (await store.openCheckouts(tx, orgId)).filter(({ item }) => rivals(item));
       kept.push(newest === undefined || newest.id === id);

@@ -10,7 +10,7 @@ export interface EventsNeeds {
   sql: Database;
   processor: Processor;
   settle: Settle;
-  hold(sql: Sql, orgId: string): Promise<void>;
+  lockOrg(sql: Sql, orgId: string): Promise<void>;
   serviceName: string;
   events: PaymentEvents;
   /** Told after the commit that tasks may wait. */
@@ -30,7 +30,7 @@ const INVOICE_EVENTS = new Set(['invoice.payment_succeeded', 'invoice.payment_fa
 type Said = { subscription: string; orgId: string } & ({ paid: Paid; cardRefused: boolean } | { invoice: RemoteInvoice });
 
 /** Events of the processor: verified, each applied once, in an order that makes sense (BI48 to BI55, S77, S78). */
-export function openEvents({ sql, processor, settle, hold, serviceName, events, afterwards }: EventsNeeds) {
+export function openEvents({ sql, processor, settle, lockOrg, serviceName, events, afterwards }: EventsNeeds) {
   async function ofSubscription(event: RemoteEvent): Promise<Said | string> {
     const object = event.data.object;
     if (object.metadata?.['service'] !== serviceName) return 'of another service';
@@ -69,7 +69,7 @@ export function openEvents({ sql, processor, settle, hold, serviceName, events, 
 
   async function applied(tx: Sql, event: RemoteEvent, said: Said, eventAt: Date): Promise<string> {
     const { orgId, subscription } = said;
-    await hold(tx, orgId);
+    await lockOrg(tx, orgId);
     const reach = reachOf(eventAt, await store.findKnown(tx, subscription));
     if (reach === 'ended') return 'it is over';
     if (reach !== 'apply') await addTask(tx, orgId, { kind: 'sync', subscription });

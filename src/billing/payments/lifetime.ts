@@ -19,8 +19,8 @@ export interface LifetimeNeeds {
   codes: Codes;
   settle: Settle;
   tasks: Tasks;
-  hold(sql: Sql, orgId: string): Promise<void>;
-  prune: SettleNeeds['prune'];
+  lockOrg(sql: Sql, orgId: string): Promise<void>;
+  enforceLimits: SettleNeeds['enforceLimits'];
   resumePosts: SettleNeeds['resumePosts'];
 }
 
@@ -34,7 +34,7 @@ async function useCode(sql: Sql, orgId: string, { jti, code, userId }: { jti: st
 }
 
 /** Plans that nobody pays for by the month: by a code, or from an operator. */
-export function openLifetime({ sql, codes, settle, tasks, hold, prune, resumePosts }: LifetimeNeeds) {
+export function openLifetime({ sql, codes, settle, tasks, lockOrg, enforceLimits, resumePosts }: LifetimeNeeds) {
   const planOf = (row: SubscriptionRow | undefined, tier: Tier, identifier: string, isLifetime: boolean): store.PlanState => ({
     id: row?.id ?? newId(),
     tier,
@@ -57,7 +57,7 @@ export function openLifetime({ sql, codes, settle, tasks, hold, prune, resumePos
       const known = await codes.read(code);
       if (!known) throw refused('This code is not valid');
       await sql.begin(async (tx) => {
-        await hold(tx, orgId);
+        await lockOrg(tx, orgId);
         const row = await store.findSubscription(tx, orgId);
         if (row?.isLifetime) throw refused('This organization has its plan for life already');
         if (!(await useCode(tx, orgId, { jti: known.jti, code, userId: by.userId }))) throw refused('This code has been used');
@@ -83,14 +83,14 @@ export function openLifetime({ sql, codes, settle, tasks, hold, prune, resumePos
 
     /** Gives an org a plan by hand, in the caller's transaction (S211). One that pays changes its plan itself: the money would not follow. */
     async grant(tx: Sql, orgId: string, by: AuditActor, tier: Tier): Promise<void> {
-      await hold(tx, orgId);
+      await lockOrg(tx, orgId);
       const row = await store.findSubscription(tx, orgId);
       if (row?.processorId)
         throw new AppError('conflict', 'This organization pays for its plan: change it at the payment processor, or end its subscription first');
       await store.savePlan(tx, orgId, planOf(row, tier, row?.identifier ?? 'granted', row?.isLifetime ?? false));
       await store.sumPacks(tx, orgId);
       await resumePosts(tx, orgId);
-      await prune(tx, orgId);
+      await enforceLimits(tx, orgId);
       await settle.note(tx, orgId, 'plan_granted', by, { tier, before: row?.tier ?? null });
     },
   };

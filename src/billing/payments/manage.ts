@@ -16,7 +16,7 @@ export interface ManageNeeds {
   tasks: Tasks;
   email: Email;
   vault: Vault;
-  hold(sql: Sql, orgId: string): Promise<void>;
+  lockOrg(sql: Sql, orgId: string): Promise<void>;
   frontendUrl: string;
   feedbackEmail: string | undefined;
   discountId: string | undefined;
@@ -25,7 +25,7 @@ export interface ManageNeeds {
 const conflict = (message: string) => new AppError('conflict', message);
 
 /** What an org does with the subscription that it has. */
-export function openManage({ sql, processor, settle, tasks, email, vault, hold, frontendUrl, feedbackEmail, discountId }: ManageNeeds) {
+export function openManage({ sql, processor, settle, tasks, email, vault, lockOrg, frontendUrl, feedbackEmail, discountId }: ManageNeeds) {
   async function paidPlan(orgId: string): Promise<SubscriptionRow & { processorId: string }> {
     const row = await store.findSubscription(sql, orgId);
     if (!row) throw conflict('There is no subscription');
@@ -75,7 +75,7 @@ export function openManage({ sql, processor, settle, tasks, email, vault, hold, 
     const { processorId } = await paidPlan(orgId);
     await processor.cancel(processorId);
     await sql.begin(async (tx) => {
-      await hold(tx, orgId);
+      await lockOrg(tx, orgId);
       await settle.end(tx, orgId, processorId, by);
     });
     tasks.begin(orgId);

@@ -5,7 +5,7 @@ import { type Addon, isSold } from '../../entitlements/index.ts';
 import type { Buyer, Checkouts } from './checkout.ts';
 import { type Dimension, DIMENSIONS, isDimension, type Tier } from '../../entitlements/index.ts';
 import { CardRefused, type Processor } from '../processor/index.ts';
-import type { Excess, Pruning } from '../../entitlements/index.ts';
+import type { OverLimit, LimitEnforcement } from '../../entitlements/index.ts';
 import type { Settle } from '../subscriptions/index.ts';
 import { changeFor, isTier, moveTo, packOffer, type Period, planOffer } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
@@ -18,7 +18,7 @@ export interface OrdersNeeds {
   settle: Settle;
   checkouts: Checkouts;
   tasks: Tasks;
-  pruning: Pruning;
+  limits: LimitEnforcement;
   addons: Readonly<Record<Dimension, Addon>>;
   serviceName: string;
   portal(orgId: string): Promise<string>;
@@ -43,7 +43,7 @@ const impossible = () =>
   invalidField('period', 'period: a lower plan starts with the next invoice and keeps its period; change the period first', 'invalid_value');
 
 /** Buying, and changing what was bought (S64 to S66). */
-export function openOrders({ sql, processor, settle, checkouts, tasks, pruning, addons, serviceName, portal }: OrdersNeeds) {
+export function openOrders({ sql, processor, settle, checkouts, tasks, limits, addons, serviceName, portal }: OrdersNeeds) {
   /** The row of a plan that is paid at the processor; a lifetime org cannot order one. */
   async function running(orgId: string): Promise<(SubscriptionRow & { processorId: string; periodEnd: Date }) | undefined> {
     const row = await store.findSubscription(sql, orgId);
@@ -81,17 +81,17 @@ export function openOrders({ sql, processor, settle, checkouts, tasks, pruning, 
   }
 
   /** Cents that `subscribe` would cost at once, and what a lower plan leaves no room for. */
-  async function prorate(orgId: string, { tier, period }: PlanWish): Promise<{ price: number; pruned: Excess }> {
+  async function prorate(orgId: string, { tier, period }: PlanWish): Promise<{ price: number; pruned: OverLimit }> {
     const row = await running(orgId);
     const offer = planOffer(serviceName, { tier, period });
     if (!row) {
       const { allowTrial } = await store.nameOf(sql, orgId);
-      return { price: allowTrial ? 0 : offer.cents, pruned: await pruning.excess(sql, orgId, tier) };
+      return { price: allowTrial ? 0 : offer.cents, pruned: await limits.findOverLimit(sql, orgId, tier) };
     }
     const move = moveTo(row, { tier, period });
     if (move === 'impossible') throw impossible();
     const price = move === 'now' && !row.isTrial ? Math.max(0, await processor.preview(row.processorId, offer)) : 0;
-    return { price, pruned: await pruning.excess(sql, orgId, tier) };
+    return { price, pruned: await limits.findOverLimit(sql, orgId, tier) };
   }
 
   async function listAddons(orgId: string): Promise<AddonPacks[]> {

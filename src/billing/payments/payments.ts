@@ -14,7 +14,7 @@ import { type AddonPacks, openOrders, type Ordered, type PlanWish } from './orde
 import { openPassing } from '../subscriptions/index.ts';
 import type { Dimension, Tier } from '../../entitlements/index.ts';
 import type { Charge, Processor } from '../processor/index.ts';
-import type { Excess } from '../../entitlements/index.ts';
+import type { OverLimit } from '../../entitlements/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import { openSettle } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
@@ -45,7 +45,7 @@ export interface Payments extends AsyncDisposable {
   subscription(orgId: string): Promise<store.SubscriptionRow | undefined>;
   subscribe(orgId: string, by: Buyer, wish: PlanWish): Promise<Ordered>;
   /** Cents due at once, and what a lower plan leaves no room for. */
-  prorate(orgId: string, wish: PlanWish): Promise<{ price: number; pruned: Excess }>;
+  prorate(orgId: string, wish: PlanWish): Promise<{ price: number; pruned: OverLimit }>;
   /** 0 not found, 1 pending, 2 done. */
   check(orgId: string, id: string): Promise<0 | 1 | 2>;
   listAddons(orgId: string): Promise<AddonPacks[]>;
@@ -93,32 +93,32 @@ export function openPayments({
   events,
 }: PaymentsOptions): Payments {
   const { serviceName } = settings;
-  const { hold, prune } = billing;
+  const { lockOrg, enforceLimits } = billing;
   const resumePosts = queue.resumeQueue;
 
   const notices = openNotices({ email, frontendUrl, payingRoles });
-  const settle = openSettle({ prune, resumePosts, notices });
-  const tasks = openTasks({ sql, processor, settle, hold, log });
-  const checkouts = openCheckouts({ sql, processor, settle, hold, afterwards: tasks.begin, log, serviceName, frontendUrl });
-  const manage = openManage({ sql, processor, settle, tasks, email, vault, hold, frontendUrl, ...settings });
+  const settle = openSettle({ enforceLimits, resumePosts, notices });
+  const tasks = openTasks({ sql, processor, settle, lockOrg, log });
+  const checkouts = openCheckouts({ sql, processor, settle, lockOrg, afterwards: tasks.begin, log, serviceName, frontendUrl });
+  const manage = openManage({ sql, processor, settle, tasks, email, vault, lockOrg, frontendUrl, ...settings });
   const { portal } = manage;
-  const orders = openOrders({ sql, processor, settle, checkouts, tasks, pruning: billing, addons, serviceName, portal });
-  const { redeem, mint: mintCodes, grant } = openLifetime({ sql, codes, settle, tasks, hold, prune, resumePosts });
-  const passing = openPassing({ sql, hold, pausePosts: queue.pauseQueue, notices, settle, afterwards: tasks.begin, log });
+  const orders = openOrders({ sql, processor, settle, checkouts, tasks, limits: billing, addons, serviceName, portal });
+  const { redeem, mint: mintCodes, grant } = openLifetime({ sql, codes, settle, tasks, lockOrg, enforceLimits, resumePosts });
+  const passing = openPassing({ sql, lockOrg, pausePosts: queue.pauseQueue, notices, settle, afterwards: tasks.begin, log });
 
   return {
     ...manage,
     ...orders,
-    ...openCharges({ sql, clock, processor, settle, tasks, hold }),
+    ...openCharges({ sql, clock, processor, settle, tasks, lockOrg }),
     addons,
     redeem,
     mintCodes,
     grant,
     subscription: (orgId) => store.findSubscription(sql, orgId),
     check: checkouts.check,
-    receive: openEvents({ sql, processor, settle, hold, serviceName, events, afterwards: tasks.begin }),
+    receive: openEvents({ sql, processor, settle, lockOrg, serviceName, events, afterwards: tasks.begin }),
     async endAll(tx, orgId) {
-      await hold(tx, orgId);
+      await lockOrg(tx, orgId);
       await settle.endAll(tx, orgId);
     },
     turn: passing.turn,

@@ -12,7 +12,7 @@ export interface TasksNeeds {
   sql: Database;
   processor: Processor;
   settle: Settle;
-  hold(sql: Sql, orgId: string): Promise<void>;
+  lockOrg(sql: Sql, orgId: string): Promise<void>;
   log: Log;
 }
 export interface Tasks extends AsyncDisposable {
@@ -33,7 +33,7 @@ const AT_ONCE = 20;
 /** As many as one call can make necessary, and what waited before. */
 const MOST_NOW = 100;
 
-export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Tasks {
+export function openTasks({ sql, processor, settle, lockOrg, log }: TasksNeeds): Tasks {
   const running = new Set<Promise<unknown>>();
 
   async function sync(orgId: string, subscription: string): Promise<void> {
@@ -48,7 +48,7 @@ export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Ta
         (await store.findSubscription(sql, orgId))?.processorId !== subscription &&
         !(await processor.checkCard(remote!));
       const written = await sql.begin(async (tx) => {
-        await hold(tx, orgId);
+        await lockOrg(tx, orgId);
         if ((await store.findKnown(tx, subscription))?.version !== before?.version) return false; // more was heard meanwhile: look again
         if (!read) await settle.end(tx, orgId, subscription); // gone at the processor
         else if (refused) await settle.refuseCard(tx, orgId, read);
@@ -64,7 +64,7 @@ export function openTasks({ sql, processor, settle, hold, log }: TasksNeeds): Ta
     const { subscription: remote, at } = await processor.change(subscription, wanted);
     const read = readSubscription(remote);
     await sql.begin(async (tx) => {
-      await hold(tx, orgId);
+      await lockOrg(tx, orgId);
       const now = await store.findKnown(tx, subscription);
       if (read && now?.version === before?.version) await settle.state(tx, orgId, read, { changedAt: at, by });
       else await addTask(tx, orgId, { kind: 'sync', subscription });

@@ -8,7 +8,7 @@ import { addTask } from '../processor/index.ts';
 
 export interface PassingNeeds {
   sql: Database;
-  hold(sql: Sql, orgId: string): Promise<void>;
+  lockOrg(sql: Sql, orgId: string): Promise<void>;
   pausePosts(sql: Sql, orgId: string, message: string): Promise<void>;
   notices: Notices;
   settle: Settle;
@@ -26,9 +26,9 @@ export interface Passing {
   sweep(limit: number): Promise<number>;
 }
 
-export function openPassing({ sql, hold, pausePosts, notices, settle, afterwards, log }: PassingNeeds): Passing {
+export function openPassing({ sql, lockOrg, pausePosts, notices, settle, afterwards, log }: PassingNeeds): Passing {
   async function turn(tx: Sql, orgId: string): Promise<void> {
-    await hold(tx, orgId);
+    await lockOrg(tx, orgId);
     const trial = await store.overdueTrial(tx, orgId);
     if (trial !== undefined) await addTask(tx, orgId, { kind: 'sync', subscription: trial });
     const due = await store.dueGrace(tx, orgId);

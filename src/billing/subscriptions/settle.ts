@@ -13,7 +13,7 @@ export const PROCESSOR: AuditActor = { userId: null, impersonatorId: null, ip: n
 
 export interface SettleNeeds {
   /** Disables what is beyond the limits of the org (BI24, BI25). */
-  prune(sql: Sql, orgId: string): Promise<unknown>;
+  enforceLimits(sql: Sql, orgId: string): Promise<unknown>;
   /** Starts the posts again that waited for a payment. */
   resumePosts(sql: Sql, orgId: string): Promise<void>;
   notices: Notices;
@@ -38,7 +38,7 @@ export interface Settle {
 
 type Plan = Extract<Paid['item'], { kind: 'plan' }>;
 
-export function openSettle({ prune, resumePosts, notices }: SettleNeeds): Settle {
+export function openSettle({ enforceLimits, resumePosts, notices }: SettleNeeds): Settle {
   const note: Settle['note'] = async (sql, orgId, action, by, detail = {}) => {
     await writeAudit(sql, by, { orgId, action: `billing.${action}`, resource: 'billing', resourceId: orgId, detail });
   };
@@ -48,14 +48,14 @@ export function openSettle({ prune, resumePosts, notices }: SettleNeeds): Settle
     const row = await store.findSubscription(sql, orgId);
     if (row?.processorId !== subscription) {
       if ((await store.sumPacks(sql, orgId)).count > 0) {
-        if (!row?.lapsed) await prune(sql, orgId);
+        if (!row?.lapsed) await enforceLimits(sql, orgId);
         await note(sql, orgId, 'addon_ended', by, { subscription });
       }
       return 'applied';
     }
     await store.dropPlan(sql, orgId);
     for (const { id, addon } of await store.runningOf(sql, orgId)) if (addon) await endLater(sql, orgId, id);
-    await prune(sql, orgId);
+    await enforceLimits(sql, orgId);
     await note(sql, orgId, 'subscription_ended', by, { tier: row.tier, subscription });
     return 'applied';
   }
@@ -106,7 +106,7 @@ export function openSettle({ prune, resumePosts, notices }: SettleNeeds): Settle
     });
     await store.sumPacks(sql, orgId);
     if (!row) await resumePosts(sql, orgId);
-    if (row && isLower(tier, row.tier)) await prune(sql, orgId);
+    if (row && isLower(tier, row.tier)) await enforceLimits(sql, orgId);
     if (!row || row.tier !== tier || row.period !== item.period || row.pendingTier !== (pending?.tier ?? null))
       await note(sql, orgId, row ? 'plan_changed' : 'subscribed', by, {
         tier,
@@ -125,7 +125,7 @@ export function openSettle({ prune, resumePosts, notices }: SettleNeeds): Settle
       return 'without a plan';
     }
     if ((await store.sumPacks(sql, orgId)).count === 0) return 'applied';
-    if (!row.lapsed) await prune(sql, orgId); // fewer packs than before, perhaps; while nothing is paid its limits are not the org's own
+    if (!row.lapsed) await enforceLimits(sql, orgId); // fewer packs than before, perhaps; while nothing is paid its limits are not the org's own
     if (paid.item.kind === 'packs') await note(sql, orgId, 'addon_changed', by, { type: paid.item.dimension, packs: paid.item.packs, tier: row.tier });
     return 'applied';
   }
@@ -140,14 +140,14 @@ export function openSettle({ prune, resumePosts, notices }: SettleNeeds): Settle
   async function paidUp(sql: Sql, orgId: string, subscription: string): Promise<void> {
     const grace = await store.endGrace(sql, orgId);
     if (grace?.lapsed) {
-      await prune(sql, orgId); // packs may have ended meanwhile
+      await enforceLimits(sql, orgId); // packs may have ended meanwhile
       await resumePosts(sql, orgId);
     }
     if (grace) await note(sql, orgId, 'paid', PROCESSOR, { subscription });
   }
   async function startPending(sql: Sql, orgId: string, subscription: string, before: Tier, tier: Tier): Promise<void> {
     await store.startPending(sql, orgId, PLANS[tier].limits.channel);
-    await prune(sql, orgId);
+    await enforceLimits(sql, orgId);
     await addTask(sql, orgId, { kind: 'settle', subscription, tier });
     await note(sql, orgId, 'plan_changed', PROCESSOR, { tier, before, subscription });
   }

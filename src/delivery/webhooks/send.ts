@@ -39,7 +39,7 @@ export const openSend =
         redirects: 'keep-body',
         carried: CARRIED,
         maxBytes: ANSWER_BYTES,
-        excess: 'cut',
+        onTooLarge: 'cut',
         ...(signal && { signal }),
       });
       await discard(answer.body);

@@ -60,7 +60,7 @@ export interface WebhooksOptions {
   clock: Clock;
   vault: Vault;
   outbound: Outbound;
-  billing: Pick<Billing, 'hold' | 'admit'>;
+  billing: Pick<Billing, 'lockOrg' | 'admit'>;
   /** Of this start of this process. */
   incarnation: string;
   /** Of the deployment, for `X-Service-Signature`. */
@@ -172,7 +172,7 @@ export function openWebhooks({ sql, clock, vault, outbound, billing, incarnation
 
     add: (orgId, webhook) =>
       sql.begin(async (transaction) => {
-        await billing.hold(transaction, orgId);
+        await billing.lockOrg(transaction, orgId);
         const repeated = await store.findWebhook(transaction, orgId, webhook.id);
         if (!repeated) await billing.admit(transaction, orgId, 'webhooks');
         const inserted = await store.insertWebhook(transaction, orgId, webhook);

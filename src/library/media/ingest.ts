@@ -35,7 +35,7 @@ export type Keep = (orgId: string, judged: Judged, origin: Origin, also?: (sql: 
 
 interface Options {
   sql: Database;
-  billing: Pick<Billing, 'enabled' | 'admit' | 'hold'>;
+  billing: Pick<Billing, 'enabled' | 'admit' | 'lockOrg'>;
   storages: Storages;
   prober: Prober;
 }
@@ -81,7 +81,7 @@ export function openIntake({ sql, billing, storages, prober }: Options): Keep {
       return await sql.begin(async (tx) => {
         const counts = billing.enabled && sourceUrl === null && !place.ownStorage; // a copy to publish from is the service's own
         if (counts) {
-          await billing.hold(tx, orgId);
+          await billing.lockOrg(tx, orgId);
           await billing.admit(tx, orgId, 'storage_gb', bytes + (await bytesAnnounced(tx, orgId, uploadId)));
         }
         const { extension: _, ...content } = probed;

@@ -30,7 +30,7 @@ export interface MediaOptions {
   sql: Database;
   clock: Clock;
   outbound: Outbound;
-  billing: Pick<Billing, 'enabled' | 'admit' | 'hold'>;
+  billing: Pick<Billing, 'enabled' | 'admit' | 'lockOrg'>;
   /** Opened with `folder` as theirs. */
   providers: Pick<Providers, 'resolve' | 'storage'>;
   settings: Pick<ProviderSettings, 'chosen' | 'pinned'>;

@@ -55,7 +55,7 @@ export interface Uploads {
 interface Options {
   sql: Database;
   clock: Clock;
-  billing: Pick<Billing, 'enabled' | 'admit' | 'hold'>;
+  billing: Pick<Billing, 'enabled' | 'admit' | 'lockOrg'>;
   storages: Storages;
   prober: Prober;
   keep: Keep;
@@ -96,7 +96,7 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
 
   /** Refuses at once what could not become a file in the end. */
   async function expectRoom(tx: Sql, orgId: string, bytes: number, { ownStorage }: Pick<Place, 'ownStorage'>): Promise<void> {
-    if (billing.enabled && !ownStorage) await billing.hold(tx, orgId);
+    if (billing.enabled && !ownStorage) await billing.lockOrg(tx, orgId);
     await store.holdUploads(tx, orgId);
     const open = await store.openUploadsOf(tx, orgId);
     if (billing.enabled && !ownStorage) await billing.admit(tx, orgId, 'storage_gb', open.bytes + bytes);

@@ -32,7 +32,7 @@ const REASON = 'The organization was disabled';
 
 export interface AdminOrgsNeeds {
   sql: Database;
-  billing: Pick<Billing, 'usage' | 'hold'>;
+  billing: Pick<Billing, 'usage' | 'lockOrg'>;
   plans: Pick<Payments, 'grant'>;
   queues: Queues;
 }
@@ -55,9 +55,9 @@ export function openAdminOrgs({ sql, billing, plans, queues }: AdminOrgsNeeds): 
 
     async change(by, orgId, { tier, disabled }) {
       await find(orgId);
-      const runs = tier !== undefined || (await billing.usage(orgId)).standing.subscribed; // else its queue stands still for another reason
+      const runs = tier !== undefined || (await billing.usage(orgId)).entitlement.subscribed; // else its queue stands still for another reason
       await sql.begin(async (tx) => {
-        await billing.hold(tx, orgId); // what counts is locked before channels are
+        await billing.lockOrg(tx, orgId); // what counts is locked before channels are
         if (disabled === false) await setDisabled(tx, by, orgId, false, async () => void (runs && (await queues.resume(tx, orgId))));
         if (tier !== undefined) await plans.grant(tx, orgId, by, tier);
         if (disabled === true) await setDisabled(tx, by, orgId, true, () => queues.pause(tx, orgId, REASON));

@@ -20,7 +20,7 @@ export interface Admin {
 
 export interface AdminOptions {
   sql: Database;
-  billing: Pick<Billing, 'usage' | 'hold'>;
+  billing: Pick<Billing, 'usage' | 'lockOrg'>;
   plans: Pick<Payments, 'grant'>;
   tokens: Pick<Tokens, 'signImpersonation' | 'verifyImpersonation'>;
   queues: Queues;

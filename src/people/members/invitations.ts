@@ -5,7 +5,7 @@ import { AppError, invalidField, newId, notFound, randomBase64url, sha256 } from
 import { withLockedMembership, type MembersDeps, givenRole, roleByKey } from './locked-membership.ts';
 import * as store from './invitation-store.ts';
 import { forbidden, heldBy, mayGrant, type NamedRole } from './rules.ts';
-import { insertMember, lockOrg, findMemberRights } from './store.ts';
+import { insertMember, lockOrgRow, findMemberRights } from './store.ts';
 
 export interface Made {
   id: string;
@@ -69,8 +69,8 @@ export function openInvitations({ email: mail, frontendUrl, ...deps }: MembersDe
       const { id, orgId, roleKey } = invited;
       if ((await store.emailOf(sql, by.userId))?.toLowerCase() !== invited.email.toLowerCase()) throw forbidden('This invitation is for another address');
       await sql.begin(async (tx) => {
-        await billing.hold(tx, orgId);
-        if (!(await lockOrg(tx, orgId))) throw expired();
+        await billing.lockOrg(tx, orgId);
+        if (!(await lockOrgRow(tx, orgId))) throw expired();
         if (!(await store.deleteInvitation(tx, orgId, id))) throw expired(); // used by another request meanwhile
         if (await findMemberRights(tx, orgId, by.userId)) throw new AppError('conflict', 'You are a member of this organization already');
         const inviter = await findMemberRights(tx, orgId, invited.invitedBy);

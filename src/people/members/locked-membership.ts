@@ -11,7 +11,7 @@ import * as store from './store.ts';
 export interface MembersDeps {
   sql: Database;
   /** Who counts seats. */
-  billing: Pick<Billing, 'hold' | 'admit'>;
+  billing: Pick<Billing, 'lockOrg' | 'admit'>;
 }
 
 /**
@@ -27,8 +27,8 @@ export async function withLockedMembership<R>(
 ): Promise<R> {
   const results: R[] = [];
   await sql.begin(async (tx) => {
-    await billing.hold(tx, orgId); // counters before members, as everybody locks them
-    if (!(await store.lockOrg(tx, orgId))) throw notFound();
+    await billing.lockOrg(tx, orgId); // counters before members, as everybody locks them
+    if (!(await store.lockOrgRow(tx, orgId))) throw notFound();
     const me = by.userId === null ? undefined : await store.findMemberRights(tx, orgId, by.userId);
     if (!me || me.disabled) throw notFound();
     if (permission && !heldBy(me).has(permission)) throw lacks(permission);

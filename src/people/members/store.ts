@@ -20,7 +20,7 @@ export const disableForPlan = (sql: Sql, orgId: string, userIds: readonly string
   sql`update memberships set disabled = true where org_id = ${orgId} and user_id = any(${[...userIds]}::uuid[])`;
 
 /** Held until the commit: changes of who may do what in an org are made one after the other. False: the org is not there. */
-export async function lockOrg(sql: Sql, orgId: string): Promise<boolean> {
+export async function lockOrgRow(sql: Sql, orgId: string): Promise<boolean> {
   const rows = await sql`select 1 from organizations where id = ${orgId} and deleted_at is null for no key update`;
   return rows.length > 0;
 }

@@ -40,7 +40,7 @@ async function* unpacked(body: Readable, makers: readonly Decoder[]): AsyncGener
 export async function* readBody(
   body: Readable,
   coding: string | null,
-  { maxBytes, excess }: { maxBytes: number; excess: 'fail' | 'cut' },
+  { maxBytes, onTooLarge }: { maxBytes: number; onTooLarge: 'fail' | 'cut' },
 ): AsyncGenerator<Uint8Array> {
   let left = maxBytes;
   try {
@@ -50,7 +50,7 @@ export async function* readBody(
         yield piece;
         continue;
       }
-      if (excess === 'fail') throw new OutboundError('too_large', `The answer is longer than ${maxBytes} bytes`, { sent: true });
+      if (onTooLarge === 'fail') throw new OutboundError('too_large', `The answer is longer than ${maxBytes} bytes`, { sent: true });
       if (left > 0) yield piece.subarray(0, left);
       return;
     }

@@ -53,7 +53,7 @@ export interface OutboundRequest {
   /** Greatest length of the body after decompression. Default 1 MiB: `fetch` holds it in memory. */
   maxBytes?: number;
   /** What a longer body means: an error, or the end of what is read. Default `fail`. */
-  excess?: 'fail' | 'cut';
+  onTooLarge?: 'fail' | 'cut';
   /**
    * `follow-safe`: redirects of GET and HEAD. `keep-body`: only 307 and 308, with method and body. `none`: never.
    * A redirect that is not followed is the answer. At most 5 hops. Default `follow-safe`.

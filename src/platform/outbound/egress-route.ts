@@ -98,9 +98,13 @@ export function openEgressRoute({ guard, beneath, timeoutMs: defaultTimeout, jud
     }
   }
 
-  async function* reading(answer: Received, request: Prepared, { maxBytes = DEFAULT_MAX_BYTES, excess = 'fail' }: OutboundRequest): AsyncGenerator<Uint8Array> {
+  async function* reading(
+    answer: Received,
+    request: Prepared,
+    { maxBytes = DEFAULT_MAX_BYTES, onTooLarge = 'fail' }: OutboundRequest,
+  ): AsyncGenerator<Uint8Array> {
     try {
-      yield* readBody(answer.body, answer.coding, { maxBytes, excess });
+      yield* readBody(answer.body, answer.coding, { maxBytes, onTooLarge });
     } catch (error) {
       throw asOutboundError(error, request, true);
     } finally {
@@ -108,8 +112,8 @@ export function openEgressRoute({ guard, beneath, timeoutMs: defaultTimeout, jud
     }
   }
   async function whole(answer: Received, request: Prepared, options: OutboundRequest): Promise<Buffer> {
-    const { maxBytes = DEFAULT_MAX_BYTES, excess } = options;
-    if (answer.coding !== null || excess === 'cut') {
+    const { maxBytes = DEFAULT_MAX_BYTES, onTooLarge } = options;
+    if (answer.coding !== null || onTooLarge === 'cut') {
       const pieces: Uint8Array[] = [];
       for await (const piece of reading(answer, request, options)) pieces.push(piece);
       return Buffer.concat(pieces);

@@ -51,7 +51,7 @@ interface Deps {
   vault: Vault;
   providers: Providers;
   outbound: Pick<Outbound, 'judge'>;
-  billing: Pick<Billing, 'hold' | 'admit'>;
+  billing: Pick<Billing, 'lockOrg' | 'admit'>;
   egress: Pick<Egress, 'egressRouteOf'>;
   frontendUrl: string;
   returnUrlAllowlist: readonly string[];

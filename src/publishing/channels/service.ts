@@ -24,7 +24,7 @@ export interface ChannelsOptions {
   vault: Vault;
   providers: Providers;
   outbound: Pick<Outbound, 'judge'>;
-  billing: Pick<Billing, 'hold' | 'admit'>;
+  billing: Pick<Billing, 'lockOrg' | 'admit'>;
   /** The routes that calls to networks take. */
   egress: Pick<Egress, 'open' | 'egressRouteOf'>;
   frontendUrl: string;

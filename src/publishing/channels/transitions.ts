@@ -19,7 +19,7 @@ async function locked<R>(
 ): Promise<R> {
   const results: R[] = [];
   await sql.begin(async (transaction) => {
-    await plan?.hold(transaction, orgId);
+    await plan?.lockOrg(transaction, orgId);
     const which = 'id' in channel ? transaction`id = ${channel.id}` : transaction`provider_id = ${channel.providerId} and internal_id = ${channel.internalId}`;
     const [found] = await transaction<Found[]>`
       select disabled, refresh_needed as "refreshNeeded", deleted_at is not null as deleted from channels where org_id = ${orgId} and ${which} for update`;
@@ -33,7 +33,7 @@ interface Found {
   refreshNeeded: boolean;
   deleted: boolean;
 }
-type Plan = Pick<Billing, 'hold' | 'admit'>;
+type Plan = Pick<Billing, 'lockOrg' | 'admit'>;
 
 /** What a person did, in the commit of the move; moves that the service makes by itself have no actor. */
 async function note(sql: Sql, orgId: string, by: AuditActor | undefined, done: string, id: string, detail = {}): Promise<void> {

@@ -197,7 +197,7 @@ describe('room for less', () => {
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'STARTER', totalChannels: 3 });
   });
 
-  test('`customer.subscription.deleted`: STARTER, the excess pruned, the row gone, its packs ended with it; overrides stay [BI26, BI27, BI28, S218]', async () => {
+  test('`customer.subscription.deleted`: STARTER, what is over the limit disabled, the row gone, its packs ended with it; overrides stay [BI26, BI27, BI28, S218]', async () => {
     const { ann, remote } = await owing('PRO');
     const packs = await world.buyPacks(ann, 'channel', 1);
     await world.sql`update organizations set limit_overrides = '{"team_members": 2}' where id = ${ann.orgId}`;

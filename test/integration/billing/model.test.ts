@@ -120,7 +120,7 @@ const payOn = (url: string, good: boolean) => processor.pay(url.split('/').at(-1
 
 /** The rows that count, one by one, in the order of `COUNTED`. */
 async function recount(orgId: string): Promise<number[]> {
-  const { month } = await world.billing.standing(db.sql, orgId);
+  const { month } = await world.billing.findEntitlement(db.sql, orgId);
   const [row] = await db.sql<{ counts: number[] }[]>`
     select array[
       (select count(*) from channels where org_id = ${orgId} and deleted_at is null and not disabled and not refresh_needed),

@@ -372,7 +372,7 @@ test('what an org uses is read without waiting for anybody who counts [S62]', as
   const ann = await owner('TEAM');
   await connect(ann);
   await product.db.sql.begin(async (tx) => {
-    await product.context.billing.hold(tx, ann.orgId);
+    await product.context.billing.lockOrg(tx, ann.orgId);
     expect(await usage(ann)).toEqual({
       channel: { plan: 30, addons: 0, override: null, effective: 30, used: 1 },
       team_members: { plan: 10, addons: 0, override: null, effective: 10, used: 1 },

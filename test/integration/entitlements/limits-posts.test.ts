@@ -36,9 +36,9 @@ const settle = async (calls: readonly Promise<unknown>[]) => {
 const used = async (orgId: string) => (await world.billing.usage(orgId)).limits.posts_per_month.used;
 /** What stands in the rows, and what the counter says: always the same. */
 async function recounted(orgId: string): Promise<number> {
-  const { standing } = await world.billing.usage(orgId);
+  const { entitlement } = await world.billing.usage(orgId);
   const [row] = await db.sql<{ rows: number; posts: number }[]>`
-    select (select count(*)::int from posts where org_id = ${orgId} and root_post_id is null and created_at >= ${standing.month.start}) as rows,
+    select (select count(*)::int from posts where org_id = ${orgId} and root_post_id is null and created_at >= ${entitlement.month.start}) as rows,
       (select posts from org_counters where org_id = ${orgId}) as posts`;
   expect(row!.posts).toBe(row!.rows);
   return row!.rows;
@@ -149,9 +149,9 @@ describe('posts of a billing month', () => {
     expect(await used(orgId)).toBe(2);
     // The month passes: everything happened a month earlier than it did.
     const back = (column: Date | string) => new Date(new Date(column).getTime() - 31 * DAY);
-    const { standing } = await world.billing.usage(orgId);
+    const { entitlement } = await world.billing.usage(orgId);
     await db.sql`update posts set created_at = created_at - interval '31 days' where org_id = ${orgId}`;
-    await db.sql`update org_counters set month_start = ${back(standing.month.start)} where org_id = ${orgId}`;
+    await db.sql`update org_counters set month_start = ${back(entitlement.month.start)} where org_id = ${orgId}`;
     expect(await used(orgId)).toBe(0);
     const { granted } = await settle(Array.from({ length: 3 }, () => admit(world, orgId, [draft(channelId)])));
     expect(granted).toBe(2);

@@ -359,7 +359,7 @@ describe('answers', () => {
     receiver.answer = (response) => void response.writeHead(200, { 'content-encoding': coding }).end(pack(Buffer.alloc(1_000_000, 'a')));
     expect((await local.fetch(at('/'), { maxBytes: 1_000_000 })).body.length).toBe(1_000_000);
     expect((await failed(local.fetch(at('/'), { maxBytes: 999_999 }))).failure).toBe('too_large');
-    expect((await local.fetch(at('/'), { maxBytes: 10, excess: 'cut' })).text()).toBe('aaaaaaaaaa');
+    expect((await local.fetch(at('/'), { maxBytes: 10, onTooLarge: 'cut' })).text()).toBe('aaaaaaaaaa');
   });
   test('packed in a way that nobody knows come as they are, whatever it is called', async () => {
     for (const coding of ['snappy', 'constructor', 'toString', '__proto__', 'gzip, valueOf']) {

@@ -19,7 +19,7 @@ afterAll(async () => {
   await db?.[Symbol.asyncDispose]();
 });
 
-const prune = (orgId: string) => db.sql.begin((tx) => billing.prune(tx, orgId));
+const enforce = (orgId: string) => db.sql.begin((tx) => billing.enforceLimits(tx, orgId));
 const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 /** Makes the channels of an org one minute apart, the first the oldest. */
 const spread = (orgId: string, channelIds: readonly string[]) => db.sql`
@@ -41,13 +41,13 @@ test('a lower plan stops exactly the channels that it has no room for, the newes
   await admit(world, orgId, posts);
   await db.sql`update channels set disabled = true where id = ${channelIds[0]!}`; // it does not count, and is none of the excess
 
-  const shown = await billing.excess(db.sql, orgId, 'STARTER');
+  const shown = await billing.findOverLimit(db.sql, orgId, 'STARTER');
   expect(ids(shown.channels)).toEqual([channelIds[5], channelIds[4]]);
   expect(shown.channels[0]).toEqual({ id: channelIds[5], name: 'Channel' });
   expect((await db.sql`select from channels where org_id = ${orgId} and disabled`).count).toBe(1); // shown only
 
   await subscribe(db.sql, orgId, { tier: 'STARTER' });
-  expect(await prune(orgId)).toEqual(shown);
+  expect(await enforce(orgId)).toEqual(shown);
   const rows = await db.sql<
     { id: string; disabled: boolean; due: Date | null }[]
   >`select id, disabled, next_due_at as due from channels where org_id = ${orgId} order by created_at`;
@@ -58,16 +58,16 @@ test('a lower plan stops exactly the channels that it has no room for, the newes
   expect(await db.sql`select topic, payload from outbox where org_id = ${orgId} and entity_id = ${channelIds[5]!}`).toMatchObject([
     { topic: 'channel.disabled', payload: { reason: 'plan' } },
   ]);
-  expect(await prune(orgId)).toEqual({ channels: [], members: [] });
+  expect(await enforce(orgId)).toEqual({ channels: [], members: [] });
 });
 
 test('seats go from the newest on, and the oldest owner keeps one whatever the limit is', async () => {
   const { orgId } = await seedOrg(db.sql);
   const [editor, first, second, viewer] = await seats(orgId, ['editor', 'owner', 'owner', 'viewer']);
   await override(db.sql, orgId, { team_members: 2 });
-  expect(ids((await prune(orgId)).members)).toEqual([viewer, second]);
+  expect(ids((await enforce(orgId)).members)).toEqual([viewer, second]);
   await override(db.sql, orgId, { team_members: 0 });
-  expect(ids((await prune(orgId)).members)).toEqual([editor]);
+  expect(ids((await enforce(orgId)).members)).toEqual([editor]);
   const left = await db.sql<{ id: string }[]>`select user_id as id from memberships where org_id = ${orgId} and not disabled`;
   expect(ids(left)).toEqual([first]);
 });
@@ -76,10 +76,10 @@ test('packs and overrides count: only what is above the effective limit goes [LM
   const { orgId, channelIds } = await seedOrg(db.sql, 9);
   await spread(orgId, channelIds);
   await subscribe(db.sql, orgId, { packs: { extra_channels: 1 } }); // 3 + 5
-  expect(ids((await billing.excess(db.sql, orgId, 'STARTER')).channels)).toEqual([channelIds[8]]);
-  expect((await billing.excess(db.sql, orgId, null)).channels).toHaveLength(6); // the packs go with the subscription
+  expect(ids((await billing.findOverLimit(db.sql, orgId, 'STARTER')).channels)).toEqual([channelIds[8]]);
+  expect((await billing.findOverLimit(db.sql, orgId, null)).channels).toHaveLength(6); // the packs go with the subscription
   await override(db.sql, orgId, { channel: 9 });
-  expect(await prune(orgId)).toEqual({ channels: [], members: [] });
+  expect(await enforce(orgId)).toEqual({ channels: [], members: [] });
 });
 
 test('a channel that is being enabled while the limit falls is either stopped with the others or refused', async () => {
@@ -94,9 +94,9 @@ test('a channel that is being enabled while the limit falls is either stopped wi
     const [outcome] = await Promise.allSettled([
       enabled,
       db.sql.begin(async (tx) => {
-        await billing.hold(tx, orgId);
+        await billing.lockOrg(tx, orgId);
         await tx`update subscriptions set tier = 'STARTER' where org_id = ${orgId}`;
-        await billing.prune(tx, orgId);
+        await billing.enforceLimits(tx, orgId);
       }),
     ]);
     if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'limit_exceeded' });
@@ -129,9 +129,9 @@ test('posts, channels, seats and a falling plan at once on one org never wait fo
           attempt(disable(many, orgId, channelId).then(() => enable(many, billing, orgId, channelId))),
           attempt(
             many.begin(async (tx) => {
-              await billing.hold(tx, orgId);
+              await billing.lockOrg(tx, orgId);
               await tx`update subscriptions set tier = ${n % 2 ? 'STARTER' : 'PRO'} where org_id = ${orgId}`;
-              await billing.prune(tx, orgId);
+              await billing.enforceLimits(tx, orgId);
             }),
           ),
         ]);
@@ -172,5 +172,5 @@ test('without billing nothing goes, and nothing is asked of what has no ceiling 
   statements.length = 0;
   expect(await product.sql.begin((tx) => off.admit(tx, orgId, 'storage_gb', 1_000))).toBeUndefined();
   expect(statements.filter((text) => !/^(begin|commit)/i.test(text))).toEqual([]);
-  expect(await db.sql.begin((tx) => off.prune(tx, orgId))).toEqual({ channels: [], members: [] });
+  expect(await db.sql.begin((tx) => off.enforceLimits(tx, orgId))).toEqual({ channels: [], members: [] });
 });
