@@ -97,5 +97,5 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
 /** Every host as it last said of itself; one that is silent is listed for ten minutes more. */
 export const placement = async (sql: Sql): Promise<Placement[]> =>
   sql<Placement[]>`
-    select incarnation, engine, address, types, active as actors, mailboxes, started_at as "startedAt", last_beat as "lastBeat", last_beat < now() - interval '5 s' as silent
+    select incarnation, engine, address, types, active as actors, mailboxes, started_at as "startedAt", last_beat as "lastHeartbeat", last_beat < now() - interval '5 s' as silent
     from actor_hosts where last_beat > now() - interval '10 minutes' order by started_at, incarnation`;
