@@ -14,7 +14,7 @@ import { refusalText } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { claim, type Claimed, settle } from './idempotency.ts';
 import { permit } from './permit.ts';
-import type { AnyRoute, IdempotencyClaim, Reply } from './route.ts';
+import type { AnyRoute, IdempotencyClaim, Reply, Room } from './route.ts';
 import { throttle } from './throttle.ts';
 import { validate } from './validate.ts';
 
@@ -89,7 +89,7 @@ async function perform(
 ): Promise<void> {
   const { context } = tools;
   const call = {
-    ctx: context,
+    rooms: Object.fromEntries(route.rooms.map((room: Room) => [room, context[room]])),
     actors: context.actors,
     routes: tools.routes,
     principal: exchange.principal!, // absent only on routes for everybody, whose handlers do not ask

@@ -5,7 +5,9 @@ import { z } from 'zod';
 import { routes as allRoutes } from '../resources/routes.gen.ts';
 import type { Exchange } from './exchange.ts';
 import { bySpecificity, mountOnExpress, routeTable } from './mount.ts';
-import { type AnyRoute, route } from './route.ts';
+import { type AnyRoute, routesOf } from './route.ts';
+
+const route = routesOf();
 
 const at = (path: `/${string}`): AnyRoute =>
   route({

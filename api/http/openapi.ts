@@ -48,7 +48,7 @@ function refusals(route: AnyRoute): number[] {
     429,
     500,
     ...(open ? [] : [401]),
-    ...(route.gate ? [402] : []),
+    ...(route.planLimit ? [402] : []),
     ...(route.permission || route.auth.includes('super-admin') || (route.auth.includes('session') && route.method !== 'get') ? [403] : []),
     ...(route.path.includes(':') ? [404] : []),
     ...(route.idempotent ? [409, 422] : []),
@@ -76,7 +76,7 @@ function operation(route: AnyRoute): Json {
     summary: route.summary,
     tags: [route.path.startsWith('/public/v1/') ? 'public' : route.path.split('/')[1]],
     ...(route.permission && { 'x-permission': route.permission }),
-    ...(route.gate && { 'x-limit': route.gate }),
+    ...(route.planLimit && { 'x-limit': route.planLimit }),
     parameters: parameters(route),
     ...(body && { requestBody: body }),
     responses: {

@@ -11,5 +11,5 @@ export function permit(route: AnyRoute, principal: Principal | undefined): void 
   const scope = scopeFor(route.method);
   if (principal.scopes && !principal.scopes.has(scope)) throw new AppError('insufficient_scope', `This token lacks the scope ${scope}`);
   if (route.permission && !principal.permissions.has(route.permission)) throw new AppError('forbidden', `Your role lacks the permission ${route.permission}`);
-  if (principal.plan) requireFeature(principal.plan, route.gate === 'mcp' ? 'mcp' : 'api');
+  if (principal.plan) requireFeature(principal.plan, route.planLimit === 'mcp' ? 'mcp' : 'api');
 }

@@ -6,7 +6,17 @@ import type { Context } from '../../src/context.ts';
 
 /** `session`: cookie or `auth` header. `super-admin`: a session of a super-admin. */
 export type AuthKind = 'session' | 'api-key' | 'oauth' | 'super-admin' | 'none';
-export type Gate = 'channel' | 'team_members' | 'posts_per_month' | 'brand_kits' | 'webhooks' | 'competitors' | 'storage_gb' | 'video_exports' | 'api' | 'mcp';
+export type PlanLimit =
+  | 'channel'
+  | 'team_members'
+  | 'posts_per_month'
+  | 'brand_kits'
+  | 'webhooks'
+  | 'competitors'
+  | 'storage_gb'
+  | 'video_exports'
+  | 'api'
+  | 'mcp';
 
 export type Impersonation = 'allowed' | 'refused' | 'ignored';
 
@@ -58,8 +68,20 @@ export interface Reply {
   status(code: number): void;
 }
 
-export interface CallOf<B, Q, P> {
-  ctx: Context;
+/** The parts of the context that a handler may ask for. */
+export type Room = keyof Context;
+
+/** The parameters of a path: `{ id: string }` of `/posts/:id/retry`. */
+export type ParamsOf<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`
+  ? Readonly<Record<Name, string>> & ParamsOf<`/${Rest}`>
+  : Path extends `${string}/:${infer Name}`
+    ? Readonly<Record<Name, string>>
+    : unknown;
+
+/** What a handler is called with. */
+export interface Call<R extends Room, B = undefined, Q = undefined, P = unknown> {
+  /** Those that its file has declared, and no others. */
+  rooms: Pick<Context, R>;
   actors: Actors;
   /** Every route of this app. */
   routes: readonly AnyRoute[];
@@ -72,19 +94,31 @@ export interface CallOf<B, Q, P> {
   reply: Reply;
   idempotency: IdempotencyClaim | undefined;
 }
+/** Who asks, and from where. */
+export type Caller = Pick<Call<never>, 'principal' | 'request'>;
 
 /** A route is data. `mount.ts` climbs one ladder for all of them; OpenAPI, the permission matrix and the tenant test are read from here. */
-export interface Route<B extends z.ZodType, Q extends z.ZodType, P extends z.ZodType, Answer extends z.ZodType, Result> {
+export interface Declaration<
+  R extends Room,
+  Path extends `/${string}`,
+  B extends z.ZodType,
+  Q extends z.ZodType,
+  P extends z.ZodType,
+  Answer extends z.ZodType,
+  Result,
+> {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** Express-free: `/posts/:id`. Fixed segments win over parameters. */
-  path: `/${string}`;
-  /** One sentence for OpenAPI. */
+  path: Path;
+  /** For OpenAPI: imperative, 2 to 10 words, the RFC in brackets. */
   summary: string;
+  /** For OpenAPI: what else a caller has to know, in sentences. */
+  description?: string;
   auth: readonly [AuthKind, ...AuthKind[]];
   /** Refused with 403, by the ladder. */
   permission?: Permission;
   /** Refused with 402 in the turn that counts. Here it is only declared. */
-  gate?: Gate;
+  planLimit?: PlanLimit;
   /** Requests per window and caller; default `API_LIMIT` per hour. `none` only for health. */
   limit?: `${number}/${'minute' | 'hour'}` | 'none';
   /** `ip`: this route counts by address even for a known caller. */
@@ -110,34 +144,51 @@ export interface Route<B extends z.ZodType, Q extends z.ZodType, P extends z.Zod
   /** Refusals as OAuth clients know them, `{error, error_description}`, by RFC 6749 or, when a client registers, RFC 7591. */
   errors?: 'oauth' | 'registration';
   /** The page that a browser gets when it navigates here (`Accept` prefers HTML). */
-  page?(call: CallOf<z.output<B>, z.output<Q>, z.output<P>>): Promise<string>;
+  page?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): Promise<string>;
   /** The same as a file, for `?format=csv`, which the query declares: text piece by piece. */
-  csv?(call: CallOf<z.output<B>, z.output<Q>, z.output<P>>): AsyncIterable<string>;
+  csv?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): AsyncIterable<string>;
   /**
    * Says whether a super-admin may call this while acting as a user (S212). Reads are `allowed` unless declared, everything else is `refused`
    * with 403 until its declaration allows it. `ignored`: they act as themselves, as on every route for super-admins.
    */
   impersonation?: Impersonation;
   answer: Answer;
-  handle(call: CallOf<z.output<B>, z.output<Q>, z.output<P>>): Promise<Result>;
+  handle(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): Promise<Result>;
   present(result: Result): z.input<Answer>;
 }
 
+export interface Route<
+  R extends Room,
+  Path extends `/${string}`,
+  B extends z.ZodType,
+  Q extends z.ZodType,
+  P extends z.ZodType,
+  Answer extends z.ZodType,
+  Result,
+> extends Declaration<R, Path, B, Q, P, Answer, Result> {
+  rooms: readonly R[];
+}
+
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of routes of all shapes; each was checked where it was declared
-export type AnyRoute = Route<any, any, any, any, any>;
+export type AnyRoute = Route<any, `/${string}`, any, any, any, any, any>;
 
 /** What holds for a super-admin who calls this route while acting as a user. */
 export const impersonationOf = ({ method, auth, impersonation }: AnyRoute): Impersonation =>
   auth.includes('super-admin') ? 'ignored' : (impersonation ?? (method === 'get' ? 'allowed' : 'refused'));
 
-type Params = z.ZodType<Readonly<Record<string, string>>>;
-/** Declares a route; the types of body, query, parameters and answer are inferred. */
-export const route = <
-  Answer extends z.ZodType,
-  Result,
-  B extends z.ZodType = z.ZodUndefined,
-  Q extends z.ZodType = z.ZodUndefined,
-  P extends z.ZodType = Params,
->(
-  spec: Route<B, Q, P, Answer, Result>,
-): Route<B, Q, P, Answer, Result> => spec;
+/**
+ * `route` for one file, whose handlers are given these rooms and no others. `route` declares a route; the types of parameters, body, query
+ * and answer are inferred.
+ */
+export const routesOf =
+  <R extends Room = never>(...rooms: readonly R[]) =>
+  <
+    const Path extends `/${string}`,
+    Answer extends z.ZodType,
+    Result,
+    B extends z.ZodType = z.ZodUndefined,
+    Q extends z.ZodType = z.ZodUndefined,
+    P extends z.ZodType = z.ZodType<ParamsOf<Path>>,
+  >(
+    declaration: Declaration<R, Path, B, Q, P, Answer, Result>,
+  ): Route<R, Path, B, Q, P, Answer, Result> => ({ ...declaration, rooms });

@@ -7,7 +7,9 @@ import type { AnyRoute } from './route.ts';
 const WINDOW_MS = { minute: 60_000, hour: 3_600_000 };
 const FAILED_PER_HOUR = 120;
 
-const scaled = (limit: number, { config }: Context): number => Math.max(1, Math.round(limit * config.http.rateLimitScale));
+/** What counting needs. */
+export type Counting = Pick<Context, 'cache' | 'clock' | 'config'>;
+const scaled = (limit: number, { config }: Pick<Counting, 'config'>): number => Math.max(1, Math.round(limit * config.http.rateLimitScale));
 
 interface Bucket {
   bucket: string;
@@ -15,7 +17,7 @@ interface Bucket {
 }
 
 /** Takes one from each bucket, asked about together, and writes the rate headers (S16) of the one with least left; throws `rate_limited` when one is empty. */
-async function take(exchange: Exchange, context: Context, buckets: readonly Bucket[], windowMs: number): Promise<void> {
+async function take(exchange: Exchange, context: Counting, buckets: readonly Bucket[], windowMs: number): Promise<void> {
   const { headers } = exchange;
   const hits = await Promise.all(
     buckets.map(async ({ bucket, limit }) => {
@@ -31,7 +33,7 @@ async function take(exchange: Exchange, context: Context, buckets: readonly Buck
   if (!allowed) throw rateLimited(resetAt, context);
 }
 
-const rateLimited = (resetAt: Date, { clock }: Context) =>
+const rateLimited = (resetAt: Date, { clock }: Pick<Counting, 'clock'>) =>
   new AppError('rate_limited', 'Too many requests, try again later', { retryAfterMs: Math.max(1_000, resetAt.getTime() - clock.now().getTime()) });
 
 const limits = new Map<string, { count: number; windowMs: number }>(); // few texts, read for every request
@@ -73,7 +75,7 @@ export const failedAuthentication = (exchange: Exchange, context: Context): Prom
   take(exchange, context, bucketsOf('failed', exchange.request.ip, FAILED_PER_HOUR), WINDOW_MS.hour);
 
 /** For handlers with a second bucket, such as that of one account; throws `rate_limited`. */
-export async function throttleBy(context: Context, bucket: string, limit: number, windowMs: number): Promise<void> {
+export async function throttleBy(context: Counting, bucket: string, limit: number, windowMs: number): Promise<void> {
   const { allowed, resetAt } = await context.cache.hit(bucket, scaled(limit, context), windowMs);
   if (!allowed) throw rateLimited(resetAt, context);
 }

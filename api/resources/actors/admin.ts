@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { placement } from '../../../src/platform/actor-runtime/index.ts';
-import type { Context } from '../../../src/context.ts';
 import { listRuns } from '../../../src/platform/db/index.ts';
 import { instant } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { type Call, routesOf } from '../../http/route.ts';
+
+const route = routesOf('sql', 'clock', 'engine', 'incarnation', 'posts', 'webhooks', 'health');
 
 const Mailbox = z.object({ queued: z.int(), longest: z.int() });
 const Host = z.object({
@@ -26,7 +27,9 @@ const Host = z.object({
 });
 
 /** All that operators are shown, as each part tells it. */
-async function read({ sql, clock, engine, incarnation, posts, webhooks, health }: Context) {
+async function read({
+  rooms: { sql, clock, engine, incarnation, posts, webhooks, health },
+}: Call<'sql' | 'clock' | 'engine' | 'incarnation' | 'posts' | 'webhooks' | 'health'>) {
   const [hosts, reminders, ofPosts, ofWebhooks, lateness, crons, runtime] = await Promise.all([
     placement(sql),
     health.reminders(),
@@ -100,7 +103,7 @@ export default [
       /** What Dapr says of itself; null where it does not run. */
       runtime: z.unknown(),
     }),
-    handle: ({ ctx }) => read(ctx),
+    handle: read,
     present: (found) => ({
       engine: found.engine,
       now: found.now.toISOString(),

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { presentAuditOfInstance } from '../../../src/platform/audit/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { AuditEntry, auditFile, auditPage, AuditQuery } from './handlers.ts';
+
+const route = routesOf('sql');
 
 export default [
   route({

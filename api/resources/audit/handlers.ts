@@ -3,7 +3,7 @@ import { listAudit, writeAudit, type AuditRow, auditCsv } from '../../../src/pla
 import { type Page, pageOf } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
-import type { CallOf } from '../../http/route.ts';
+import type { Call } from '../../http/route.ts';
 
 export const AuditEntry = z.strictObject({
   id: z.string(),
@@ -29,9 +29,9 @@ export const AuditQuery = z.object({
   format: z.enum(['json', 'csv']).default('json'),
 });
 
-type Call = Pick<CallOf<unknown, z.output<typeof AuditQuery>, unknown>, 'ctx' | 'principal' | 'request' | 'query'>;
-const noteReading = ({ ctx, query: { actor, action }, ...call }: Call, orgId: string | null, done: 'read' | 'exported') =>
-  writeAudit(ctx.sql, auditActor(call), {
+type Reading = Pick<Call<'sql', unknown, z.output<typeof AuditQuery>>, 'rooms' | 'principal' | 'request' | 'query'>;
+const noteReading = ({ rooms, query: { actor, action }, ...call }: Reading, orgId: string | null, done: 'read' | 'exported') =>
+  writeAudit(rooms.sql, auditActor(call), {
     orgId,
     action: `audit_log.${done}`,
     resource: 'instance',
@@ -39,14 +39,14 @@ const noteReading = ({ ctx, query: { actor, action }, ...call }: Call, orgId: st
   });
 
 /** A page of the log, of all orgs where `orgId` is null. Whoever reads it as a super-admin (`noted`) stands in it afterwards. */
-export async function auditPage(call: Call, orgId: string | null, noted: boolean): Promise<Page<AuditRow>> {
+export async function auditPage(call: Reading, orgId: string | null, noted: boolean): Promise<Page<AuditRow>> {
   const { limit, cursor } = call.query;
-  const page = pageOf(await listAudit(call.ctx.sql, orgId, call.query, { limit: limit + 1, before: cursor }), limit);
+  const page = pageOf(await listAudit(call.rooms.sql, orgId, call.query, { limit: limit + 1, before: cursor }), limit);
   if (noted) await noteReading(call, orgId, 'read');
   return page;
 }
 /** The log as a file; that it was taken stands in it. */
-export async function* auditFile(call: Call, orgId: string | null): AsyncGenerator<string> {
+export async function* auditFile(call: Reading, orgId: string | null): AsyncGenerator<string> {
   await noteReading(call, orgId, 'exported');
-  yield* auditCsv(call.ctx.sql, orgId, call.query);
+  yield* auditCsv(call.rooms.sql, orgId, call.query);
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { logOut } from '../../http/credentials.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('auth');
 
 /** `/auth/logout` and `/user/logout` are the same route. */
 export const logoutRoute = (path: '/auth/logout' | '/user/logout') =>
@@ -12,8 +14,8 @@ export const logoutRoute = (path: '/auth/logout' | '/user/logout') =>
     auth: ['session'],
     impersonation: 'ignored',
     answer: z.object({ logout: z.literal(true) }),
-    async handle({ ctx, reply, ...call }) {
-      await ctx.auth.sessions.revokeAll(auditActor(call), 'logged_out');
+    async handle({ rooms, reply, ...call }) {
+      await rooms.auth.sessions.revokeAll(auditActor(call), 'logged_out');
       logOut(reply);
     },
     present: () => ({ logout: true as const }),

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { AppError, randomBase64url } from '../../../src/platform/kernel/index.ts';
 import { device, logIn, ReturnedTokens } from '../../http/credentials.ts';
 import { loginCookie, setLoginCookie } from '../../http/login-cookie.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('config', 'events', 'login');
 
 const wantsJson = (accept = '') => accept.includes('application/json');
 
@@ -16,9 +18,9 @@ export default [
     query: z.object({ redirect_uri: z.string().max(2_048).optional() }),
     output: 'text',
     answer: z.string(),
-    async handle({ ctx, params, query, request, reply }) {
+    async handle({ rooms, params, query, request, reply }) {
       const browser = loginCookie(request) ?? randomBase64url(32);
-      const url = await ctx.login.begin(params['provider']!, { redirectUri: query.redirect_uri, browser });
+      const url = await rooms.login.begin(params.provider, { redirectUri: query.redirect_uri, browser });
       setLoginCookie(reply, browser);
       if (!wantsJson(request.headers['accept'])) return url;
       reply.header('content-type', 'application/json; charset=utf-8');
@@ -41,15 +43,15 @@ export default [
       returnToken: z.boolean().optional(),
     }),
     answer: z.union([z.object({ login: z.literal(true) }).extend(ReturnedTokens.shape), z.strictObject({ token: z.string() })]),
-    async handle({ ctx, params, body: { code, state, redirect_uri: redirectUri, iss, returnToken = false }, request, reply }) {
+    async handle({ rooms, params, body: { code, state, redirect_uri: redirectUri, iss, returnToken = false }, request, reply }) {
       const browser = loginCookie(request) ?? '';
-      const completed = await ctx.login.complete(params['provider']!, { code, state, redirectUri, iss }, browser, device(request)).catch((error: unknown) => {
-        if (error instanceof AppError) ctx.events.loginRefused({ ip: request.ip, code: error.code });
+      const completed = await rooms.login.complete(params.provider, { code, state, redirectUri, iss }, browser, device(request)).catch((error: unknown) => {
+        if (error instanceof AppError) rooms.events.loginRefused({ ip: request.ip, code: error.code });
         throw error;
       });
       if ('token' in completed) return { token: completed.token };
       setLoginCookie(reply, null);
-      return { login: true as const, ...logIn(reply, completed.credentials, { returnToken, notSecured: ctx.config.notSecured }) };
+      return { login: true as const, ...logIn(reply, completed.credentials, { returnToken, notSecured: rooms.config.notSecured }) };
     },
     present: (answer) => answer,
   }),

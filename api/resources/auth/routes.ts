@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Context } from '../../../src/context.ts';
 import { mobileLink, presentOffered } from '../../../src/people/federated-login/index.ts';
 import { AppError, isTimezone, randomBase64url } from '../../../src/platform/kernel/index.ts';
 import { device, dropCookies, logIn, ReturnedTokens } from '../../http/credentials.ts';
@@ -8,9 +7,11 @@ import { emailText, nameText, newPassword, repeated } from '../../http/fields.ts
 import { networkOf } from '../../http/client-ip.ts';
 import { knownBrowserCookie, loginCookie, registrationCookie, setKnownBrowserCookie, setLoginCookie, setRegistrationCookie } from '../../http/login-cookie.ts';
 import { isOwner } from '../../http/own-machine.ts';
-import { type Request, route } from '../../http/route.ts';
-import { throttleBy } from '../../http/throttle.ts';
+import { type Call, type Request, routesOf } from '../../http/route.ts';
+import { type Counting, throttleBy } from '../../http/throttle.ts';
 import { logoutRoute } from './handlers.ts';
+
+const route = routesOf('auth', 'cache', 'clock', 'config', 'events', 'identity', 'login');
 
 const ACCOUNT_WINDOW_MS = 15 * 60_000;
 const HOUR_MS = 60 * 60_000;
@@ -20,12 +21,12 @@ const PER_ACCOUNT = 100;
  * Guesses at an account are counted by network, and all together. A browser in which it was logged in counts for itself, so that nobody who
  * uses the guesses up closes the account to its owner.
  */
-async function throttleGuesses(ctx: Context, email: string, request: Request): Promise<void> {
-  const account = ctx.auth.accountBucket(email);
-  const browser = ctx.auth.knownBrowsers.idOf(email, knownBrowserCookie(request));
+async function throttleGuesses(rooms: Counting & Call<'auth'>['rooms'], email: string, request: Request): Promise<void> {
+  const account = rooms.auth.accountBucket(email);
+  const browser = rooms.auth.knownBrowsers.idOf(email, knownBrowserCookie(request));
   const place = browser === undefined ? `network:${networkOf(request.ip)}` : `browser:${browser}`;
-  await throttleBy(ctx, `login|${place}|${account}`, PER_PLACE, ACCOUNT_WINDOW_MS); // first: what is refused here is no guess
-  await throttleBy(ctx, `login|${browser === undefined ? 'unknown' : 'known'}|${account}`, PER_ACCOUNT, ACCOUNT_WINDOW_MS);
+  await throttleBy(rooms, `login|${place}|${account}`, PER_PLACE, ACCOUNT_WINDOW_MS); // first: what is refused here is no guess
+  await throttleBy(rooms, `login|${browser === undefined ? 'unknown' : 'known'}|${account}`, PER_ACCOUNT, ACCOUNT_WINDOW_MS);
 }
 const line = z.string().max(4_096);
 const mailCode = z.string().max(500);
@@ -72,28 +73,28 @@ export default [
     body: NewUser,
     answer: z.union([z.object({ register: z.literal(true) }).extend(ReturnedTokens.shape), z.object({ activate: z.literal(true) })]),
     async handle({
-      ctx,
+      rooms,
       body: { provider, email = '', password = '', providerToken = '', company, name, timezone: zone, setupToken, returnToken = false },
       request,
       reply,
     }) {
-      const claim = { setupToken, isLocal: isOwner(request, ctx.config) };
+      const claim = { setupToken, isLocal: isOwner(request, rooms.config) };
       if (!isLocal(provider)) {
         const person = { company, name, timezone: zone, claim };
-        const credentials = await ctx.login.register(provider, providerToken, person, loginCookie(request) ?? '', device(request));
-        ctx.events.userRegistered({ userId: credentials.userId });
+        const credentials = await rooms.login.register(provider, providerToken, person, loginCookie(request) ?? '', device(request));
+        rooms.events.userRegistered({ userId: credentials.userId });
         setLoginCookie(reply, null);
-        return { register: true as const, ...logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured }) };
+        return { register: true as const, ...logIn(reply, credentials, { returnToken, notSecured: rooms.config.notSecured }) };
       }
-      await throttleBy(ctx, `register|${ctx.auth.accountBucket(email)}`, 5, HOUR_MS); // each sends a mail
-      const registered = await ctx.auth.register({ email, password, company, name, timezone: zone, claim }, device(request));
+      await throttleBy(rooms, `register|${rooms.auth.accountBucket(email)}`, 5, HOUR_MS); // each sends a mail
+      const registered = await rooms.auth.register({ email, password, company, name, timezone: zone, claim }, device(request));
       if ('browser' in registered) {
         setRegistrationCookie(reply, registered.browser);
         return { activate: true as const };
       }
       const { credentials } = registered;
-      ctx.events.userRegistered({ userId: credentials.userId });
-      return { register: true as const, ...logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured }) };
+      rooms.events.userRegistered({ userId: credentials.userId });
+      return { register: true as const, ...logIn(reply, credentials, { returnToken, notSecured: rooms.config.notSecured }) };
     },
     present: (answer) => answer,
   }),
@@ -106,19 +107,19 @@ export default [
     limit: '10/minute',
     body: Login,
     answer: z.object({ login: z.literal(true) }).extend(ReturnedTokens.shape),
-    async handle({ ctx, body: { provider, email = '', password = '', providerToken, returnToken = false }, request, reply }) {
+    async handle({ rooms, body: { provider, email = '', password = '', providerToken, returnToken = false }, request, reply }) {
       const isToken = !isLocal(provider) && providerToken !== undefined;
-      if (!isToken) await throttleGuesses(ctx, email, request);
+      if (!isToken) await throttleGuesses(rooms, email, request);
       const attempt = isToken
-        ? ctx.login.login(provider, providerToken, loginCookie(request) ?? '', device(request))
-        : ctx.auth.login({ provider, email, password, browser: registrationCookie(request) }, device(request));
+        ? rooms.login.login(provider, providerToken, loginCookie(request) ?? '', device(request))
+        : rooms.auth.login({ provider, email, password, browser: registrationCookie(request) }, device(request));
       const credentials = await attempt.catch((error: unknown) => {
-        if (error instanceof AppError) ctx.events.loginRefused({ ip: request.ip, code: error.code });
+        if (error instanceof AppError) rooms.events.loginRefused({ ip: request.ip, code: error.code });
         throw error;
       });
       if (isToken) setLoginCookie(reply, null);
-      else setKnownBrowserCookie(reply, ctx.auth.knownBrowsers.remember(email));
-      return logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured });
+      else setKnownBrowserCookie(reply, rooms.auth.knownBrowsers.remember(email));
+      return logIn(reply, credentials, { returnToken, notSecured: rooms.config.notSecured });
     },
     present: (tokens) => ({ login: true as const, ...tokens }),
   }),
@@ -131,10 +132,10 @@ export default [
     csrf: 'refresh-cookie',
     body: z.strictObject({ refreshToken: z.string().optional() }),
     answer: z.object({ refreshed: z.literal(true) }).extend(ReturnedTokens.shape),
-    async handle({ ctx, body: { refreshToken }, request, reply }) {
+    async handle({ rooms, body: { refreshToken }, request, reply }) {
       try {
-        const credentials = await ctx.auth.sessions.refresh(refreshToken ?? request.cookies['refresh'] ?? '', device(request));
-        return logIn(reply, credentials, { returnToken: refreshToken !== undefined, notSecured: ctx.config.notSecured });
+        const credentials = await rooms.auth.sessions.refresh(refreshToken ?? request.cookies['refresh'] ?? '', device(request));
+        return logIn(reply, credentials, { returnToken: refreshToken !== undefined, notSecured: rooms.config.notSecured });
       } catch (error) {
         if (error instanceof AppError && error.code === 'session_revoked') dropCookies(reply);
         throw error;
@@ -149,7 +150,7 @@ export default [
     summary: 'Whether someone new may register here.',
     auth: ['none'],
     answer: z.object({ register: z.boolean() }),
-    handle: ({ ctx }) => ctx.identity.canRegister(),
+    handle: ({ rooms }) => rooms.identity.canRegister(),
     present: (register) => ({ register }),
   }),
 
@@ -161,7 +162,7 @@ export default [
     summary: 'The ways to log in that are offered here.',
     auth: ['none'],
     answer: z.array(z.strictObject({ identifier: z.string(), name: z.string(), type: z.string() })),
-    handle: ({ ctx }) => ctx.login.list(),
+    handle: ({ rooms }) => rooms.login.list(),
     present: (offered) => offered.map(presentOffered),
   }),
 
@@ -173,9 +174,9 @@ export default [
     limit: '60/minute',
     query: z.object({ address: z.string().max(128).optional() }),
     answer: z.strictObject({ nonce: z.string(), message: z.string().optional() }),
-    async handle({ ctx, params, query, request, reply }) {
+    async handle({ rooms, params, query, request, reply }) {
       const browser = loginCookie(request) ?? randomBase64url(32);
-      const challenge = await ctx.login.challenge(params['provider']!, { address: query.address, browser });
+      const challenge = await rooms.login.challenge(params.provider, { address: query.address, browser });
       setLoginCookie(reply, browser);
       return challenge;
     },
@@ -190,9 +191,9 @@ export default [
     query: z.object({ code: line.optional(), state: line.optional(), error: line.optional(), error_description: line.optional(), provider: line.optional() }),
     output: 'text',
     answer: z.string(),
-    async handle({ ctx, query: { code, state, error, error_description, provider }, reply }) {
+    async handle({ rooms, query: { code, state, error, error_description, provider }, reply }) {
       reply.status(302);
-      reply.header('location', mobileLink(ctx.config.http.mobileAppScheme, { code, state, error, error_description, provider }));
+      reply.header('location', mobileLink(rooms.config.http.mobileAppScheme, { code, state, error, error_description, provider }));
       reply.header('cache-control', 'no-store');
       return '';
     },
@@ -208,15 +209,15 @@ export default [
     limit: '5/minute',
     body: z.strictObject({ code: mailCode, returnToken: z.boolean().optional() }),
     answer: z.object({ can: z.boolean(), setPassword: z.literal(true).optional() }).extend(ReturnedTokens.shape),
-    async handle({ ctx, body: { code: given, returnToken = false }, request, reply }) {
-      const credentials = await ctx.auth.activate(given, registrationCookie(request), device(request));
+    async handle({ rooms, body: { code: given, returnToken = false }, request, reply }) {
+      const credentials = await rooms.auth.activate(given, registrationCookie(request), device(request));
       if (!credentials) return { can: false };
-      ctx.events.userRegistered({ userId: credentials.userId });
+      rooms.events.userRegistered({ userId: credentials.userId });
       setRegistrationCookie(reply, null);
       return {
         can: true,
         ...(!credentials.hasPassword && { setPassword: true as const }),
-        ...logIn(reply, credentials, { returnToken, notSecured: ctx.config.notSecured }),
+        ...logIn(reply, credentials, { returnToken, notSecured: rooms.config.notSecured }),
       };
     },
     present: (answer) => answer,
@@ -230,9 +231,9 @@ export default [
     limit: '5/minute',
     body: Address,
     answer: z.object({ success: z.literal(true) }),
-    async handle({ ctx, body: { email }, request }) {
-      await throttleBy(ctx, `resend|${ctx.auth.accountBucket(email)}`, 3, HOUR_MS);
-      await ctx.auth.requestMail('activate', email, device(request));
+    async handle({ rooms, body: { email }, request }) {
+      await throttleBy(rooms, `resend|${rooms.auth.accountBucket(email)}`, 3, HOUR_MS);
+      await rooms.auth.requestMail('activate', email, device(request));
     },
     present: () => ({ success: true as const }),
   }),
@@ -245,9 +246,9 @@ export default [
     limit: '5/minute',
     body: Address,
     answer: z.object({ forgot: z.literal(true) }),
-    async handle({ ctx, body: { email }, request }) {
-      await throttleBy(ctx, `forgot|${ctx.auth.accountBucket(email)}`, 3, HOUR_MS);
-      await ctx.auth.requestMail('reset', email, device(request));
+    async handle({ rooms, body: { email }, request }) {
+      await throttleBy(rooms, `forgot|${rooms.auth.accountBucket(email)}`, 3, HOUR_MS);
+      await rooms.auth.requestMail('reset', email, device(request));
     },
     present: () => ({ forgot: true as const }),
   }),
@@ -260,7 +261,7 @@ export default [
     limit: '5/minute',
     body: repeated(z.strictObject({ token: mailCode, password: newPassword, repeatPassword: z.string() })),
     answer: z.object({ reset: z.boolean() }),
-    handle: ({ ctx, body: { token, password }, request }) => ctx.auth.accounts.reset(token, password, request.ip),
+    handle: ({ rooms, body: { token, password }, request }) => rooms.auth.accounts.reset(token, password, request.ip),
     present: (reset) => ({ reset }),
   }),
 
@@ -274,7 +275,7 @@ export default [
     limitBy: 'ip',
     body: z.strictObject({ code: mailCode }),
     answer: z.object({ can: z.boolean() }),
-    handle: ({ ctx, body, ...call }) => ctx.auth.accounts.confirmEmail({ ...auditActor(call), sessionId: call.principal.sessionId! }, body.code),
+    handle: ({ rooms, body, ...call }) => rooms.auth.accounts.confirmEmail({ ...auditActor(call), sessionId: call.principal.sessionId! }, body.code),
     present: (can) => ({ can }),
   }),
 ];

@@ -4,7 +4,9 @@ import { PERIODS } from '../../../src/billing/subscriptions/index.ts';
 import { presentBilling, presentCharge, presentPackages, presentSubscription } from '../../../src/billing/payments/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
-import { type CallOf, route } from '../../http/route.ts';
+import { type Caller, routesOf } from '../../http/route.ts';
+
+const route = routesOf('billing', 'payments');
 
 const packs = z.int().min(0);
 const Dimension = z.enum(DIMENSIONS);
@@ -71,7 +73,6 @@ const Plan = z.strictObject({ period: z.enum(PERIODS), billing: Tier });
 const url = z.strictObject({ url: z.string() });
 const portal = z.strictObject({ portal: z.string() });
 
-type Caller = Pick<CallOf<unknown, unknown, unknown>, 'principal' | 'request'>;
 const buyer = (call: Caller) => ({ ...auditActor(call), userId: call.principal.userId });
 
 /** What moves money, or a plan. */
@@ -85,7 +86,7 @@ export default [
     summary: 'The subscription of the org, and its limits with what it uses of them.',
     ...read,
     answer: z.strictObject({ subscription: Subscription.nullable(), limits: z.record(Dimension, Limit), billingEnabled: z.boolean() }),
-    async handle({ ctx: { billing, payments }, principal: { orgId } }) {
+    async handle({ rooms: { billing, payments }, principal: { orgId } }) {
       const [subscription, { limits }] = await Promise.all([payments.subscription(orgId), billing.usage(orgId)]);
       return { subscription, limits, enabled: billing.enabled };
     },
@@ -98,7 +99,7 @@ export default [
     summary: 'The subscription of the org, or null.',
     ...read,
     answer: Subscription.nullable(),
-    handle: ({ ctx, principal }) => ctx.payments.subscription(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.payments.subscription(principal.orgId),
     present: (row) => (row ? presentSubscription(row) : null),
   }),
 
@@ -112,7 +113,7 @@ export default [
       packages: z.array(Package),
       addons: z.array(z.strictObject({ type: Dimension, packSize: z.int(), priceCents: z.int() })),
     }),
-    handle: async ({ ctx }) => ({ enabled: ctx.billing.enabled, addons: ctx.payments.addons }),
+    handle: async ({ rooms }) => ({ enabled: rooms.billing.enabled, addons: rooms.payments.addons }),
     present: presentPackages,
   }),
 
@@ -124,7 +125,7 @@ export default [
     idempotent: true,
     body: Plan.extend({ utm: z.string().max(500).optional() }),
     answer: z.union([url, portal, z.strictObject({ subscription: Subscription })]),
-    handle: ({ ctx, body: { billing: tier, period, utm }, ...call }) => ctx.payments.subscribe(call.principal.orgId, buyer(call), { tier, period, utm }),
+    handle: ({ rooms, body: { billing: tier, period, utm }, ...call }) => rooms.payments.subscribe(call.principal.orgId, buyer(call), { tier, period, utm }),
     present: (ordered) => ('subscription' in ordered ? { subscription: presentSubscription(ordered.subscription) } : ordered),
   }),
 
@@ -135,7 +136,7 @@ export default [
     ...managed,
     body: Plan,
     answer: z.strictObject({ price: z.int(), pruned: z.strictObject({ channels: Going, members: Going }) }),
-    handle: ({ ctx, principal, body: { billing: tier, period } }) => ctx.payments.prorate(principal.orgId, { tier, period }),
+    handle: ({ rooms, principal, body: { billing: tier, period } }) => rooms.payments.prorate(principal.orgId, { tier, period }),
     present: (answer) => answer,
   }),
 
@@ -145,7 +146,7 @@ export default [
     summary: 'What became of a page to pay on: 0 not found, 1 pending, 2 done.',
     ...managed,
     answer: z.strictObject({ status: z.union([z.literal(0), z.literal(1), z.literal(2)]) }),
-    handle: ({ ctx, principal, params }) => ctx.payments.check(principal.orgId, params['id']!),
+    handle: ({ rooms, principal, params }) => rooms.payments.check(principal.orgId, params.id),
     present: (status) => ({ status }),
   }),
 
@@ -155,7 +156,7 @@ export default [
     summary: 'The packs of the org.',
     ...read,
     answer: z.array(z.strictObject({ type: Dimension, packs, packSize: z.int(), priceCents: z.int() })),
-    handle: ({ ctx, principal }) => ctx.payments.listAddons(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.payments.listAddons(principal.orgId),
     present: (addons) => addons,
   }),
 
@@ -167,7 +168,7 @@ export default [
     idempotent: true,
     body: z.strictObject({ type: Dimension, packs: z.int().min(1).max(100) }),
     answer: z.union([url, z.strictObject({ type: Dimension, packs })]),
-    handle: ({ ctx, body: { type, packs: wanted }, ...call }) => ctx.payments.setAddon(call.principal.orgId, buyer(call), type, wanted),
+    handle: ({ rooms, body: { type, packs: wanted }, ...call }) => rooms.payments.setAddon(call.principal.orgId, buyer(call), type, wanted),
     present: (answer) => answer,
   }),
 
@@ -177,7 +178,7 @@ export default [
     summary: 'Ends the packs of a kind with the period that is paid for.',
     ...managed,
     answer: z.strictObject({ type: Dimension, packs: z.literal(0) }),
-    handle: ({ ctx, params, ...call }) => ctx.payments.removeAddon(call.principal.orgId, auditActor(call), params['type']!),
+    handle: ({ rooms, params, ...call }) => rooms.payments.removeAddon(call.principal.orgId, auditActor(call), params.type),
     present: (answer) => answer,
   }),
 
@@ -188,7 +189,7 @@ export default [
     auth: ['session'],
     permission: 'billing:manage',
     answer: z.array(Charge),
-    handle: ({ ctx, principal }) => ctx.payments.charges(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.payments.charges(principal.orgId),
     present: (charges) => charges.map(presentCharge),
   }),
 
@@ -199,7 +200,7 @@ export default [
     ...managed,
     body: z.strictObject({ chargeIds: z.array(z.string().min(1).max(255)).min(1).max(50) }),
     answer: z.strictObject({ refunded: z.array(z.string()), failed: z.array(z.strictObject({ id: z.string(), reason: z.string() })) }),
-    handle: ({ ctx, body, ...call }) => ctx.payments.refundCharges(call.principal.orgId, auditActor(call), body.chargeIds, call.principal.isSuperAdmin),
+    handle: ({ rooms, body, ...call }) => rooms.payments.refundCharges(call.principal.orgId, auditActor(call), body.chargeIds, call.principal.isSuperAdmin),
     present: (refunds) => refunds,
   }),
 
@@ -210,7 +211,7 @@ export default [
     ...managed,
     body: z.strictObject({ feedback: z.string().max(2_000), undo: z.boolean().default(false) }),
     answer: z.strictObject({ id: z.string(), cancel_at: instant.nullable() }),
-    handle: ({ ctx, body, ...call }) => ctx.payments.cancel(call.principal.orgId, auditActor(call), body),
+    handle: ({ rooms, body, ...call }) => rooms.payments.cancel(call.principal.orgId, auditActor(call), body),
     present: ({ id, cancelAt }) => ({ id, cancel_at: cancelAt?.toISOString() ?? null }),
   }),
 
@@ -220,7 +221,7 @@ export default [
     summary: 'Ends the subscription now.',
     ...managed,
     answer: z.strictObject({ cancelled: z.literal(true) }),
-    handle: ({ ctx, ...call }) => ctx.payments.cancelNow(call.principal.orgId, auditActor(call)),
+    handle: ({ rooms, ...call }) => rooms.payments.cancelNow(call.principal.orgId, auditActor(call)),
     present: () => ({ cancelled: true as const }),
   }),
 
@@ -231,7 +232,7 @@ export default [
     ...read,
     impersonation: 'refused',
     answer: portal,
-    handle: ({ ctx, principal }) => ctx.payments.portal(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.payments.portal(principal.orgId),
     present: (address) => ({ portal: address }),
   }),
 
@@ -242,7 +243,7 @@ export default [
     ...read,
     impersonation: 'refused',
     answer: z.strictObject({ finish: z.literal(true) }),
-    handle: ({ ctx, ...call }) => ctx.payments.finishTrial(call.principal.orgId, auditActor(call)),
+    handle: ({ rooms, ...call }) => rooms.payments.finishTrial(call.principal.orgId, auditActor(call)),
     present: () => ({ finish: true as const }),
   }),
 
@@ -252,7 +253,7 @@ export default [
     summary: 'Whether the org has no trial any more.',
     auth: ['session'],
     answer: z.strictObject({ finished: z.boolean() }),
-    handle: ({ ctx, principal }) => ctx.payments.isTrialFinished(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.payments.isTrialFinished(principal.orgId),
     present: (finished) => ({ finished }),
   }),
 
@@ -263,7 +264,7 @@ export default [
     ...managed,
     body: z.strictObject({ code: z.string().max(4_096) }),
     answer: z.strictObject({ success: z.literal(true) }),
-    handle: ({ ctx, body, ...call }) => ctx.payments.redeem(call.principal.orgId, auditActor(call), body.code),
+    handle: ({ rooms, body, ...call }) => rooms.payments.redeem(call.principal.orgId, auditActor(call), body.code),
     present: () => ({ success: true as const }),
   }),
 
@@ -273,7 +274,7 @@ export default [
     summary: "A token for the operator's coupon, where the org may have it.",
     ...managed,
     answer: z.strictObject({ offerCoupon: z.union([z.literal(false), z.string()]) }),
-    handle: ({ ctx, principal }) => ctx.payments.offerDiscount(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.payments.offerDiscount(principal.orgId),
     present: (offerCoupon) => ({ offerCoupon }),
   }),
 
@@ -284,7 +285,7 @@ export default [
     ...managed,
     body: z.strictObject({ token: z.string().max(4_096) }),
     answer: z.strictObject({ success: z.boolean() }),
-    handle: ({ ctx, body, ...call }) => ctx.payments.applyDiscount(call.principal.orgId, auditActor(call), body.token),
+    handle: ({ rooms, body, ...call }) => rooms.payments.applyDiscount(call.principal.orgId, auditActor(call), body.token),
     present: (success) => ({ success }),
   }),
 ];

@@ -3,8 +3,10 @@ import { presentDevice, presentWaitingDevice } from '../../../src/oauth-server/i
 import { device } from '../../http/credentials.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { throttleBy } from '../../http/throttle.ts';
+
+const route = routesOf('cache', 'clock', 'config', 'oauth');
 
 const MINUTE_MS = 60_000;
 const GUESSES = 5;
@@ -23,9 +25,9 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
     bodyLimit: LIMIT,
     body: z.looseObject({}),
     answer: z.object({ device_code: z.string(), user_code: z.string(), verification_uri: z.string(), expires_in: z.int(), interval: z.int() }),
-    async handle({ ctx, request, reply }) {
+    async handle({ rooms, request, reply }) {
       reply.header('Cache-Control', 'no-store');
-      return { codes: await ctx.oauth.devices.start(device(request)), frontendUrl: ctx.config.http.frontendUrl };
+      return { codes: await rooms.oauth.devices.start(device(request)), frontendUrl: rooms.config.http.frontendUrl };
     },
     present: ({ codes, frontendUrl }) => presentDevice(codes, frontendUrl),
   }),
@@ -41,9 +43,9 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
     bodyLimit: LIMIT,
     body: z.looseObject({ device_code: z.string().min(1) }),
     answer: z.object({ access_token: z.string(), api_url: z.string(), organization_id: z.string() }),
-    async handle({ ctx, body, request, reply }) {
+    async handle({ rooms, body, request, reply }) {
       reply.header('Cache-Control', 'no-store');
-      return { ...(await ctx.oauth.devices.redeem(body.device_code, request.ip)), apiUrl: ctx.config.http.backendUrl };
+      return { ...(await rooms.oauth.devices.redeem(body.device_code, request.ip)), apiUrl: rooms.config.http.backendUrl };
     },
     present: ({ apiKey, apiUrl, orgId }) => ({ access_token: apiKey, api_url: apiUrl, organization_id: orgId }),
   }),
@@ -56,9 +58,9 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
     impersonation: 'refused',
     body: z.strictObject({ user_code: z.string().min(1).max(100) }),
     answer: z.object({ ip: z.string(), userAgent: z.string(), askedAt: instant }),
-    async handle({ ctx, principal, body }) {
-      await throttleBy(ctx, `device-find|user:${principal.userId}`, GUESSES, MINUTE_MS);
-      return ctx.oauth.devices.find(body.user_code);
+    async handle({ rooms, principal, body }) {
+      await throttleBy(rooms, `device-find|user:${principal.userId}`, GUESSES, MINUTE_MS);
+      return rooms.oauth.devices.find(body.user_code);
     },
     present: presentWaitingDevice,
   }),
@@ -73,9 +75,9 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
       body: z.strictObject({ user_code: z.string().min(1).max(100) }),
       answer: z.object({ success: z.literal(true) }),
       async handle(call) {
-        const { ctx, principal, body } = call;
-        await throttleBy(ctx, `device|user:${principal.userId}`, GUESSES, MINUTE_MS);
-        await ctx.oauth.devices.decide(principal.orgId, auditActor(call), body.user_code, act === 'approve' ? 'approved' : 'denied');
+        const { rooms, principal, body } = call;
+        await throttleBy(rooms, `device|user:${principal.userId}`, GUESSES, MINUTE_MS);
+        await rooms.oauth.devices.decide(principal.orgId, auditActor(call), body.user_code, act === 'approve' ? 'approved' : 'denied');
       },
       present: () => ({ success: true as const }),
     }),

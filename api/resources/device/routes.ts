@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { devicePage } from '../../console/pages.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { deviceRoutes } from './handlers.ts';
+
+const route = routesOf();
 
 export default [
   ...deviceRoutes('/device'),

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { choiceOf, EgressShape, presentEgress, presentHealth, RouteHealth } from '../../../src/publishing/egress/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { EgressChoice } from './shape.ts';
+
+const route = routesOf('egress');
 
 export default [
   route({
@@ -12,7 +14,7 @@ export default [
     auth: ['session'],
     permission: 'channels:read',
     answer: EgressShape,
-    handle: ({ ctx, principal }) => ctx.egress.overview(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.egress.overview(principal.orgId),
     present: presentEgress,
   }),
   route({
@@ -26,9 +28,9 @@ export default [
     body: EgressChoice,
     answer: EgressShape,
     async handle(call) {
-      const { ctx, principal, body } = call;
-      await ctx.egress.choose(principal.orgId, choiceOf(body.route), auditActor(call));
-      return ctx.egress.overview(principal.orgId);
+      const { rooms, principal, body } = call;
+      await rooms.egress.choose(principal.orgId, choiceOf(body.route), auditActor(call));
+      return rooms.egress.overview(principal.orgId);
     },
     present: presentEgress,
   }),
@@ -41,7 +43,7 @@ export default [
     permission: 'channels:update',
     limit: '60/hour',
     answer: RouteHealth,
-    handle: ({ ctx, principal, params }) => ctx.egress.check(principal.orgId, params['id']!),
+    handle: ({ rooms, principal, params }) => rooms.egress.check(principal.orgId, params.id),
     present: presentHealth,
   }),
   route({
@@ -52,7 +54,7 @@ export default [
     permission: 'providers:read',
     limit: '60/hour',
     answer: z.array(z.strictObject({ id: z.string(), name: z.string(), country: z.string().nullable() })),
-    handle: ({ ctx, principal, params }) => ctx.egress.places(principal.orgId, params['id']!),
+    handle: ({ rooms, principal, params }) => rooms.egress.places(principal.orgId, params.id),
     present: (places) => places.map(({ id, name, country }) => ({ id, name, country })),
   }),
 ];

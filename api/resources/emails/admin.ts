@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { EMAIL_STATUSES, presentEmail } from '../../../src/delivery/email/index.ts';
 import { instant } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('email');
 
 const Email = z.strictObject({
   id: z.string(),
@@ -31,7 +33,7 @@ export default [
       cursor: z.string().optional(),
     }),
     answer: z.strictObject({ items: z.array(Email), nextCursor: z.string().nullable() }),
-    handle: ({ ctx, query }) => ctx.email.list(query),
+    handle: ({ rooms, query }) => rooms.email.list(query),
     present: ({ items, nextCursor }) => ({ items: items.map(presentEmail), nextCursor }),
   }),
 ];

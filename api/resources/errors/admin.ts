@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { presentError } from '../../../src/operations/admin/index.ts';
 import { instant } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('errors');
 
 const ErrorRow = z.strictObject({
   id: z.string(),
@@ -29,7 +31,7 @@ export default [
         .optional(),
     }),
     answer: z.strictObject({ items: z.array(ErrorRow), nextCursor: z.string().nullable() }),
-    handle: ({ ctx, query }) => ctx.errors.list(query),
+    handle: ({ rooms, query }) => rooms.errors.list(query),
     present: ({ items, nextCursor }) => ({ items: items.map(presentError), nextCursor }),
   }),
 ];

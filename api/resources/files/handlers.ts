@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { FileShape, type Kept, plainLine, presentPublicFile, PublicFile } from '../../../src/library/media/index.ts';
 import { ownOnly } from '../../http/own.ts';
-import { type AuthKind, type CallOf, route } from '../../http/route.ts';
+import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
+
+const route = routesOf('media');
 
 const KINDS = ['image', 'video', 'audio', 'document'] as const;
 /** One line of text, without spaces around it. */
 export const line = (max: number) => z.string().max(max).transform(plainLine);
 
-const BRINGS = { permission: 'media:create', gate: 'storage_gb', idempotent: true } as const;
+const BRINGS = { permission: 'media:create', planLimit: 'storage_gb', idempotent: true } as const;
 /** Says on the answer that the local storage holds more than it should (S153). */
-export function warned({ file, overQuota }: Kept, { reply }: Pick<CallOf<unknown, unknown, unknown>, 'reply'>): FileShape {
+export function warned({ file, overQuota }: Kept, { reply }: Pick<Call<never>, 'reply'>): FileShape {
   if (overQuota) reply.header('X-Storage-Warning', 'soft-quota');
   return file;
 }
@@ -34,7 +36,7 @@ export const uploadRoute = <Answer extends z.ZodType>(path: `/${string}`, dialec
     limit: '120/hour',
     creates: true,
     input: 'stream',
-    handle: async (call) => warned(await call.ctx.media.upload(call.principal.orgId, call.principal.userId, call.request.stream), call),
+    handle: async (call) => warned(await call.rooms.media.upload(call.principal.orgId, call.principal.userId, call.request.stream), call),
   });
 
 export const uploadFromUrlRoute = <Answer extends z.ZodType>(path: `/${string}`, dialect: Dialect<Answer>) =>
@@ -48,7 +50,7 @@ export const uploadFromUrlRoute = <Answer extends z.ZodType>(path: `/${string}`,
     limit: '120/hour',
     creates: true,
     body: z.strictObject({ url: z.string().min(1).max(2_048), name: line(255).optional() }),
-    handle: async (call) => warned(await call.ctx.media.uploadFromUrl(call.principal.orgId, call.principal.userId, call.body.url, call.body.name), call),
+    handle: async (call) => warned(await call.rooms.media.uploadFromUrl(call.principal.orgId, call.principal.userId, call.body.url, call.body.name), call),
   });
 
 /** The list, and deleting from it. */
@@ -66,8 +68,8 @@ export const libraryRoutes = (path: `/${string}`, auth: readonly [AuthKind, ...A
       folder: line(255).optional(),
     }),
     answer: z.strictObject({ pages: z.int(), results: z.array(FileShape), total: z.int() }),
-    handle: ({ ctx, principal, query: { page, search, type, folder } }) =>
-      ctx.media.list(principal.orgId, page, { search: search || undefined, kind: type, folder: folder || undefined }),
+    handle: ({ rooms, principal, query: { page, search, type, folder } }) =>
+      rooms.media.list(principal.orgId, page, { search: search || undefined, kind: type, folder: folder || undefined }),
     present: (page) => page,
   }),
   route({
@@ -79,9 +81,9 @@ export const libraryRoutes = (path: `/${string}`, auth: readonly [AuthKind, ...A
     permission: 'media:delete',
     query: z.object({ force: z.enum(['true', 'false']).default('false') }),
     answer: z.strictObject({ id: z.string() }),
-    async handle({ ctx, principal, params, query }) {
-      await ctx.media.remove(principal.orgId, params['id']!, { force: query.force === 'true' });
-      return { id: params['id']! };
+    async handle({ rooms, principal, params, query }) {
+      await rooms.media.remove(principal.orgId, params.id, { force: query.force === 'true' });
+      return { id: params.id };
     },
     present: (deleted) => deleted,
   }),
@@ -102,7 +104,7 @@ export const fileRoutes = (prefix: '/files' | '/media') => [
     permission: 'media:create',
     body: z.strictObject({ name: z.string().min(1).max(2_048), originalName: line(255).pipe(z.string().min(1)).optional() }),
     answer: FileShape,
-    handle: ({ ctx, principal, body: { name, originalName } }) => ctx.media.saveUploaded(principal.orgId, name, originalName),
+    handle: ({ rooms, principal, body: { name, originalName } }) => rooms.media.saveUploaded(principal.orgId, name, originalName),
     present: (file) => file,
   }),
   route({
@@ -121,9 +123,9 @@ export const fileRoutes = (prefix: '/files' | '/media') => [
       thumbnailTimestamp: z.int().min(0).max(2_147_483_647).optional(),
     }),
     answer: FileShape,
-    async handle({ ctx, principal, body: { id, folder, ...information } }) {
-      await ownOnly(principal, () => ctx.media.authorOf(principal.orgId, id));
-      return ctx.media.describe(principal.orgId, id, { ...information, ...(folder !== undefined && { folder: folder || null }) });
+    async handle({ rooms, principal, body: { id, folder, ...information } }) {
+      await ownOnly(principal, () => rooms.media.authorOf(principal.orgId, id));
+      return rooms.media.describe(principal.orgId, id, { ...information, ...(folder !== undefined && { folder: folder || null }) });
     },
     present: (file) => file,
   }),
@@ -134,7 +136,7 @@ export const fileRoutes = (prefix: '/files' | '/media') => [
     auth: ['session'],
     permission: 'media:read',
     answer: FileShape,
-    handle: ({ ctx, principal, params }) => ctx.media.get(principal.orgId, params['id']!),
+    handle: ({ rooms, principal, params }) => rooms.media.get(principal.orgId, params.id),
     present: (file) => file,
   }),
 ];

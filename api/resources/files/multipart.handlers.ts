@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { FileShape } from '../../../src/library/media/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { line, warned } from './handlers.ts';
+
+const route = routesOf('media');
 
 const MOST_PARTS = 10_000; // as S3 counts them
 const UploadName = z.strictObject({ key: z.string().max(512), uploadId: z.string().max(255) });
@@ -15,7 +17,7 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
       ...common,
       path: `${prefix}/create-multipart-upload`,
       summary: 'Begins an upload in parts, or with the same fileHash goes on with one',
-      gate: 'storage_gb',
+      planLimit: 'storage_gb',
       limit: '120/hour',
       body: z.strictObject({
         file: z.object({
@@ -27,8 +29,8 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
         contentType: z.string().max(255).optional(),
       }),
       answer: z.strictObject({ uploadId: z.string(), key: z.string(), partSize: z.int() }),
-      handle: ({ ctx, principal, body: { file, fileHash, contentType } }) =>
-        ctx.media.uploads.begin(principal.orgId, principal.userId, { name: file.name, size: file.size, type: contentType ?? file.type, fileHash }),
+      handle: ({ rooms, principal, body: { file, fileHash, contentType } }) =>
+        rooms.media.uploads.begin(principal.orgId, principal.userId, { name: file.name, size: file.size, type: contentType ?? file.type, fileHash }),
       present: (begun) => begun,
     }),
     route({
@@ -37,7 +39,7 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
       summary: 'An address that takes one part by PUT, for an hour',
       body: UploadName.extend({ partNumber }),
       answer: z.strictObject({ url: z.string(), headers: z.record(z.string(), z.string()) }),
-      handle: ({ ctx, principal, body: { partNumber: number, ...name } }) => ctx.media.uploads.sign(principal.orgId, name, number),
+      handle: ({ rooms, principal, body: { partNumber: number, ...name } }) => rooms.media.uploads.sign(principal.orgId, name, number),
       present: ({ url, headers }) => ({ url, headers: { ...headers } }),
     }),
     route({
@@ -46,14 +48,14 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
       summary: 'The parts that have arrived',
       body: UploadName,
       answer: z.array(z.strictObject({ PartNumber: z.int(), Size: z.int(), ETag: z.string() })),
-      handle: ({ ctx, principal, body }) => ctx.media.uploads.parts(principal.orgId, body),
+      handle: ({ rooms, principal, body }) => rooms.media.uploads.parts(principal.orgId, body),
       present: (parts) => parts.map(({ number, bytes, etag }) => ({ PartNumber: number, Size: bytes, ETag: etag })),
     }),
     route({
       ...common,
       path: `${prefix}/complete-multipart-upload`,
       summary: 'Makes a file of the parts, judged by its content',
-      gate: 'storage_gb',
+      planLimit: 'storage_gb',
       idempotent: true,
       body: UploadName.extend({
         parts: z
@@ -62,7 +64,7 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
           .max(MOST_PARTS),
       }),
       answer: FileShape.extend({ location: z.string() }),
-      handle: async (call) => warned(await call.ctx.media.uploads.complete(call.principal.orgId, call.body, call.body.parts), call),
+      handle: async (call) => warned(await call.rooms.media.uploads.complete(call.principal.orgId, call.body, call.body.parts), call),
       present: (file) => ({ ...file, location: file.path }),
     }),
     route({
@@ -71,8 +73,8 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
       summary: 'Gives an upload up, with the parts that have arrived',
       body: UploadName,
       answer: z.strictObject({ success: z.literal(true) }),
-      async handle({ ctx, principal, body }) {
-        await ctx.media.uploads.abort(principal.orgId, body);
+      async handle({ rooms, principal, body }) {
+        await rooms.media.uploads.abort(principal.orgId, body);
         return { success: true as const };
       },
       present: (done) => done,

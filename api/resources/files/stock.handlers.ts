@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { FileShape } from '../../../src/library/media/index.ts';
 import { KINDS } from '../../../src/providers/registry/index.ts';
 import { FoundItem } from '../../../src/library/stock/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { warned } from './handlers.ts';
+
+const route = routesOf('stock');
 
 const words = z
   .string()
@@ -31,7 +33,8 @@ export const stockRoutes = (prefix: '/files' | '/media') => [
       page: z.coerce.number().int().min(1).max(1_000).default(1),
     }),
     answer: z.strictObject({ items: z.array(FoundItem), nextCursor: z.string().nullable() }),
-    handle: ({ ctx, principal, query: { source, q, type, page } }) => ctx.stock.search(principal.orgId, { source: source || undefined, q, kind: type, page }),
+    handle: ({ rooms, principal, query: { source, q, type, page } }) =>
+      rooms.stock.search(principal.orgId, { source: source || undefined, q, kind: type, page }),
     present: (found) => found,
   }),
   route({
@@ -41,13 +44,13 @@ export const stockRoutes = (prefix: '/files' | '/media') => [
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'media:create',
-    gate: 'storage_gb',
+    planLimit: 'storage_gb',
     limit: '120/hour',
     idempotent: true,
     creates: true,
     body: z.strictObject({ source: z.string().min(1).max(64), id: z.string().min(1).max(200) }),
     answer: FileShape,
-    handle: async (call) => warned(await call.ctx.stock.importItem(call.principal.orgId, call.principal.userId, call.body), call),
+    handle: async (call) => warned(await call.rooms.stock.importItem(call.principal.orgId, call.principal.userId, call.body), call),
     present: (file) => file,
   }),
 ];

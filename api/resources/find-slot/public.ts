@@ -1,15 +1,20 @@
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { presentSlot, Slot } from '../posts/handlers.ts';
 
-export default (['/public/v1/find-slot', '/public/v1/find-slot/:id'] as const).map((path) =>
+const route = routesOf('posts');
+const slot = { method: 'get', auth: ['api-key', 'oauth'], permission: 'posts:read', answer: Slot, present: presentSlot } as const;
+
+export default [
   route({
-    method: 'get',
-    path,
-    summary: path.endsWith(':id') ? 'The next free posting time of a channel, in UTC' : 'The next free posting time over all channels, in UTC',
-    auth: ['api-key', 'oauth'],
-    permission: 'posts:read',
-    answer: Slot,
-    handle: ({ ctx, principal, params }) => ctx.posts.findSlot(principal.orgId, params['id']),
-    present: presentSlot,
+    ...slot,
+    path: '/public/v1/find-slot',
+    summary: 'The next free posting time over all channels, in UTC',
+    handle: ({ rooms, principal }) => rooms.posts.findSlot(principal.orgId, undefined),
   }),
-);
+  route({
+    ...slot,
+    path: '/public/v1/find-slot/:id',
+    summary: 'The next free posting time of a channel, in UTC',
+    handle: ({ rooms, principal, params }) => rooms.posts.findSlot(principal.orgId, params.id),
+  }),
+];

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('channels');
 
 export default [
   route({
@@ -9,7 +11,7 @@ export default [
     auth: ['api-key', 'oauth'],
     permission: 'channels:read',
     answer: z.array(z.strictObject({ id: z.string(), name: z.string() })),
-    handle: ({ ctx, principal }) => ctx.channels.customers(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.channels.customers(principal.orgId),
     present: (groups) => [...groups],
   }),
 ];

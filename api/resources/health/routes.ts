@@ -1,25 +1,28 @@
 import { z } from 'zod';
-import type { Context } from '../../../src/context.ts';
 import { instant } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { type Call, routesOf } from '../../http/route.ts';
+
+const route = routesOf('cache', 'clock', 'config', 'engine', 'health', 'sql');
 
 const CHECK_MS = 2_000;
 const PARTS = 8;
 const Dependency = z.object({ ok: z.boolean(), error: z.string().optional() });
 
+type Rooms = Call<'clock'>['rooms'];
+
 /** In parts: when the process stood still one of them is over, and what was answered meanwhile is read in the others. */
-async function patience({ clock }: Context, signal: AbortSignal): Promise<false> {
+async function patience({ clock }: Rooms, signal: AbortSignal): Promise<false> {
   for (let part = 0; part < PARTS; part += 1) await clock.sleep(CHECK_MS / PARTS, signal);
   return false;
 }
 
 /** One dependency asked, for two seconds at most. What it says is for the log: the body names the kind of failure only. */
-async function asked(context: Context, check: () => Promise<unknown>): Promise<z.input<typeof Dependency>> {
+async function asked(rooms: Rooms, check: () => Promise<unknown>): Promise<z.input<typeof Dependency>> {
   const given = new AbortController();
   try {
     const answered = check().then(() => true);
     answered.catch(() => {}); // it may fail after the waiting has ended
-    if (await Promise.race([answered, patience(context, given.signal)])) return { ok: true };
+    if (await Promise.race([answered, patience(rooms, given.signal)])) return { ok: true };
     return { ok: false, error: 'timeout' };
   } catch {
     return { ok: false, error: 'unreachable' };
@@ -36,7 +39,7 @@ export default [
     auth: ['none'],
     limit: 'none',
     answer: z.object({ status: z.literal('ok'), timestamp: instant }),
-    handle: async ({ ctx }) => ctx.clock.now(),
+    handle: async ({ rooms }) => rooms.clock.now(),
     present: (now) => ({ status: 'ok' as const, timestamp: now.toISOString() }),
   }),
 
@@ -51,12 +54,12 @@ export default [
       timestamp: instant,
       dependencies: z.object({ database: Dependency, redis: Dependency, actors: Dependency.optional() }),
     }),
-    async handle({ ctx, reply }) {
-      const [database, redis] = await Promise.all([asked(ctx, () => ctx.sql`select 1`.execute()), asked(ctx, () => ctx.cache.ping())]);
-      const isAway = ctx.engine.isAway?.() === true; // named only then: the body is that of the interface otherwise
-      const ok = database.ok && redis.ok && !isAway && !ctx.health.draining;
+    async handle({ rooms, reply }) {
+      const [database, redis] = await Promise.all([asked(rooms, () => rooms.sql`select 1`.execute()), asked(rooms, () => rooms.cache.ping())]);
+      const isAway = rooms.engine.isAway?.() === true; // named only then: the body is that of the interface otherwise
+      const ok = database.ok && redis.ok && !isAway && !rooms.health.draining;
       if (!ok) reply.status(503);
-      return { ok, now: ctx.clock.now(), dependencies: { database, redis, ...(isAway && { actors: { ok: false, error: 'unreachable' } }) } };
+      return { ok, now: rooms.clock.now(), dependencies: { database, redis, ...(isAway && { actors: { ok: false, error: 'unreachable' } }) } };
     },
     present: ({ ok, now, dependencies }) => ({ status: ok ? ('ok' as const) : ('unavailable' as const), timestamp: now.toISOString(), dependencies }),
   }),
@@ -75,7 +78,7 @@ export default [
       crons: z.array(z.object({ name: z.string(), lastRunAt: instant.nullable(), lastStatus: z.string().nullable(), lastDurationMs: z.number().nullable() })),
       lateness: z.object({ p50Ms: z.number().nullable(), p99Ms: z.number().nullable() }),
     }),
-    handle: async ({ ctx }) => ({ report: await ctx.health.report(), now: ctx.clock.now(), version: ctx.config.version }),
+    handle: async ({ rooms }) => ({ report: await rooms.health.report(), now: rooms.clock.now(), version: rooms.config.version }),
     present: ({ report: { jobs, crons, lateness }, now, version }) => ({
       status: 'ok' as const,
       timestamp: now.toISOString(),

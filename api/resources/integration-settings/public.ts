@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { ChannelRules } from '../../../src/publishing/channels/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('channels');
 
 export default [
   route({
@@ -10,7 +12,7 @@ export default [
     auth: ['api-key', 'oauth'],
     permission: 'channels:read',
     answer: z.strictObject({ output: ChannelRules }),
-    handle: ({ ctx, principal, params }) => ctx.channels.rulesOf(principal.orgId, params['id']!),
+    handle: ({ rooms, principal, params }) => rooms.channels.rulesOf(principal.orgId, params.id),
     present: (output) => ({ output }),
   }),
 ];

@@ -3,7 +3,9 @@ import { channelActor } from '../../../actors/channel/contract.ts';
 import { presentPublicChannel, PublicChannel } from '../../../src/publishing/channels/index.ts';
 import { tenantKey } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('channels');
 
 export default [
   route({
@@ -14,7 +16,7 @@ export default [
     permission: 'channels:read',
     query: z.object({ group: z.string().max(255).optional() }),
     answer: z.array(PublicChannel),
-    handle: ({ ctx, principal, query }) => ctx.channels.list(principal.orgId, query.group || undefined),
+    handle: ({ rooms, principal, query }) => rooms.channels.list(principal.orgId, query.group || undefined),
     present: (channels) => channels.map(presentPublicChannel),
   }),
   route({
@@ -24,8 +26,8 @@ export default [
     auth: ['api-key', 'oauth'],
     permission: 'channels:delete',
     answer: z.strictObject({ id: z.string(), name: z.string(), identifier: z.string() }),
-    async handle({ ctx, actors, principal, params, request }) {
-      const channel = await ctx.channels.get(principal.orgId, params['id']!);
+    async handle({ rooms, actors, principal, params, request }) {
+      const channel = await rooms.channels.get(principal.orgId, params.id);
       await actors(channelActor, tenantKey(principal.orgId, channel.id)).remove({ by: auditActor({ principal, request }) });
       return channel;
     },

@@ -5,8 +5,10 @@ import { ChannelShape, NetworkShape } from '../../../src/publishing/channels/ind
 import { choiceOf } from '../../../src/publishing/egress/index.ts';
 import { AppError, tenantKey } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { route } from '../../http/route.ts';
+import { type Call, routesOf } from '../../http/route.ts';
 import { EgressChoice } from '../egress/shape.ts';
+
+const route = routesOf('channels', 'egress');
 
 const line = (max: number) =>
   z
@@ -31,16 +33,35 @@ const move = (name: 'enable' | 'disable') =>
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',
-    ...(name === 'enable' && { gate: 'channel' as const }),
+    ...(name === 'enable' && { planLimit: 'channel' as const }),
     body: ById,
     answer: Moved,
-    async handle({ ctx, actors, principal, body: { id }, request }) {
-      await ctx.channels.get(principal.orgId, id);
+    async handle({ rooms, actors, principal, body: { id }, request }) {
+      await rooms.channels.get(principal.orgId, id);
       await channelOf(actors, principal.orgId, id)[name]({ by: auditActor({ principal, request }) });
-      return ctx.channels.get(principal.orgId, id);
+      return rooms.channels.get(principal.orgId, id);
     },
     present: ({ id, disabled }) => ({ id, disabled }),
   });
+
+const deletion = {
+  method: 'delete',
+  summary: 'Deletes a channel with its unpublished posts',
+  auth: ['session'],
+  impersonation: 'allowed',
+  permission: 'channels:delete',
+  body: z.strictObject({ id: z.string().min(1).optional() }),
+  answer: z.strictObject({ id: z.string() }),
+  present: (deleted: { id: string }) => deleted,
+} as const;
+async function removeChannel(call: Call<'channels', z.output<typeof deletion.body>>, id: string | undefined) {
+  const { rooms, actors, principal, body } = call;
+  if (id === undefined || (body.id !== undefined && body.id !== id))
+    throw new AppError('validation_failed', 'id: is needed', { errors: [{ field: 'id', message: 'id: is needed', rule: 'required' }] });
+  await rooms.channels.get(principal.orgId, id);
+  await channelOf(actors, principal.orgId, id).remove({ by: auditActor(call) });
+  return { id };
+}
 
 export default [
   route({
@@ -50,7 +71,7 @@ export default [
     auth: ['session'],
     permission: 'channels:read',
     answer: z.strictObject({ social: z.array(NetworkShape), article: z.array(NetworkShape) }),
-    handle: async ({ ctx }) => ctx.channels.networks(),
+    handle: async ({ rooms }) => rooms.channels.networks(),
     present: (social) => ({ social, article: [] }),
   }),
   route({
@@ -60,7 +81,7 @@ export default [
     auth: ['session'],
     permission: 'channels:read',
     answer: z.strictObject({ integrations: z.array(ChannelShape) }),
-    handle: ({ ctx, principal }) => ctx.channels.list(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.channels.list(principal.orgId),
     present: (integrations) => ({ integrations }),
   }),
   route({
@@ -70,7 +91,7 @@ export default [
     auth: ['session'],
     permission: 'channels:read',
     answer: z.array(Group),
-    handle: ({ ctx, principal }) => ctx.channels.customers(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.channels.customers(principal.orgId),
     present: (groups) => [...groups],
   }),
   route({
@@ -80,7 +101,7 @@ export default [
     auth: ['session'],
     permission: 'channels:read',
     answer: ChannelShape,
-    handle: ({ ctx, principal, params }) => ctx.channels.get(principal.orgId, params['id']!),
+    handle: ({ rooms, principal, params }) => rooms.channels.get(principal.orgId, params.id),
     present: (channel) => channel,
   }),
   route({
@@ -99,8 +120,8 @@ export default [
       allowPreview: z.enum(['true', 'false']).optional(),
     }),
     answer: z.strictObject({ url: z.string() }),
-    handle: ({ ctx, principal, params, query: { refresh, externalUrl, returnUrl, allowPreview } }) =>
-      ctx.channels.begin(principal, params['provider']!, {
+    handle: ({ rooms, principal, params, query: { refresh, externalUrl, returnUrl, allowPreview } }) =>
+      rooms.channels.begin(principal, params.provider, {
         refresh: refresh || undefined,
         externalUrl,
         returnUrl: returnUrl || undefined,
@@ -115,7 +136,7 @@ export default [
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:create',
-    gate: 'channel',
+    planLimit: 'channel',
     csrf: 'params',
     body: z.strictObject({
       code: text(16_384),
@@ -127,14 +148,14 @@ export default [
       allowPreview: z.boolean().optional(),
     }),
     answer: ChannelShape.extend({ returnUrl: z.string().optional() }),
-    async handle({ ctx, actors, principal, params, body: { code, state, fields, refresh, allowPreview }, request }) {
+    async handle({ rooms, actors, principal, params, body: { code, state, fields, refresh, allowPreview }, request }) {
       const person = {
         orgId: principal.orgId,
         userId: principal.userId,
         mayUpdate: principal.permissions.has('channels:update'),
         by: auditActor({ principal, request }),
       };
-      const { id, created, returnUrl } = await ctx.channels.complete(person, params['provider']!, {
+      const { id, created, returnUrl } = await rooms.channels.complete(person, params.provider, {
         code,
         state,
         fields,
@@ -146,33 +167,14 @@ export default [
         await channelOf(actors, principal.orgId, id)
           .wake({})
           .catch(() => undefined);
-      return { channel: await ctx.channels.get(principal.orgId, id), returnUrl };
+      return { channel: await rooms.channels.get(principal.orgId, id), returnUrl };
     },
     present: ({ channel, returnUrl }) => ({ ...channel, ...(returnUrl !== null && { returnUrl }) }),
   }),
   move('enable'),
   move('disable'),
-  ...(['/integrations', '/integrations/:id'] as const).map((path) =>
-    route({
-      method: 'delete',
-      path,
-      summary: 'Deletes a channel with its unpublished posts',
-      auth: ['session'],
-      impersonation: 'allowed',
-      permission: 'channels:delete',
-      body: z.strictObject({ id: z.string().min(1).optional() }),
-      answer: z.strictObject({ id: z.string() }),
-      async handle({ ctx, actors, principal, params, body, request }) {
-        const id = params['id'] ?? body.id;
-        if (id === undefined || (body.id !== undefined && body.id !== id))
-          throw new AppError('validation_failed', 'id: is needed', { errors: [{ field: 'id', message: 'id: is needed', rule: 'required' }] });
-        await ctx.channels.get(principal.orgId, id);
-        await channelOf(actors, principal.orgId, id).remove({ by: auditActor({ principal, request }) });
-        return { id };
-      },
-      present: (deleted) => deleted,
-    }),
-  ),
+  route({ ...deletion, path: '/integrations', handle: (call) => removeChannel(call, call.body.id) }),
+  route({ ...deletion, path: '/integrations/:id', handle: (call) => removeChannel(call, call.params.id) }),
   route({
     method: 'post',
     path: '/integrations/:id/time',
@@ -182,13 +184,13 @@ export default [
     permission: 'channels:update',
     body: z.strictObject({ time: z.array(z.strictObject({ time: z.int().min(0).max(1_439) })).max(1_440) }),
     answer: z.strictObject({ id: z.string(), postingTimes: z.array(z.strictObject({ time: z.int() })) }),
-    async handle({ ctx, principal, params, body }) {
-      await ctx.channels.setTimes(
+    async handle({ rooms, principal, params, body }) {
+      await rooms.channels.setTimes(
         principal.orgId,
-        params['id']!,
+        params.id,
         body.time.map(({ time }) => time),
       );
-      return ctx.channels.get(principal.orgId, params['id']!);
+      return rooms.channels.get(principal.orgId, params.id);
     },
     present: ({ id, postingTimes }) => ({ id, postingTimes }),
   }),
@@ -201,7 +203,7 @@ export default [
     permission: 'channels:update',
     body: z.strictObject({ name: named(255) }),
     answer: Success,
-    handle: ({ ctx, principal, params, body }) => ctx.channels.nameCustomer(principal.orgId, params['id']!, body.name),
+    handle: ({ rooms, principal, params, body }) => rooms.channels.nameCustomer(principal.orgId, params.id, body.name),
     present: success,
   }),
   route({
@@ -213,7 +215,7 @@ export default [
     permission: 'channels:update',
     body: z.strictObject({ group: z.string().max(255).nullable() }),
     answer: Success,
-    handle: ({ ctx, principal, params, body }) => ctx.channels.setCustomer(principal.orgId, params['id']!, body.group || null),
+    handle: ({ rooms, principal, params, body }) => rooms.channels.setCustomer(principal.orgId, params.id, body.group || null),
     present: success,
   }),
   route({
@@ -225,7 +227,7 @@ export default [
     permission: 'channels:update',
     body: z.strictObject({ additionalSettings: z.string().max(65_536) }),
     answer: Success,
-    handle: ({ ctx, principal, params, body }) => ctx.channels.setAdditional(principal.orgId, params['id']!, body.additionalSettings),
+    handle: ({ rooms, principal, params, body }) => rooms.channels.setAdditional(principal.orgId, params.id, body.additionalSettings),
     present: success,
   }),
   route({
@@ -244,7 +246,7 @@ export default [
         .optional(),
     }),
     answer: Success,
-    handle: ({ ctx, principal, params, body: { name, picture } }) => ctx.channels.setShown(principal.orgId, params['id']!, { name, picture: picture ?? null }),
+    handle: ({ rooms, principal, params, body: { name, picture } }) => rooms.channels.setShown(principal.orgId, params.id, { name, picture: picture ?? null }),
     present: success,
   }),
 
@@ -257,7 +259,7 @@ export default [
     permission: 'channels:update',
     body: EgressChoice,
     answer: Success,
-    handle: (call) => call.ctx.egress.chooseForChannel(call.principal.orgId, call.params['id']!, choiceOf(call.body.route), auditActor(call)),
+    handle: (call) => call.rooms.egress.chooseForChannel(call.principal.orgId, call.params.id, choiceOf(call.body.route), auditActor(call)),
     present: () => ({ success: true as const }),
   }),
 ];

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf();
 
 export default [
   route({

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { auditActor } from '../../http/audit-actor.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('payments');
 
 export default [
   route({
@@ -11,7 +13,7 @@ export default [
     creates: true,
     body: z.strictObject({ count: z.int().min(1).max(100) }),
     answer: z.strictObject({ codes: z.array(z.string()) }),
-    handle: ({ ctx, body, ...call }) => ctx.payments.mintCodes(auditActor(call), body.count),
+    handle: ({ rooms, body, ...call }) => rooms.payments.mintCodes(auditActor(call), body.count),
     present: (codes) => ({ codes }),
   }),
 ];

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { presentMemberKey } from '../../../src/people/auth/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { ApiKey } from '../user/shape.ts';
+
+const route = routesOf('auth', 'events');
 
 const MemberKey = ApiKey.extend({ user: z.object({ id: z.string(), email: z.string(), name: z.string() }) });
 
@@ -14,7 +16,7 @@ export default [
     auth: ['session'],
     permission: 'api_keys:read',
     answer: z.array(MemberKey),
-    handle: ({ ctx, principal }) => ctx.auth.apiKeys.listOfOrg(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.auth.apiKeys.listOfOrg(principal.orgId),
     present: (rows) => rows.map(presentMemberKey),
   }),
 
@@ -25,10 +27,10 @@ export default [
     auth: ['session'],
     permission: 'api_keys:delete',
     answer: z.object({ success: z.literal(true) }),
-    async handle({ ctx, principal, params, request }) {
+    async handle({ rooms, principal, params, request }) {
       const { orgId, userId } = principal;
-      await ctx.auth.apiKeys.revokeOfOrg(orgId, auditActor({ principal, request }), params['id']!);
-      ctx.events.apiKeyRevoked({ orgId, userId, keyId: params['id']! });
+      await rooms.auth.apiKeys.revokeOfOrg(orgId, auditActor({ principal, request }), params.id);
+      rooms.events.apiKeyRevoked({ orgId, userId, keyId: params.id });
     },
     present: () => ({ success: true as const }),
   }),

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { presentInvitation, presentMember } from '../../../src/people/members/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { invite, InvitationBody, named } from './handlers.ts';
+
+const route = routesOf('auth', 'cache', 'clock', 'config', 'members');
 
 const Role = z.object({ role: z.string(), roleId: z.string(), roleName: z.string() });
 const Member = Role.extend({
@@ -34,7 +36,7 @@ export default [
     auth: ['session'],
     permission: 'members:read',
     answer: z.array(Member),
-    handle: ({ ctx, principal }) => ctx.members.list(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.members.list(principal.orgId),
     present: (rows) => rows.map(presentMember),
   }),
 
@@ -45,10 +47,10 @@ export default [
     auth: ['session'],
     impersonation: 'refused',
     permission: 'members:update',
-    gate: 'team_members',
+    planLimit: 'team_members',
     body: z.strictObject({ ...named, disabled: z.boolean().optional() }),
     answer: Member,
-    handle: ({ ctx, principal, params, body, request }) => ctx.members.change(principal.orgId, auditActor({ principal, request }), params['id']!, body),
+    handle: ({ rooms, principal, params, body, request }) => rooms.members.change(principal.orgId, auditActor({ principal, request }), params.id, body),
     present: presentMember,
   }),
 
@@ -59,7 +61,7 @@ export default [
     auth: ['session'],
     permission: 'members:delete',
     answer: Success,
-    handle: ({ ctx, principal, params, request }) => ctx.members.remove(principal.orgId, auditActor({ principal, request }), params['id']!),
+    handle: ({ rooms, principal, params, request }) => rooms.members.remove(principal.orgId, auditActor({ principal, request }), params.id),
     present: success,
   }),
 
@@ -70,7 +72,7 @@ export default [
     auth: ['session'],
     permission: 'members:read',
     answer: z.array(Invitation),
-    handle: ({ ctx, principal }) => ctx.members.invitations.list(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.members.invitations.list(principal.orgId),
     present: (rows) => rows.map(presentInvitation),
   }),
 
@@ -81,7 +83,7 @@ export default [
     auth: ['session'],
     impersonation: 'refused',
     permission: 'members:create',
-    gate: 'team_members',
+    planLimit: 'team_members',
     creates: true,
     body: InvitationBody,
     answer: MadeInvitation,
@@ -96,7 +98,7 @@ export default [
     auth: ['session'],
     permission: 'members:delete',
     answer: Success,
-    handle: ({ ctx, principal, params, request }) => ctx.members.invitations.withdraw(principal.orgId, auditActor({ principal, request }), params['id']!),
+    handle: ({ rooms, principal, params, request }) => rooms.members.invitations.withdraw(principal.orgId, auditActor({ principal, request }), params.id),
     present: success,
   }),
 ];

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { bearsToken } from '../../../src/platform/telemetry/index.ts';
 import { isOwnMachine } from '../../http/own-machine.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { unknownRoute } from '../../http/unknown-route.ts';
+
+const route = routesOf('config', 'metrics');
 
 export default [
   route({
@@ -15,7 +17,7 @@ export default [
     limitBy: 'ip',
     output: 'text',
     answer: z.string(),
-    async handle({ ctx: { config, metrics }, request, reply }) {
+    async handle({ rooms: { config, metrics }, request, reply }) {
       const { metricsToken } = config.telemetry;
       const isOpen = !config.production && isOwnMachine(request);
       if (!isOpen && (metricsToken === undefined || !bearsToken(request.headers['authorization'], metricsToken))) throw unknownRoute(request);

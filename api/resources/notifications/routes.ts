@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { DIGESTS } from '../../../src/people/identity/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('identity');
 
 const Toggles = z.object({ email: z.boolean(), push: z.boolean(), inApp: z.boolean() });
 const Preferences = z.object({ master: Toggles, categories: z.record(z.string(), Toggles), digest: z.enum(DIGESTS) });
@@ -21,7 +23,7 @@ export default [
     summary: 'What the user wants to be told, and how. No notification is sent yet.',
     auth: ['session'],
     answer: Preferences,
-    handle: ({ ctx, principal }) => ctx.identity.preferences(principal.userId),
+    handle: ({ rooms, principal }) => rooms.identity.preferences(principal.userId),
     present: (preferences) => preferences,
   }),
 
@@ -33,7 +35,7 @@ export default [
     impersonation: 'allowed',
     body: Change,
     answer: Preferences,
-    handle: ({ ctx, principal, body }) => ctx.identity.updatePreferences(principal.userId, body),
+    handle: ({ rooms, principal, body }) => rooms.identity.updatePreferences(principal.userId, body),
     present: (preferences) => preferences,
   }),
 ];

@@ -4,7 +4,9 @@ import { ClientMetadata, OAuthError, presentGrant, presentRequest, RegisteredCli
 import { consentPage } from '../../console/pages.ts';
 import { findRepeated, readParameters } from '../../http/body.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { type Reply, type Request, route } from '../../http/route.ts';
+import { type Reply, type Request, routesOf } from '../../http/route.ts';
+
+const route = routesOf('billing', 'config', 'oauth', 'sql');
 
 const AuthorizationParameters = z
   .looseObject({
@@ -55,12 +57,12 @@ export default [
       scope: z.string(),
       scopes: z.array(z.string()),
     }),
-    async handle({ ctx: { oauth, config }, query, request }) {
+    async handle({ rooms: { oauth, config }, query, request }) {
       refuseRepeated(request);
       return { judged: oauth.consent.judge(query, await oauth.consent.destination(query)), backendUrl: config.http.backendUrl };
     },
     present: ({ judged, backendUrl }) => presentRequest(judged, backendUrl),
-    async page({ ctx: { oauth, config }, query, request, reply }) {
+    async page({ rooms: { oauth, config }, query, request, reply }) {
       refuseRepeated(request);
       const to = await oauth.consent.destination(query);
       try {
@@ -86,7 +88,7 @@ export default [
     body: AuthorizationParameters.extend({ action: z.enum(['approve', 'deny']) }),
     answer: z.object({ redirect: z.string() }),
     async handle(call) {
-      const { consent } = call.ctx.oauth;
+      const { consent } = call.rooms.oauth;
       const { action, ...request } = call.body;
       const to = await consent.destination(request);
       try {
@@ -129,10 +131,10 @@ export default [
       refresh_token: z.string(),
       scope: z.string(),
     }),
-    async handle({ ctx, body, request, reply }) {
+    async handle({ rooms, body, request, reply }) {
       noStore(reply);
-      const grant = await ctx.oauth.tokens.grant(body, claimOf(body, request), request.ip);
-      return { grant, customerId: ctx.billing.enabled ? await findCustomer(ctx.sql, grant.orgId) : undefined };
+      const grant = await rooms.oauth.tokens.grant(body, claimOf(body, request), request.ip);
+      return { grant, customerId: rooms.billing.enabled ? await findCustomer(rooms.sql, grant.orgId) : undefined };
     },
     present: ({ grant, customerId }) => presentGrant(grant, customerId ?? null),
   }),
@@ -148,9 +150,9 @@ export default [
     bodyLimit: LIMIT,
     body: z.looseObject({ token: z.string().min(1), token_type_hint: z.string().optional(), ...credentials }),
     answer: z.object({}),
-    async handle({ ctx, body, request, reply }) {
+    async handle({ rooms, body, request, reply }) {
       noStore(reply);
-      await ctx.oauth.tokens.revoke(body.token, claimOf(body, request));
+      await rooms.oauth.tokens.revoke(body.token, claimOf(body, request));
     },
     present: () => ({}),
   }),
@@ -166,9 +168,9 @@ export default [
     bodyLimit: LIMIT,
     body: ClientMetadata,
     answer: RegisteredClient,
-    async handle({ ctx, body, reply }) {
+    async handle({ rooms, body, reply }) {
       noStore(reply);
-      return ctx.oauth.register(body);
+      return rooms.oauth.register(body);
     },
     present: (client) => client,
   }),

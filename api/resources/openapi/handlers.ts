@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { openApi } from '../../http/openapi.ts';
-import { type AnyRoute, route } from '../../http/route.ts';
+import { type AnyRoute, routesOf } from '../../http/route.ts';
+
+const route = routesOf('config');
 
 /** The document of the routes below `prefix`, made once for a list of routes. */
 export function documentRoute({ path, prefix, summary }: { path: `/${string}`; prefix: string; summary: string }) {
@@ -11,8 +13,8 @@ export function documentRoute({ path, prefix, summary }: { path: `/${string}`; p
     summary,
     auth: ['none'],
     answer: z.looseObject({ openapi: z.literal('3.1.0') }),
-    async handle({ ctx, routes }) {
-      const document = documents.get(routes) ?? openApi(routes, { prefix, version: ctx.config.version });
+    async handle({ rooms, routes }) {
+      const document = documents.get(routes) ?? openApi(routes, { prefix, version: rooms.config.version });
       documents.set(routes, document);
       return document;
     },

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { presentOrg } from '../../../src/operations/admin/index.ts';
 import { DIMENSIONS, overrideLimits, TIERS } from '../../../src/entitlements/index.ts';
-import type { Context } from '../../../src/context.ts';
 import { AppError } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant, SearchPage } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { type Call, routesOf } from '../../http/route.ts';
+
+const route = routesOf('admin', 'billing', 'clock', 'sql');
 
 const Org = z.strictObject({
   id: z.string(),
@@ -20,12 +21,13 @@ const Limit = z.strictObject({ plan: z.number(), addons: z.number(), override: z
 const numbers = z.record(z.string(), z.int());
 const Detail = Org.extend({ limits: z.record(z.string(), Limit) });
 
-const shown = ({ billing, clock }: Context) => ({ billing: billing.enabled, now: clock.now() });
+type Rooms = Call<'admin' | 'billing' | 'clock'>['rooms'];
+const shown = ({ billing, clock }: Rooms) => ({ billing: billing.enabled, now: clock.now() });
 /** The org with what it may have and has. */
-async function whole(ctx: Context, orgId: string) {
-  const row = await ctx.admin.orgs.get(orgId);
-  const { limits } = await ctx.billing.usage(orgId);
-  return { ...presentOrg(row, shown(ctx)), limits };
+async function whole(rooms: Rooms, orgId: string) {
+  const row = await rooms.admin.orgs.get(orgId);
+  const { limits } = await rooms.billing.usage(orgId);
+  return { ...presentOrg(row, shown(rooms)), limits };
 }
 
 export default [
@@ -36,9 +38,9 @@ export default [
     auth: ['super-admin'],
     query: SearchPage,
     answer: z.strictObject({ items: z.array(Org), nextCursor: z.string().nullable() }),
-    async handle({ ctx, query }) {
-      const { items, nextCursor } = await ctx.admin.orgs.list(query);
-      return { items: items.map((row) => presentOrg(row, shown(ctx))), nextCursor };
+    async handle({ rooms, query }) {
+      const { items, nextCursor } = await rooms.admin.orgs.list(query);
+      return { items: items.map((row) => presentOrg(row, shown(rooms))), nextCursor };
     },
     present: (page) => page,
   }),
@@ -49,7 +51,7 @@ export default [
     summary: 'An org with its limits.',
     auth: ['super-admin'],
     answer: Detail,
-    handle: ({ ctx, params }) => whole(ctx, params['orgId']!),
+    handle: ({ rooms, params }) => whole(rooms, params.orgId),
     present: (org) => org,
   }),
 
@@ -62,11 +64,11 @@ export default [
       .strictObject({ disabled: z.boolean().optional(), tier: z.enum(TIERS).optional() })
       .refine((body) => Object.values(body).some((value) => value !== undefined), 'name what is to change: disabled or tier'),
     answer: Detail,
-    async handle({ ctx, principal, params, body, request }) {
-      const orgId = params['orgId']!;
+    async handle({ rooms, principal, params, body, request }) {
+      const orgId = params.orgId;
       if (body.disabled && orgId === principal.orgId) throw new AppError('conflict', 'You act for this org: change to another one first');
-      await ctx.admin.orgs.change(auditActor({ principal, request }), orgId, body);
-      return whole(ctx, orgId);
+      await rooms.admin.orgs.change(auditActor({ principal, request }), orgId, body);
+      return whole(rooms, orgId);
     },
     present: (org) => org,
   }),
@@ -78,10 +80,10 @@ export default [
     auth: ['super-admin'],
     body: z.strictObject({ overrides: z.partialRecord(z.enum(DIMENSIONS), z.int().min(0).nullable()) }),
     answer: z.strictObject({ orgId: z.string(), overrides: numbers, effective: numbers }),
-    async handle({ ctx, params, body, ...call }) {
-      const orgId = params['orgId']!;
-      const overrides = await overrideLimits(ctx, orgId, auditActor(call), body.overrides as Record<string, number | null>);
-      return { orgId, overrides, limits: (await ctx.billing.usage(orgId)).limits };
+    async handle({ rooms, params, body, ...call }) {
+      const orgId = params.orgId;
+      const overrides = await overrideLimits(rooms, orgId, auditActor(call), body.overrides as Record<string, number | null>);
+      return { orgId, overrides, limits: (await rooms.billing.usage(orgId)).limits };
     },
     present: ({ orgId, overrides, limits }) => ({
       orgId,

@@ -3,8 +3,10 @@ import { isTimezone } from '../../../src/platform/kernel/index.ts';
 import { presentOrganization } from '../../../src/people/organizations/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant, nameText } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { throttleBy } from '../../http/throttle.ts';
+
+const route = routesOf('cache', 'clock', 'config', 'members', 'organizations');
 
 const DAY_MS = 24 * 60 * 60_000;
 /** Organizations that a person makes in a day; how many they may own is a setting. */
@@ -22,9 +24,9 @@ export default [
     creates: true,
     body: z.strictObject({ name: nameText(3, 128) }),
     answer: Organization,
-    async handle({ ctx, principal, body, request }) {
-      await throttleBy(ctx, `orgs|user:${principal.userId}`, MADE_A_DAY, DAY_MS);
-      return ctx.organizations.create(auditActor({ principal, request }), body.name);
+    async handle({ rooms, principal, body, request }) {
+      await throttleBy(rooms, `orgs|user:${principal.userId}`, MADE_A_DAY, DAY_MS);
+      return rooms.organizations.create(auditActor({ principal, request }), body.name);
     },
     present: presentOrganization,
   }),
@@ -36,7 +38,7 @@ export default [
     auth: ['session'],
     permission: 'settings:read',
     answer: Organization,
-    handle: ({ ctx, principal }) => ctx.organizations.get(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.organizations.get(principal.orgId),
     present: presentOrganization,
   }),
 
@@ -49,7 +51,7 @@ export default [
     permission: 'settings:update',
     body: z.strictObject({ name: nameText(3, 128).optional(), timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional() }),
     answer: Organization,
-    handle: ({ ctx, principal, body, request }) => ctx.organizations.update(principal.orgId, auditActor({ principal, request }), body),
+    handle: ({ rooms, principal, body, request }) => rooms.organizations.update(principal.orgId, auditActor({ principal, request }), body),
     present: presentOrganization,
   }),
 
@@ -62,8 +64,8 @@ export default [
     permission: 'settings:manage',
     body: z.strictObject({ confirm: z.string().max(255) }),
     answer: z.object({ success: z.literal(true) }),
-    async handle({ ctx, principal, body, request, reply }) {
-      await ctx.organizations.remove(principal.orgId, auditActor({ principal, request }), body.confirm);
+    async handle({ rooms, principal, body, request, reply }) {
+      await rooms.organizations.remove(principal.orgId, auditActor({ principal, request }), body.confirm);
       reply.cookie('showorg', null);
     },
     present: () => ({ success: true as const }),
@@ -78,7 +80,7 @@ export default [
     permission: 'members:manage',
     body: z.strictObject({ userId: z.string().min(1).max(255) }),
     answer: z.object({ success: z.literal(true) }),
-    handle: ({ ctx, principal, body, request }) => ctx.members.transfer(principal.orgId, auditActor({ principal, request }), body.userId),
+    handle: ({ rooms, principal, body, request }) => rooms.members.transfer(principal.orgId, auditActor({ principal, request }), body.userId),
     present: () => ({ success: true as const }),
   }),
 ];

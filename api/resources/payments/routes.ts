@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { organizationActor } from '../../../actors/organization/contract.ts';
 import { collect } from '../../http/body.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('payments');
 
 const BYTES = 1_000_000;
 
@@ -15,8 +17,8 @@ export default [
     limitBy: 'ip',
     input: 'stream',
     answer: z.strictObject({ ok: z.literal(true), ignored: z.literal(true).optional() }),
-    async handle({ ctx, actors, request }) {
-      const received = await ctx.payments.receive(await collect(request.stream, BYTES), request.headers['stripe-signature'] ?? '');
+    async handle({ rooms, actors, request }) {
+      const received = await rooms.payments.receive(await collect(request.stream, BYTES), request.headers['stripe-signature'] ?? '');
       // The rows carry it and a sweep finds them: the processor need not repeat its delivery for a reminder that was not set.
       if (received.orgId)
         await actors(organizationActor, received.orgId)

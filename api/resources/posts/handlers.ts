@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { organizationActor } from '../../../actors/organization/contract.ts';
 import { postActor } from '../../../actors/post/contract.ts';
 import type { Actors } from '../../../src/platform/actor-runtime/index.ts';
-import type { Context } from '../../../src/context.ts';
 import { AppError, invalidField, isId, tenantKey } from '../../../src/platform/kernel/index.ts';
 import { asDate, CreateBody, EditBody, type PostRow, PostSettings, presentTimeline, readDate, type SentBody } from '../../../src/publishing/posts/index.ts';
 import { ownOnly } from '../../http/own.ts';
-import { type AuthKind, type CallOf, route } from '../../http/route.ts';
+import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
+
+const route = routesOf('clock', 'posts');
 
 // The posts of the console and of the public API differ in path, credential and shape; what they do is declared once.
 
@@ -98,10 +99,10 @@ export interface Listed {
   nextCursor?: string | null;
 }
 /** The posts of a range, or a part of them. */
-export async function listPosts({ ctx, principal, query }: CallOf<undefined, z.output<typeof Range>, Readonly<Record<string, string>>>): Promise<Listed> {
+export async function listPosts({ rooms, principal, query }: Call<'posts' | 'clock', undefined, z.output<typeof Range>>): Promise<Listed> {
   const isPart = query.limit !== undefined || query.cursor !== undefined;
-  const { posts, next } = await ctx.posts.list(principal.orgId, {
-    ...rangeOf(query, ctx.clock.now()),
+  const { posts, next } = await rooms.posts.list(principal.orgId, {
+    ...rangeOf(query, rooms.clock.now()),
     ...(isPart && { limit: query.limit ?? 1_000, after: query.cursor }),
   });
   return { posts, ...(isPart && { nextCursor: next ? `${next.at}_${next.seq}` : null }) };
@@ -117,17 +118,17 @@ function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>
 
 const postOf = (actors: Actors, orgId: string, postId: string) => actors(postActor, tenantKey(orgId, postId));
 /** A post to be updated by whoever asks. */
-export async function updatable({ ctx, actors, principal }: Pick<CallOf<unknown, unknown, unknown>, 'ctx' | 'actors' | 'principal'>, postId: string) {
-  await ownOnly(principal, () => ctx.posts.authorOf(principal.orgId, postId));
+export async function updatable({ rooms, actors, principal }: Pick<Call<'posts'>, 'rooms' | 'actors' | 'principal'>, postId: string) {
+  await ownOnly(principal, () => rooms.posts.authorOf(principal.orgId, postId));
   return postOf(actors, principal.orgId, postId);
 }
-type Call<B, Q = undefined> = CallOf<B, Q, Readonly<Record<string, string>>>;
+type OfPost<B> = Call<'posts', B, undefined, { id: string }>;
 
 /** Judges the body, makes the changes that it asks of posts it names, and has the rest admitted in one commit. */
-async function createPosts(call: Call<SentBody>): Promise<{ postId: string; integration: string }[]> {
-  const { ctx, actors, body, idempotency } = call;
+async function createPosts(call: Call<'posts', SentBody>): Promise<{ postId: string; integration: string }[]> {
+  const { rooms, actors, body, idempotency } = call;
   const { orgId, userId, permissions } = call.principal;
-  const { posts, edits, reply } = await ctx.posts.prepare(orgId, body);
+  const { posts, edits, reply } = await rooms.posts.prepare(orgId, body);
   if (edits.length > 0 && !permissions.has('posts:update')) throw new AppError('forbidden', 'Your role lacks the permission posts:update');
   const named = await Promise.all(edits.map(({ postId }) => updatable(call, postId)));
   for (const [n, { change }] of edits.entries()) await named[n]!.edit(change);
@@ -150,19 +151,14 @@ function versionOf(header: string | undefined): number | undefined {
   if (version === undefined) throw invalidField('if-match', 'if-match: the version of the post in quotes', 'invalid_format');
   return Number(version);
 }
-async function editPost(call: Call<EditBody>, merge: boolean): Promise<PostRow[]> {
-  const { ctx, body, request } = call;
-  const [orgId, postId] = [call.principal.orgId, idOf(call)];
+async function editPost(call: OfPost<EditBody>, merge: boolean): Promise<PostRow[]> {
+  const { rooms, body, request } = call;
+  const [orgId, postId] = [call.principal.orgId, call.params.id];
   const post = await updatable(call, postId);
-  const change = await ctx.posts.prepareEdit(orgId, postId, body, { merge, version: versionOf(request.headers['if-match']) });
+  const change = await rooms.posts.prepareEdit(orgId, postId, body, { merge, version: versionOf(request.headers['if-match']) });
   await post.edit(change);
-  return readPost(ctx, orgId, postId);
+  return rooms.posts.get(orgId, postId);
 }
-/** The post that was asked for, then the items behind it. */
-async function readPost(ctx: Context, orgId: string, postId: string): Promise<PostRow[]> {
-  return ctx.posts.get(orgId, postId);
-}
-const idOf = (call: Call<unknown>) => call.params['id']!;
 const Reply = z.array(z.strictObject({ postId: z.string(), integration: z.string() }));
 const Group = z.object({ group: z.string().min(1).max(255) });
 export const Slot = z.strictObject({
@@ -190,7 +186,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     auth,
     impersonation: 'allowed',
     permission: 'posts:create',
-    gate: 'posts_per_month',
+    planLimit: 'posts_per_month',
     idempotent: true,
     creates: true,
     body: CreateBody,
@@ -205,7 +201,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     auth,
     permission: 'posts:read',
     answer: one,
-    handle: ({ ctx, principal, params }) => readPost(ctx, principal.orgId, params['id']!),
+    handle: ({ rooms, principal, params }) => rooms.posts.get(principal.orgId, params.id),
     present,
   }),
   ...(['put', 'patch'] as const).map((method) =>
@@ -231,10 +227,10 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     permission: 'posts:delete',
     params: z.object({ id: z.string().min(1).max(255) }),
     answer: z.strictObject({ id: z.string() }),
-    async handle({ ctx, actors, principal: { orgId }, params: { id } }) {
+    async handle({ rooms, actors, principal: { orgId }, params: { id } }) {
       const known =
         isId(id) &&
-        (await ctx.posts.get(orgId, id).then(
+        (await rooms.posts.get(orgId, id).then(
           () => true,
           (error: unknown) => {
             if (error instanceof AppError && error.code === 'not_found') return false;
@@ -271,8 +267,8 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     body: z.strictObject({ status: z.enum(['draft', 'schedule']) }),
     answer: z.strictObject({ id: z.string(), state: State }),
     async handle(call) {
-      const { state } = await (await updatable(call, idOf(call))).setStatus(call.body);
-      return { id: idOf(call), state: State.parse(state) };
+      const { state } = await (await updatable(call, call.params.id)).setStatus(call.body);
+      return { id: call.params.id, state: State.parse(state) };
     },
     present: (changed) => changed,
   }),
@@ -286,9 +282,9 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     body: z.strictObject({ settings: PostSettings }),
     answer: z.strictObject({ postId: z.string(), publishDate: Time }),
     async handle(call) {
-      const post = await updatable(call, idOf(call));
-      const { publishDate } = await post.edit(await call.ctx.posts.prepareEdit(call.principal.orgId, idOf(call), call.body, { merge: true }));
-      return { postId: idOf(call), publishDate };
+      const post = await updatable(call, call.params.id);
+      const { publishDate } = await post.edit(await call.rooms.posts.prepareEdit(call.principal.orgId, call.params.id, call.body, { merge: true }));
+      return { postId: call.params.id, publishDate };
     },
     present: ({ postId, publishDate }) => ({ postId, publishDate: publishDate.toISOString() }),
   }),
@@ -299,7 +295,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     auth,
     permission: 'posts:read',
     answer: Timeline,
-    handle: ({ ctx, principal, params }) => ctx.posts.timeline(principal.orgId, params['id']!),
+    handle: ({ rooms, principal, params }) => rooms.posts.timeline(principal.orgId, params.id),
     present: presentTimeline,
   }),
   route({
@@ -312,8 +308,8 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     body: z.strictObject({ confirm: z.boolean().optional() }),
     answer: one,
     async handle(call) {
-      await (await updatable(call, idOf(call))).retry({ confirm: call.body.confirm ?? false });
-      return readPost(call.ctx, call.principal.orgId, idOf(call));
+      await (await updatable(call, call.params.id)).retry({ confirm: call.body.confirm ?? false });
+      return call.rooms.posts.get(call.principal.orgId, call.params.id);
     },
     present,
   }),
@@ -324,7 +320,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     auth,
     permission: 'posts:read',
     answer: z.array(z.strictObject({ id: z.string(), url: z.string() })),
-    handle: ({ ctx, principal, params }) => ctx.posts.missing(principal.orgId, params['id']!),
+    handle: ({ rooms, principal, params }) => rooms.posts.missing(principal.orgId, params.id),
     present: (found) => [...found],
   }),
   route({
@@ -338,8 +334,8 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     answer: z.strictObject({ id: z.string(), releaseId: z.string() }),
     async handle(call) {
       const { releaseId } = call.body;
-      await (await updatable(call, idOf(call))).setRelease({ releaseId });
-      return { id: idOf(call), releaseId };
+      await (await updatable(call, call.params.id)).setRelease({ releaseId });
+      return { id: call.params.id, releaseId };
     },
     present: (named) => named,
   }),

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { presentPublicPost, presentPublicPostWithThread } from '../../../src/publishing/posts/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { listOf, listPosts, Post, postRoutes, PublicPost, Range } from './handlers.ts';
+
+const route = routesOf('clock', 'posts');
 
 const Item = PublicPost.extend({ error: z.string().nullable(), errorKind: z.string().nullable() });
 /** The list item, the extras of S99, and the thread (T16). */

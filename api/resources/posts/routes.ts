@@ -1,21 +1,13 @@
 import { z } from 'zod';
 import { DateText, presentPost, presentPostWithThread, STATES } from '../../../src/publishing/posts/index.ts';
 import { presentClicks } from '../../../src/publishing/shortlinks/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { listOf, listPosts, Post, postRoutes, presentSlot, Range, Slot, updatable } from './handlers.ts';
 
+const route = routesOf('clock', 'posts', 'shortlinks');
+
 const number = (fallback: number, most: number) => z.coerce.number().int().min(0).max(most).default(fallback);
-const slot = (path: '/posts/find-slot' | '/posts/find-slot/:integrationId') =>
-  route({
-    method: 'get',
-    path,
-    summary: 'The next free posting time, in UTC',
-    auth: ['session'],
-    permission: 'posts:read',
-    answer: Slot,
-    handle: ({ ctx, principal, params }) => ctx.posts.findSlot(principal.orgId, params['integrationId']),
-    present: presentSlot,
-  });
+const slot = { method: 'get', auth: ['session'], permission: 'posts:read', answer: Slot, present: presentSlot } as const;
 
 export default [
   ...postRoutes({ prefix: '', auth: ['session'], one: Post.extend({ thread: z.array(Post) }), present: presentPostWithThread }),
@@ -43,8 +35,8 @@ export default [
       state: z.enum(['all', 'scheduled', 'draft', 'published', 'error']).default('all'),
     }),
     answer: z.strictObject({ posts: z.array(Post), total: z.int(), page: z.int(), limit: z.int(), hasMore: z.boolean() }),
-    async handle({ ctx, principal, query: { page, limit, customer, state } }) {
-      const found = await ctx.posts.page(principal.orgId, {
+    async handle({ rooms, principal, query: { page, limit, customer, state } }) {
+      const found = await rooms.posts.page(principal.orgId, {
         page,
         limit: Math.max(limit, 1),
         ...(customer && { customerId: customer }),
@@ -62,8 +54,8 @@ export default [
     permission: 'posts:read',
     params: z.object({ group: z.string().min(1).max(255) }),
     answer: z.strictObject({ group: z.string(), posts: z.array(Post) }),
-    async handle({ ctx, principal, params: { group } }) {
-      return { group, posts: await ctx.posts.group(principal.orgId, group) };
+    async handle({ rooms, principal, params: { group } }) {
+      return { group, posts: await rooms.posts.group(principal.orgId, group) };
     },
     present: ({ group, posts }) => ({ group, posts: posts.map(presentPost) }),
   }),
@@ -77,13 +69,23 @@ export default [
     body: z.strictObject({ date: DateText, action: z.enum(['schedule', 'update']).default('schedule') }),
     answer: z.strictObject({ id: z.string(), publishDate: z.string(), state: z.string() }),
     async handle({ params, body, ...call }) {
-      const id = params['id']!;
+      const id = params.id;
       return { id, ...(await (await updatable(call, id)).setDate(body)) };
     },
     present: ({ id, publishDate, state }) => ({ id, publishDate: publishDate.toISOString(), state }),
   }),
-  slot('/posts/find-slot'),
-  slot('/posts/find-slot/:integrationId'),
+  route({
+    ...slot,
+    path: '/posts/find-slot',
+    summary: 'The next free posting time, in UTC',
+    handle: ({ rooms, principal }) => rooms.posts.findSlot(principal.orgId, undefined),
+  }),
+  route({
+    ...slot,
+    path: '/posts/find-slot/:integrationId',
+    summary: 'The next free posting time, in UTC',
+    handle: ({ rooms, principal, params }) => rooms.posts.findSlot(principal.orgId, params.integrationId),
+  }),
 
   route({
     method: 'post',
@@ -94,7 +96,7 @@ export default [
     permission: 'posts:create',
     body: z.strictObject({ messages: z.array(z.string().max(100_000)).max(100) }),
     answer: z.strictObject({ ask: z.boolean() }),
-    handle: ({ ctx, principal, body }) => ctx.shortlinks.shouldAsk(principal.orgId, body.messages),
+    handle: ({ rooms, principal, body }) => rooms.shortlinks.shouldAsk(principal.orgId, body.messages),
     present: (ask) => ({ ask }),
   }),
   route({
@@ -104,9 +106,9 @@ export default [
     auth: ['session'],
     permission: 'posts:read',
     answer: z.strictObject({ clicks: z.array(z.strictObject({ short: z.string(), original: z.string(), clicks: z.int().nullable() })) }),
-    async handle({ ctx, principal, params: { id } }) {
-      await ctx.posts.get(principal.orgId, id!);
-      return ctx.shortlinks.clicks(principal.orgId, id!);
+    async handle({ rooms, principal, params: { id } }) {
+      await rooms.posts.get(principal.orgId, id!);
+      return rooms.shortlinks.clicks(principal.orgId, id!);
     },
     present: presentClicks,
   }),

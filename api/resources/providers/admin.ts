@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { presentFeatured, presentHealth } from '../../../src/providers/catalog/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('providerCatalog');
 
 const id = z.string().min(1).max(64);
 const order = z.int().min(0).max(1_000_000);
@@ -35,7 +37,7 @@ export default [
     auth: ['super-admin'],
     query: Filter,
     answer: z.array(Health),
-    handle: ({ ctx, query }) => ctx.providerCatalog.health(query.domain),
+    handle: ({ rooms, query }) => rooms.providerCatalog.health(query.domain),
     present: (versions) => versions.map(presentHealth),
   }),
 
@@ -46,7 +48,7 @@ export default [
     auth: ['super-admin'],
     query: Filter,
     answer: z.array(Featured),
-    handle: ({ ctx, query }) => ctx.providerCatalog.featured.list(query.domain),
+    handle: ({ rooms, query }) => rooms.providerCatalog.featured.list(query.domain),
     present: (rows) => rows.map(presentFeatured),
   }),
 
@@ -60,7 +62,7 @@ export default [
     answer: Featured,
     handle: (call) => {
       const { domain, providerId, sortOrder, featuredSortOrder = sortOrder } = call.body;
-      return call.ctx.providerCatalog.featured.put({ domain, providerId, sortOrder: featuredSortOrder }, auditActor(call));
+      return call.rooms.providerCatalog.featured.put({ domain, providerId, sortOrder: featuredSortOrder }, auditActor(call));
     },
     present: presentFeatured,
   }),
@@ -72,7 +74,7 @@ export default [
     auth: ['super-admin'],
     body: z.strictObject({ domain: id, providerId: id }),
     answer: z.strictObject({ success: z.literal(true) }),
-    handle: (call) => call.ctx.providerCatalog.featured.remove(call.body, auditActor(call)),
+    handle: (call) => call.rooms.providerCatalog.featured.remove(call.body, auditActor(call)),
     present: () => ({ success: true as const }),
   }),
 
@@ -85,7 +87,7 @@ export default [
     answer: z.array(Featured),
     handle: (call) => {
       const items = call.body.items.map(({ providerId, featuredSortOrder }) => ({ providerId, sortOrder: featuredSortOrder }));
-      return call.ctx.providerCatalog.featured.reorder(call.body.domain, items, auditActor(call));
+      return call.rooms.providerCatalog.featured.reorder(call.body.domain, items, auditActor(call));
     },
     present: (rows) => rows.map(presentFeatured),
   }),

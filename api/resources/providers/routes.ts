@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('providerCatalog');
 
 const CredentialField = z.strictObject({
   name: z.string(),
@@ -39,7 +41,7 @@ export default [
     auth: ['session'],
     query: z.object({ domain: z.string().max(64).optional() }),
     answer: z.array(Entry),
-    handle: ({ ctx, query }) => ctx.providerCatalog.list(query.domain),
+    handle: ({ rooms, query }) => rooms.providerCatalog.list(query.domain),
     present: (entries) => [...entries],
   }),
 ];

@@ -3,7 +3,9 @@ import type { Permission } from '../../../src/people/access/index.ts';
 import { type Owner, presentSetting } from '../../../src/providers/settings/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { nameText } from '../../http/fields.ts';
-import { type AuthKind, type Principal, route } from '../../http/route.ts';
+import { type AuthKind, type Principal, routesOf } from '../../http/route.ts';
+
+const route = routesOf('providerSettings');
 
 const id = z.string().max(64);
 const Fields = z.record(z.string().max(64), z.string().max(16_384).nullable());
@@ -61,7 +63,7 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       summary: `The settings of providers of ${whose}; secrets are not in them.`,
       query: z.object({ domain: id.optional() }),
       answer: z.array(Setting),
-      handle: ({ ctx, principal, query }) => ctx.providerSettings.list(ownerOf(principal), query.domain),
+      handle: ({ rooms, principal, query }) => rooms.providerSettings.list(ownerOf(principal), query.domain),
       present: (settings) => settings.map(presentSetting),
     }),
 
@@ -73,7 +75,7 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       creates: true,
       body: NewSetting,
       answer: Setting,
-      handle: (call) => call.ctx.providerSettings.create(ownerOf(call.principal), call.body, auditActor(call)),
+      handle: (call) => call.rooms.providerSettings.create(ownerOf(call.principal), call.body, auditActor(call)),
       present: presentSetting,
     }),
 
@@ -84,7 +86,7 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       summary: 'Changes a setting; a field that is absent keeps its value, null clears it.',
       body: z.strictObject({ credentials: Fields.optional(), ...Changed }),
       answer: Setting,
-      handle: (call) => call.ctx.providerSettings.update(ownerOf(call.principal), call.params['id']!, call.body, auditActor(call)),
+      handle: (call) => call.rooms.providerSettings.update(ownerOf(call.principal), call.params.id, call.body, auditActor(call)),
       present: presentSetting,
     }),
 
@@ -95,7 +97,7 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       summary: 'Moves a setting to another version of its provider.',
       body: z.strictObject({ version: id, allowPreview: z.boolean().optional() }),
       answer: Setting,
-      handle: (call) => call.ctx.providerSettings.upgrade(ownerOf(call.principal), call.params['id']!, call.body, auditActor(call)),
+      handle: (call) => call.rooms.providerSettings.upgrade(ownerOf(call.principal), call.params.id, call.body, auditActor(call)),
       present: presentSetting,
     }),
 
@@ -106,7 +108,7 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       summary: 'Asks the provider whether it takes the setting; its refusal is an answer.',
       limit: '60/hour',
       answer: Tested,
-      handle: ({ ctx, principal, params }) => ctx.providerSettings.test(ownerOf(principal), params['id']!),
+      handle: ({ rooms, principal, params }) => rooms.providerSettings.test(ownerOf(principal), params.id),
       present: (tested) => tested,
     }),
 
@@ -118,7 +120,7 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       limit: '60/hour',
       body: NewSetting,
       answer: Tested,
-      handle: ({ ctx, principal, body }) => ctx.providerSettings.tryOut(ownerOf(principal), body),
+      handle: ({ rooms, principal, body }) => rooms.providerSettings.tryOut(ownerOf(principal), body),
       present: (tested) => tested,
     }),
 
@@ -128,7 +130,7 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       path: `${path}/:id`,
       summary: 'Deletes a setting that nothing uses.',
       answer: z.strictObject({ success: z.literal(true) }),
-      handle: (call) => call.ctx.providerSettings.remove(ownerOf(call.principal), call.params['id']!, auditActor(call)),
+      handle: (call) => call.rooms.providerSettings.remove(ownerOf(call.principal), call.params.id, auditActor(call)),
       present: () => ({ success: true as const }),
     }),
   ];

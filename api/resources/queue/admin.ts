@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('admin');
 
 export default [
   route({
@@ -8,7 +10,7 @@ export default [
     summary: 'Posts that are due, at their provider, and late, over all orgs.',
     auth: ['super-admin'],
     answer: z.strictObject({ due: z.int(), publishing: z.int(), late: z.int() }),
-    handle: ({ ctx }) => ctx.admin.queue(),
+    handle: ({ rooms }) => rooms.admin.queue(),
     present: ({ due, publishing, late }) => ({ due, publishing, late }),
   }),
 ];

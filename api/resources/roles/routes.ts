@@ -3,7 +3,9 @@ import { ACTIONS, PERMISSIONS, RESOURCES } from '../../../src/people/access/inde
 import { presentRole, systemRoles } from '../../../src/people/members/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { nameText } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('members');
 
 const Role = z.object({ id: z.string(), key: z.string(), name: z.string(), system: z.boolean(), permissions: z.array(z.string()) });
 const name = nameText(1, 100);
@@ -19,7 +21,7 @@ export default [
     auth: ['session'],
     permission: 'roles:read',
     answer: z.array(Role),
-    handle: ({ ctx, principal }) => ctx.members.roles.list(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.members.roles.list(principal.orgId),
     present: (rows) => [...systemRoles, ...rows.map(presentRole)],
   }),
 
@@ -44,7 +46,7 @@ export default [
     creates: true,
     body: z.strictObject({ name, permissions }),
     answer: Role,
-    handle: ({ ctx, principal, body, request }) => ctx.members.roles.create(principal.orgId, auditActor({ principal, request }), body),
+    handle: ({ rooms, principal, body, request }) => rooms.members.roles.create(principal.orgId, auditActor({ principal, request }), body),
     present: presentRole,
   }),
 
@@ -58,7 +60,7 @@ export default [
     params: OneRole,
     body: z.strictObject({ name: name.optional(), permissions: permissions.optional() }),
     answer: Role,
-    handle: ({ ctx, principal, params, body, request }) => ctx.members.roles.change(principal.orgId, auditActor({ principal, request }), params.id, body),
+    handle: ({ rooms, principal, params, body, request }) => rooms.members.roles.change(principal.orgId, auditActor({ principal, request }), params.id, body),
     present: presentRole,
   }),
 
@@ -70,7 +72,7 @@ export default [
     permission: 'roles:delete',
     params: OneRole,
     answer: z.object({ success: z.literal(true) }),
-    handle: ({ ctx, principal, params, request }) => ctx.members.roles.remove(principal.orgId, auditActor({ principal, request }), params.id),
+    handle: ({ rooms, principal, params, request }) => rooms.members.roles.remove(principal.orgId, auditActor({ principal, request }), params.id),
     present: () => ({ success: true as const }),
   }),
 ];

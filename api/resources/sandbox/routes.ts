@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { isId, notFound } from '../../../src/platform/kernel/index.ts';
 import { sandboxLedger, presentLedger } from '../../../src/operations/sandbox/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('config', 'sql');
 
 const Item = z.object({
   seq: z.int(),
@@ -29,9 +31,9 @@ export default [
       limit: z.coerce.number().int().min(1).max(1_000).default(100),
     }),
     answer: z.object({ items: z.array(Item), nextCursor: z.string().nullable() }),
-    async handle({ ctx, principal, query: { integrationId, after, limit } }) {
+    async handle({ rooms, principal, query: { integrationId, after, limit } }) {
       const rows =
-        isId(integrationId) && ctx.config.social.sandboxEnabled ? await sandboxLedger(ctx.sql, principal.orgId, integrationId, after, limit) : undefined;
+        isId(integrationId) && rooms.config.social.sandboxEnabled ? await sandboxLedger(rooms.sql, principal.orgId, integrationId, after, limit) : undefined;
       if (!rows) throw notFound();
       return { rows, limit };
     },

@@ -1,6 +1,8 @@
 import { auditActor } from '../../http/audit-actor.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { EndedSessions, presentEndedSessions } from './shape.ts';
+
+const route = routesOf('admin');
 
 export default [
   route({
@@ -9,7 +11,7 @@ export default [
     summary: 'End every session of the instance but this one',
     auth: ['super-admin'],
     answer: EndedSessions,
-    handle: ({ ctx, principal, request }) => ctx.admin.users.endAllSessions(auditActor({ principal, request }), principal.sessionId!),
+    handle: ({ rooms, principal, request }) => rooms.admin.users.endAllSessions(auditActor({ principal, request }), principal.sessionId!),
     present: presentEndedSessions,
   }),
 ];

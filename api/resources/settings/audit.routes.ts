@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { presentAudit } from '../../../src/platform/audit/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { AuditEntry, auditFile, auditPage, AuditQuery } from '../audit/handlers.ts';
+
+const route = routesOf('sql');
 
 export default [
   route({

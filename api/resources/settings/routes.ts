@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { isTimezone, unbuilt } from '../../../src/platform/kernel/index.ts';
 import { HOLDS, presentSettings, Settings, settingsOf } from '../../../src/people/organizations/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('organizations');
 
 // What the org's row keeps, field by field; a body leaves out what it does not change.
 const { reconnectPolicy, shortlink, defaultShortlinkProviderId } = Settings.shape;
@@ -23,7 +25,7 @@ export default [
     auth: ['session'],
     permission: 'settings:read',
     answer: OrgSettings,
-    handle: ({ ctx, principal }) => ctx.organizations.get(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.organizations.get(principal.orgId),
     present: presentSettings,
   }),
 
@@ -43,8 +45,8 @@ export default [
       defaultShortlinkProviderId: field(defaultShortlinkProviderId),
     }),
     answer: OrgSettings,
-    handle: ({ ctx, principal, body, request }) =>
-      ctx.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), {
+    handle: ({ rooms, principal, body, request }) =>
+      rooms.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), {
         timezone: body.timezone,
         reconnectPolicy: body.reconnectPolicy,
         shortlink: body.shortlink,
@@ -60,7 +62,7 @@ export default [
     auth: ['session'],
     permission: 'settings:read',
     answer: Shortlink,
-    handle: ({ ctx, principal }) => ctx.organizations.settings(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.organizations.settings(principal.orgId),
     present: (settings) => ({ shortlink: settings.shortlink }),
   }),
 
@@ -73,7 +75,7 @@ export default [
     permission: 'settings:update',
     body: z.strictObject({ shortlink: shortlink.unwrap() }),
     answer: Shortlink,
-    handle: ({ ctx, principal, body, request }) => ctx.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), body),
+    handle: ({ rooms, principal, body, request }) => rooms.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), body),
     present: (row) => ({ shortlink: settingsOf(row).shortlink }),
   }),
 ];

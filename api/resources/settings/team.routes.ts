@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Members } from '../../../src/people/members/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { invite, InvitationBody } from '../members/handlers.ts';
+
+const route = routesOf('auth', 'cache', 'clock', 'config', 'members');
 
 // The members under the names that older consoles know (S46).
 
@@ -17,7 +19,7 @@ export default [
     auth: ['session'],
     permission: 'members:read',
     answer: Team,
-    handle: ({ ctx, principal }) => ctx.members.list(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.members.list(principal.orgId),
     present: presentTeam,
   }),
 
@@ -28,7 +30,7 @@ export default [
     auth: ['session'],
     impersonation: 'refused',
     permission: 'members:create',
-    gate: 'team_members',
+    planLimit: 'team_members',
     creates: true,
     body: InvitationBody,
     answer: z.object({ url: z.string() }),
@@ -43,7 +45,7 @@ export default [
     auth: ['session'],
     permission: 'members:delete',
     answer: z.object({ success: z.literal(true) }),
-    handle: ({ ctx, principal, params, request }) => ctx.members.remove(principal.orgId, auditActor({ principal, request }), params['id']!),
+    handle: ({ rooms, principal, params, request }) => rooms.members.remove(principal.orgId, auditActor({ principal, request }), params.id),
     present: () => ({ success: true as const }),
   }),
 ];

@@ -2,7 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { notFound } from '../../../src/platform/kernel/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('media');
 
 /** The one range of a `Range` header; `whole` where there is none, or one that may be ignored (RFC 9110 14.2). */
 function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'whole' | 'outside' {
@@ -31,8 +33,8 @@ export default [
     limit: '6000/minute', // a library shows many at once
     output: 'bytes',
     answer: z.custom<Readable | string>(),
-    async handle({ ctx, params, request, reply }) {
-      const stored = await ctx.media.serve(`${params['folder']}/${params['file']}`);
+    async handle({ rooms, params, request, reply }) {
+      const stored = await rooms.media.serve(`${params.folder}/${params.file}`);
       if (!stored) throw notFound();
       if ('url' in stored) {
         reply.status(302);
@@ -45,7 +47,7 @@ export default [
         'Content-Type': mime,
         'X-Content-Type-Options': 'nosniff',
         'Content-Security-Policy': "default-src 'none'; sandbox",
-        'Content-Disposition': inline ? 'inline' : `attachment; filename="${params['file']}"`,
+        'Content-Disposition': inline ? 'inline' : `attachment; filename="${params.file}"`,
         'Cross-Origin-Resource-Policy': 'cross-origin',
         'Cache-Control': 'public, max-age=300', // the content never changes, but the file may be deleted
         'Accept-Ranges': 'bytes',
@@ -86,9 +88,9 @@ export default [
     output: 'text',
     query: z.object({ expires: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER), signature: z.string().max(255) }),
     answer: z.string(),
-    async handle({ ctx, params, query, request, reply }) {
-      const part = { uploadId: params['folder']!, number: Number(params['file']), ...query };
-      reply.header('ETag', `"${await ctx.media.uploads.takePart(part, request.stream)}"`);
+    async handle({ rooms, params, query, request, reply }) {
+      const part = { uploadId: params.folder, number: Number(params.file), ...query };
+      reply.header('ETag', `"${await rooms.media.uploads.takePart(part, request.stream)}"`);
       return '';
     },
     present: (text) => text,

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { presentApiKey } from '../../../src/people/auth/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { futureInstant, nameText } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { ApiKey } from './shape.ts';
+
+const route = routesOf('auth', 'events');
 
 const MadeKey = z.object({ plaintext: z.string(), prefix: z.string(), name: z.string() });
 const Success = z.object({ success: z.literal(true) });
@@ -16,7 +18,7 @@ export default [
     summary: 'Own API keys in this org, newest first, revoked ones for 90 days.',
     auth: ['session'],
     answer: z.array(ApiKey),
-    handle: ({ ctx, principal }) => ctx.auth.apiKeys.list(principal.orgId, principal.userId),
+    handle: ({ rooms, principal }) => rooms.auth.apiKeys.list(principal.orgId, principal.userId),
     present: (rows) => rows.map(presentApiKey),
   }),
 
@@ -29,10 +31,10 @@ export default [
     creates: true,
     body: z.strictObject({ name: nameText(1, 100), expiresAt: futureInstant.nullish() }),
     answer: MadeKey,
-    async handle({ ctx, principal, body, request }) {
+    async handle({ rooms, principal, body, request }) {
       const { orgId, userId } = principal;
-      const made = await ctx.auth.apiKeys.create(orgId, auditActor({ principal, request }), body);
-      ctx.events.apiKeyCreated({ orgId, userId, key: made.prefix });
+      const made = await rooms.auth.apiKeys.create(orgId, auditActor({ principal, request }), body);
+      rooms.events.apiKeyCreated({ orgId, userId, key: made.prefix });
       return made;
     },
     present: (made) => made,
@@ -47,11 +49,11 @@ export default [
     creates: true,
     body: z.strictObject({ name: nameText(1, 100).optional(), expiresAt: futureInstant.nullish() }),
     answer: MadeKey,
-    async handle({ ctx, principal, params, body, request }) {
+    async handle({ rooms, principal, params, body, request }) {
       const { orgId, userId } = principal;
-      const made = await ctx.auth.apiKeys.rotate(orgId, auditActor({ principal, request }), params['id']!, body);
-      ctx.events.apiKeyRevoked({ orgId, userId, keyId: params['id']! });
-      ctx.events.apiKeyCreated({ orgId, userId, key: made.prefix });
+      const made = await rooms.auth.apiKeys.rotate(orgId, auditActor({ principal, request }), params.id, body);
+      rooms.events.apiKeyRevoked({ orgId, userId, keyId: params.id });
+      rooms.events.apiKeyCreated({ orgId, userId, key: made.prefix });
       return made;
     },
     present: (made) => made,
@@ -63,10 +65,10 @@ export default [
     summary: 'Revokes an API key.',
     auth: ['session'],
     answer: Success,
-    async handle({ ctx, principal, params, request }) {
+    async handle({ rooms, principal, params, request }) {
       const { orgId, userId } = principal;
-      await ctx.auth.apiKeys.revoke(orgId, auditActor({ principal, request }), params['id']!);
-      ctx.events.apiKeyRevoked({ orgId, userId, keyId: params['id']! });
+      await rooms.auth.apiKeys.revoke(orgId, auditActor({ principal, request }), params.id);
+      rooms.events.apiKeyRevoked({ orgId, userId, keyId: params.id });
     },
     present: success,
   }),

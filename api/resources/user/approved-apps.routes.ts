@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { presentApproval } from '../../../src/oauth-server/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('config', 'oauth');
 
 const Approval = z.object({
   id: z.string(),
@@ -19,7 +21,10 @@ export default [
     summary: 'The apps that the user lets act for them in this org, newest first.',
     auth: ['session'],
     answer: z.array(Approval),
-    handle: async ({ ctx, principal: { orgId, userId } }) => ({ rows: await ctx.oauth.consent.list(orgId, userId), backendUrl: ctx.config.http.backendUrl }),
+    handle: async ({ rooms, principal: { orgId, userId } }) => ({
+      rows: await rooms.oauth.consent.list(orgId, userId),
+      backendUrl: rooms.config.http.backendUrl,
+    }),
     present: ({ rows, backendUrl }) => rows.map((row) => presentApproval(row, backendUrl)),
   }),
 
@@ -29,7 +34,7 @@ export default [
     summary: 'Revokes an authorization with all its tokens.',
     auth: ['session'],
     answer: z.object({ success: z.literal(true) }),
-    handle: (call) => call.ctx.oauth.consent.revoke(call.principal.orgId, auditActor(call), call.params['id']!),
+    handle: (call) => call.rooms.oauth.consent.revoke(call.principal.orgId, auditActor(call), call.params.id),
     present: () => ({ success: true as const }),
   }),
 ];

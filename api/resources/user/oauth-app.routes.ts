@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { presentApp, presentNewApp } from '../../../src/oauth-server/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant, nameText } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('config', 'oauth');
 
 const App = z.object({
   id: z.string(),
@@ -26,7 +28,7 @@ export default [
     auth: ['session'],
     permission: 'oauth_apps:manage',
     answer: App.nullable(),
-    handle: async ({ ctx, principal }) => ({ app: await ctx.oauth.apps.find(principal.orgId), backendUrl: ctx.config.http.backendUrl }),
+    handle: async ({ rooms, principal }) => ({ app: await rooms.oauth.apps.find(principal.orgId), backendUrl: rooms.config.http.backendUrl }),
     present: ({ app, backendUrl }) => (app ? presentApp(app, backendUrl) : null),
   }),
 
@@ -45,7 +47,7 @@ export default [
       redirectUrl: fields.redirectUrl,
     }),
     answer: App.pick({ id: true, name: true, description: true, pictureId: true, clientId: true, redirectUrl: true }).extend({ clientSecret: z.string() }),
-    handle: (call) => call.ctx.oauth.apps.create(call.principal.orgId, auditActor(call), call.body),
+    handle: (call) => call.rooms.oauth.apps.create(call.principal.orgId, auditActor(call), call.body),
     present: ({ app, clientSecret }) => presentNewApp(app, clientSecret),
   }),
 
@@ -59,8 +61,8 @@ export default [
     body: z.strictObject({ name: nameText(1, 100), ...fields }).partial(),
     answer: App,
     handle: async (call) => ({
-      app: await call.ctx.oauth.apps.update(call.principal.orgId, auditActor(call), call.body),
-      backendUrl: call.ctx.config.http.backendUrl,
+      app: await call.rooms.oauth.apps.update(call.principal.orgId, auditActor(call), call.body),
+      backendUrl: call.rooms.config.http.backendUrl,
     }),
     present: ({ app, backendUrl }) => presentApp(app, backendUrl),
   }),
@@ -73,7 +75,7 @@ export default [
     impersonation: 'refused',
     permission: 'oauth_apps:manage',
     answer: z.object({ clientSecret: z.string() }),
-    handle: (call) => call.ctx.oauth.apps.rotateSecret(call.principal.orgId, auditActor(call)),
+    handle: (call) => call.rooms.oauth.apps.rotateSecret(call.principal.orgId, auditActor(call)),
     present: (clientSecret) => ({ clientSecret }),
   }),
 
@@ -84,7 +86,7 @@ export default [
     auth: ['session'],
     permission: 'oauth_apps:manage',
     answer: z.object({ success: z.literal(true) }),
-    handle: (call) => call.ctx.oauth.apps.remove(call.principal.orgId, auditActor(call)),
+    handle: (call) => call.rooms.oauth.apps.remove(call.principal.orgId, auditActor(call)),
     present: () => ({ success: true as const }),
   }),
 ];

@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import type { Context } from '../../../src/context.ts';
 import { presentMembership, presentProfile, presentSelf } from '../../../src/people/identity/index.ts';
 import { isTimezone } from '../../../src/platform/kernel/index.ts';
 import { logOut } from '../../http/credentials.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { emailText, instant, nameText, newPassword, repeated } from '../../http/fields.ts';
-import { type Principal, type Request, route } from '../../http/route.ts';
-import { throttleBy } from '../../http/throttle.ts';
+import { type Caller, routesOf } from '../../http/route.ts';
+import { type Counting, throttleBy } from '../../http/throttle.ts';
 import { logoutRoute } from '../auth/handlers.ts';
+
+const route = routesOf('auth', 'billing', 'cache', 'clock', 'config', 'identity', 'members', 'organizations');
 
 const Self = z.object({
   id: z.string(),
@@ -56,8 +57,8 @@ const success = () => ({ success: true as const });
 const password = z.string().max(1024);
 
 /** The user in this session. Whoever holds it may guess the password ten times in a quarter of an hour. */
-async function bySession(ctx: Context, call: { principal: Principal; request: Request }) {
-  await throttleBy(ctx, `password|user:${call.principal.userId}`, 10, 15 * 60_000);
+async function bySession(rooms: Counting, call: Caller) {
+  await throttleBy(rooms, `password|user:${call.principal.userId}`, 10, 15 * 60_000);
   return { ...auditActor(call), sessionId: call.principal.sessionId! };
 }
 
@@ -68,9 +69,9 @@ export default [
     summary: 'The user, the org acted for, and what the role allows there.',
     auth: ['session'],
     answer: Self,
-    handle: async ({ ctx, principal }) => ({
-      row: await ctx.identity.self(principal.orgId, principal.userId),
-      plan: await ctx.billing.shown(principal.orgId),
+    handle: async ({ rooms, principal }) => ({
+      row: await rooms.identity.self(principal.orgId, principal.userId),
+      plan: await rooms.billing.shown(principal.orgId),
       impersonate: principal.impersonatorId !== undefined,
     }),
     present: ({ row, plan, impersonate }) => presentSelf(row, plan, { impersonate }),
@@ -82,7 +83,7 @@ export default [
     summary: 'The orgs of the user.',
     auth: ['session'],
     answer: z.array(z.object({ id: z.string(), name: z.string(), role: z.string(), disabled: z.boolean(), createdAt: instant })),
-    handle: ({ ctx, principal }) => ctx.identity.organizationsOf(principal.userId),
+    handle: ({ rooms, principal }) => rooms.identity.organizationsOf(principal.userId),
     present: (rows) => rows.map(presentMembership),
   }),
 
@@ -94,8 +95,8 @@ export default [
     impersonation: 'allowed',
     body: z.strictObject({ id: z.uuid() }),
     answer: z.object({ id: z.string() }),
-    async handle({ ctx, principal, body, reply }) {
-      const id = await ctx.identity.changeOrganization(principal.userId, body.id);
+    async handle({ rooms, principal, body, reply }) {
+      const id = await rooms.identity.changeOrganization(principal.userId, body.id);
       reply.cookie('showorg', id);
       return { id };
     },
@@ -108,7 +109,7 @@ export default [
     summary: 'The profile of the user.',
     auth: ['session'],
     answer: Profile,
-    handle: ({ ctx, principal }) => ctx.identity.profile(principal.userId),
+    handle: ({ rooms, principal }) => rooms.identity.profile(principal.userId),
     present: presentProfile,
   }),
 
@@ -121,7 +122,7 @@ export default [
       impersonation: 'allowed',
       body: ProfileChange,
       answer: Profile,
-      handle: ({ ctx, principal, body }) => ctx.identity.updateProfile(principal.userId, body),
+      handle: ({ rooms, principal, body }) => rooms.identity.updateProfile(principal.userId, body),
       present: presentProfile,
     }),
   ),
@@ -136,7 +137,7 @@ export default [
     limit: '10/minute',
     body: repeated(z.strictObject({ oldPassword: password.optional(), password: newPassword, repeatPassword: z.string(), revokeKeys: z.boolean().optional() })),
     answer: Success,
-    handle: async ({ ctx, body, ...call }) => ctx.auth.accounts.changePassword(await bySession(ctx, call), body),
+    handle: async ({ rooms, body, ...call }) => rooms.auth.accounts.changePassword(await bySession(rooms, call), body),
     present: success,
   }),
 
@@ -149,10 +150,10 @@ export default [
     limit: '10/minute',
     body: z.strictObject({ email: emailText, password }),
     answer: Success,
-    async handle({ ctx, body, ...call }) {
-      const by = await bySession(ctx, call);
-      await throttleBy(ctx, `change-email|${ctx.auth.accountBucket(body.email)}`, 3, 60 * 60_000); // mails to one address
-      await ctx.auth.accounts.changeEmail(by, body);
+    async handle({ rooms, body, ...call }) {
+      const by = await bySession(rooms, call);
+      await throttleBy(rooms, `change-email|${rooms.auth.accountBucket(body.email)}`, 3, 60 * 60_000); // mails to one address
+      await rooms.auth.accounts.changeEmail(by, body);
     },
     present: success,
   }),
@@ -166,9 +167,9 @@ export default [
     limit: '10/minute',
     body: z.strictObject({ password: password.optional() }),
     answer: Success,
-    async handle({ ctx, body, reply, ...call }) {
-      const by = await bySession(ctx, call);
-      await ctx.auth.accounts.remove(by, body.password, ({ id, name }) => ctx.organizations.remove(id, by, name));
+    async handle({ rooms, body, reply, ...call }) {
+      const by = await bySession(rooms, call);
+      await rooms.auth.accounts.remove(by, body.password, ({ id, name }) => rooms.organizations.remove(id, by, name));
       logOut(reply);
     },
     present: success,
@@ -179,11 +180,11 @@ export default [
     path: '/user/join-org',
     summary: 'Takes an invitation that was made for the address of the user, and acts for that org from now on.',
     auth: ['session'],
-    gate: 'team_members',
+    planLimit: 'team_members',
     body: z.strictObject({ org: z.string().min(1).max(255) }),
     answer: z.object({ id: z.string() }),
-    async handle({ ctx, principal, body, request, reply }) {
-      const id = await ctx.members.invitations.join(auditActor({ principal, request }), body.org);
+    async handle({ rooms, principal, body, request, reply }) {
+      const id = await rooms.members.invitations.join(auditActor({ principal, request }), body.org);
       reply.cookie('showorg', id);
       return { id };
     },
@@ -197,8 +198,8 @@ export default [
     auth: ['session'],
     body: z.strictObject({ id: z.uuid() }),
     answer: Success,
-    async handle({ ctx, principal, body, request, reply }) {
-      await ctx.members.leave(body.id, auditActor({ principal, request }));
+    async handle({ rooms, principal, body, request, reply }) {
+      await rooms.members.leave(body.id, auditActor({ principal, request }));
       if (request.cookies['showorg'] === body.id) reply.cookie('showorg', null);
     },
     present: success,

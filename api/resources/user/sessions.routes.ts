@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { presentSession } from '../../../src/people/auth/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('auth');
 
 const Success = z.object({ success: z.literal(true) });
 const success = () => ({ success: true as const });
@@ -14,7 +16,7 @@ export default [
     summary: 'Where the user is logged in.',
     auth: ['session'],
     answer: z.array(z.object({ id: z.string(), userAgent: z.string(), ip: z.string(), lastUsedAt: instant, createdAt: instant, current: z.boolean() })),
-    handle: async ({ ctx, principal }) => ({ rows: await ctx.auth.sessions.list(principal.userId), current: principal.sessionId }),
+    handle: async ({ rooms, principal }) => ({ rows: await rooms.auth.sessions.list(principal.userId), current: principal.sessionId }),
     present: ({ rows, current }) => rows.map((row) => presentSession(row, current)),
   }),
 
@@ -24,7 +26,7 @@ export default [
     summary: 'Ends every session of the user, this one included.',
     auth: ['session'],
     answer: Success.extend({ revoked: z.int() }),
-    handle: ({ ctx, ...call }) => ctx.auth.sessions.revokeAll(auditActor(call)),
+    handle: ({ rooms, ...call }) => rooms.auth.sessions.revokeAll(auditActor(call)),
     present: (revoked) => ({ ...success(), revoked }),
   }),
 
@@ -34,7 +36,7 @@ export default [
     summary: 'Ends one session of the user.',
     auth: ['session'],
     answer: Success,
-    handle: ({ ctx, params, ...call }) => ctx.auth.sessions.revoke(auditActor(call), params['id']!),
+    handle: ({ rooms, params, ...call }) => rooms.auth.sessions.revoke(auditActor(call), params.id),
     present: success,
   }),
 ];

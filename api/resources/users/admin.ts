@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { presentUser } from '../../../src/operations/admin/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant, SearchPage } from '../../http/fields.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { EndedSessions, presentEndedSessions } from '../sessions/shape.ts';
+
+const route = routesOf('admin');
 
 const User = z.strictObject({
   id: z.string(),
@@ -26,7 +28,7 @@ export default [
     auth: ['super-admin'],
     query: SearchPage,
     answer: z.strictObject({ items: z.array(User), nextCursor: z.string().nullable() }),
-    handle: ({ ctx, query }) => ctx.admin.users.list(query),
+    handle: ({ rooms, query }) => rooms.admin.users.list(query),
     present: ({ items, nextCursor }) => ({ items: items.map(presentUser), nextCursor }),
   }),
 
@@ -39,7 +41,7 @@ export default [
       .strictObject({ activated: z.boolean().optional(), isSuperAdmin: z.boolean().optional() })
       .refine((body) => Object.values(body).some((value) => value !== undefined), 'name what is to change: activated or isSuperAdmin'),
     answer: User,
-    handle: ({ ctx, principal, params, body, request }) => ctx.admin.users.change(auditActor({ principal, request }), params['id']!, body),
+    handle: ({ rooms, principal, params, body, request }) => rooms.admin.users.change(auditActor({ principal, request }), params.id, body),
     present: presentUser,
   }),
 
@@ -49,7 +51,7 @@ export default [
     summary: 'End every session of a user',
     auth: ['super-admin'],
     answer: EndedSessions,
-    handle: ({ ctx, principal, params, request }) => ctx.admin.users.endSessions(auditActor({ principal, request }), params['id']!),
+    handle: ({ rooms, principal, params, request }) => rooms.admin.users.endSessions(auditActor({ principal, request }), params.id),
     present: presentEndedSessions,
   }),
 ];

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '../../../src/platform/kernel/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('admin');
 
 const MOST = 100;
 
@@ -12,9 +14,9 @@ export default [
     auth: ['api-key'],
     query: z.object({ name: z.string().trim().min(1).max(254).optional() }),
     answer: z.array(z.strictObject({ id: z.string(), name: z.string(), email: z.string() })),
-    async handle({ ctx, principal, query }) {
+    async handle({ rooms, principal, query }) {
       if (!principal.isSuperAdmin) throw new AppError('super_admin_required', 'Only a super-admin may do this');
-      return (await ctx.admin.users.list({ search: query.name, limit: MOST })).items;
+      return (await rooms.admin.users.list({ search: query.name, limit: MOST })).items;
     },
     present: (users) => users.map(({ id, name, lastName, email }) => ({ id, name: `${name} ${lastName}`.trim(), email })),
   }),

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { collect } from '../../http/body.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('email');
 
 const BYTES = 2_000_000;
 
@@ -14,7 +16,7 @@ export default [
     limitBy: 'ip',
     input: 'stream',
     answer: z.strictObject({ received: z.literal(true) }),
-    handle: async ({ ctx, request }) => ctx.email.receive({ headers: request.headers, body: await collect(request.stream, BYTES) }),
+    handle: async ({ rooms, request }) => rooms.email.receive({ headers: request.headers, body: await collect(request.stream, BYTES) }),
     present: () => ({ received: true as const }),
   }),
 ];

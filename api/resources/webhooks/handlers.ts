@@ -11,7 +11,9 @@ import {
 } from '../../../src/delivery/webhooks/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
-import { type AuthKind, type CallOf, type Principal, route } from '../../http/route.ts';
+import { type AuthKind, type Call, type Principal, routesOf } from '../../http/route.ts';
+
+const route = routesOf('vault', 'webhooks');
 
 export const Webhook = z.strictObject({
   id: z.string(),
@@ -51,14 +53,14 @@ const Event = z.strictObject({ seq: z.int(), id: z.string(), event: z.string(), 
 type Update = z.output<typeof WebhookUpdate>;
 /** Judges, lets the Organization store, and answers the webhook as it then is; a new secret is shown this once. */
 export async function changeWebhook(
-  { ctx, actors, principal, request }: Pick<CallOf<unknown, unknown, unknown>, 'ctx' | 'actors' | 'principal' | 'request'>,
+  { rooms, actors, principal, request }: Pick<Call<'webhooks'>, 'rooms' | 'actors' | 'principal' | 'request'>,
   id: string,
   body: Update,
 ): Promise<WebhookView & { secret?: string }> {
   const { orgId } = principal;
-  const { change, secret } = await ctx.webhooks.prepareChange(orgId, id, body);
+  const { change, secret } = await rooms.webhooks.prepareChange(orgId, id, body);
   await actors(organizationActor, orgId).changeWebhook({ ...change, by: auditActor({ principal, request }) });
-  return { ...presentWebhook(await ctx.webhooks.get(orgId, id)), ...(secret && { secret }) };
+  return { ...presentWebhook(await rooms.webhooks.get(orgId, id)), ...(secret && { secret }) };
 }
 
 /** A webhook as this caller may see it. */
@@ -77,7 +79,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     summary: 'The webhooks of the org with their delivery statistics.',
     auth,
     answer: z.array(Webhook),
-    handle: async ({ ctx, principal }) => (await ctx.webhooks.list(principal.orgId)).map((row) => viewFor(principal, row)),
+    handle: async ({ rooms, principal }) => (await rooms.webhooks.list(principal.orgId)).map((row) => viewFor(principal, row)),
     present: (views) => views,
   }),
 
@@ -88,14 +90,14 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     auth,
     impersonation: 'allowed',
     permission: 'webhooks:create',
-    gate: 'webhooks',
+    planLimit: 'webhooks',
     creates: true,
     idempotent: true,
     body: WebhookBody,
     answer: WithSecret,
-    async handle({ ctx, actors, principal, body, idempotency, request }) {
+    async handle({ rooms, actors, principal, body, idempotency, request }) {
       const { orgId } = principal;
-      const { webhook, row, secret } = await ctx.webhooks.prepare(orgId, body);
+      const { webhook, row, secret } = await rooms.webhooks.prepare(orgId, body);
       const view = { ...presentWebhook(row), ...(secret && { secret }) };
       const reply = JSON.stringify(view);
       const key = idempotency && {
@@ -103,7 +105,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
         key: idempotency.key,
         claim: idempotency.claim,
         status: 201,
-        reply: secret ? ctx.vault.seal(reply) : reply,
+        reply: secret ? rooms.vault.seal(reply) : reply,
       };
       await actors(organizationActor, orgId).addWebhook({ ...webhook, by: auditActor({ principal, request }), ...(key && { idempotency: key }) });
       return view;
@@ -132,9 +134,9 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     impersonation: 'allowed',
     permission: 'webhooks:delete',
     answer: z.strictObject({ id: z.string(), success: z.literal(true) }),
-    async handle({ ctx, principal, params, request }) {
-      await ctx.webhooks.remove(principal.orgId, params['id']!, auditActor({ principal, request }));
-      return params['id']!;
+    async handle({ rooms, principal, params, request }) {
+      await rooms.webhooks.remove(principal.orgId, params.id, auditActor({ principal, request }));
+      return params.id;
     },
     present: (id) => ({ id, success: true as const }),
   }),
@@ -147,7 +149,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     permission: 'webhooks:read',
     query: z.object({ after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0) }),
     answer: z.strictObject({ items: z.array(Event), last: z.int() }),
-    handle: ({ ctx, principal, params, query }) => ctx.webhooks.events(principal.orgId, params['id']!, query.after),
+    handle: ({ rooms, principal, params, query }) => rooms.webhooks.events(principal.orgId, params.id, query.after),
     present: ({ items, last }) => ({ items: items.map(presentEvent), last }),
   }),
 ];

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { invalidField } from '../../../src/platform/kernel/index.ts';
 import { WebhookUpdate } from '../../../src/delivery/webhooks/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { changeWebhook, viewFor, Webhook, webhookRoutes } from './handlers.ts';
+
+const route = routesOf('webhooks');
 
 export default [
   ...webhookRoutes({ prefix: '/public/v1', auth: ['api-key', 'oauth'] }),
@@ -13,7 +15,7 @@ export default [
     summary: 'One webhook with its delivery statistics.',
     auth: ['api-key', 'oauth'],
     answer: Webhook,
-    handle: async ({ ctx, principal, params }) => viewFor(principal, await ctx.webhooks.get(principal.orgId, params['id']!)),
+    handle: async ({ rooms, principal, params }) => viewFor(principal, await rooms.webhooks.get(principal.orgId, params.id)),
     present: (view) => view,
   }),
 
@@ -26,8 +28,8 @@ export default [
     body: WebhookUpdate.extend({ id: z.string().optional() }),
     answer: Webhook.extend({ secret: z.string().optional() }),
     async handle({ body: { id, ...body }, ...call }) {
-      if (id !== undefined && id !== call.params['id']) throw invalidField('id', 'id: not the one of the path', 'mismatch');
-      return changeWebhook(call, call.params['id']!, body);
+      if (id !== undefined && id !== call.params.id) throw invalidField('id', 'id: not the one of the path', 'mismatch');
+      return changeWebhook(call, call.params.id, body);
     },
     present: (view) => view,
   }),

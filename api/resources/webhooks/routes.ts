@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { invalidField } from '../../../src/platform/kernel/index.ts';
 import { EVENT_TYPES } from '../../../src/delivery/webhooks/index.ts';
-import { route } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { attemptsPage, Sent, webhookRoutes } from './handlers.ts';
+
+const route = routesOf('webhooks');
 
 const sent = (result: z.output<typeof Sent>) => result;
 
@@ -28,7 +30,7 @@ export default [
     permission: 'webhooks:create',
     limit: '30/hour',
     answer: Sent,
-    handle: ({ ctx, principal, params }) => ctx.webhooks.testPing(principal.orgId, params['id']!),
+    handle: ({ rooms, principal, params }) => rooms.webhooks.testPing(principal.orgId, params.id),
     present: sent,
   }),
 
@@ -44,10 +46,10 @@ export default [
     body: z.strictObject({ url: z.string().max(2_000).optional(), message: z.string().max(500).optional() }),
     query: z.object({ url: z.string().max(2_000).optional() }),
     answer: Sent,
-    async handle({ ctx, body, query }) {
+    async handle({ rooms, body, query }) {
       const url = body.url ?? query.url;
       if (url === undefined) throw invalidField('url', 'url: required', 'required');
-      return ctx.webhooks.send(url, body.message);
+      return rooms.webhooks.send(url, body.message);
     },
     present: sent,
   }),
@@ -59,7 +61,7 @@ export default [
     auth: ['session'],
     permission: 'webhooks:read',
     ...attemptsPage,
-    handle: ({ ctx, principal, params, query }) => ctx.webhooks.attempts(principal.orgId, params['id']!, { limit: query.limit, cursor: query.cursor }),
+    handle: ({ rooms, principal, params, query }) => rooms.webhooks.attempts(principal.orgId, params.id, { limit: query.limit, cursor: query.cursor }),
   }),
 
   route({
@@ -71,7 +73,7 @@ export default [
     permission: 'webhooks:create',
     limit: '30/hour',
     answer: Sent,
-    handle: ({ ctx, principal, params }) => ctx.webhooks.redeliver(principal.orgId, params['id']!, params['deliveryId']!),
+    handle: ({ rooms, principal, params }) => rooms.webhooks.redeliver(principal.orgId, params.id, params.deliveryId),
     present: sent,
   }),
 ];

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { notFound } from '../../../src/platform/kernel/index.ts';
 import { authorizationServer } from '../../../src/oauth-server/index.ts';
-import { route } from '../../http/route.ts';
+import type { Config } from '../../../src/platform/config/index.ts';
+import { routesOf } from '../../http/route.ts';
+
+const route = routesOf('config');
 
 const strings = z.array(z.string());
 const AuthorizationServer = z.strictObject({
@@ -22,6 +25,14 @@ function isPublicPath(path: string, backendUrl: string): boolean {
   return path === 'api' || `/${path}` === new URL(backendUrl).pathname;
 }
 
+const authorizationServerMetadata = {
+  method: 'get',
+  summary: 'Where the endpoints of the OAuth server are and what they can (RFC 8414).',
+  auth: ['none'],
+  answer: AuthorizationServer,
+  present: ({ backendUrl, frontendUrl, tokenEndpointUrl }: Config['http']) => authorizationServer({ backendUrl, frontendUrl, tokenBaseUrl: tokenEndpointUrl }),
+} as const;
+
 export default [
   route({
     method: 'get',
@@ -30,7 +41,7 @@ export default [
     auth: ['none'],
     output: 'text',
     answer: z.string(),
-    async handle({ ctx: { config } }) {
+    async handle({ rooms: { config } }) {
       if (!config.http.appsChallenge) throw notFound();
       return config.http.appsChallenge;
     },
@@ -38,19 +49,14 @@ export default [
   }),
 
   // Clients ask for the document of an issuer with a path by both rules that are about: path in front, and path appended (RFC 8414 3.1).
-  ...(['/.well-known/oauth-authorization-server', '/.well-known/oauth-authorization-server/:path'] as const).map((path) =>
-    route({
-      method: 'get',
-      path,
-      summary: 'Where the endpoints of the OAuth server are and what they can (RFC 8414).',
-      auth: ['none'],
-      answer: AuthorizationServer,
-      async handle({ ctx: { config }, params }) {
-        const { backendUrl, frontendUrl, tokenEndpointUrl } = config.http;
-        if (params['path'] !== undefined && !isPublicPath(params['path'], backendUrl)) throw notFound();
-        return { backendUrl, frontendUrl, tokenBaseUrl: tokenEndpointUrl };
-      },
-      present: authorizationServer,
-    }),
-  ),
+  route({ ...authorizationServerMetadata, path: '/.well-known/oauth-authorization-server', handle: async ({ rooms }) => rooms.config.http }),
+  route({
+    ...authorizationServerMetadata,
+    path: '/.well-known/oauth-authorization-server/:path',
+    async handle({ rooms, params }) {
+      const { http } = rooms.config;
+      if (!isPublicPath(params.path, http.backendUrl)) throw notFound();
+      return http;
+    },
+  }),
 ];

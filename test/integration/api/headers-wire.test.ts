@@ -3,12 +3,14 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { route } from '../../../api/http/route.ts';
+import { routesOf } from '../../../api/http/route.ts';
 import { startApi } from '../../../api/main.ts';
 import { routes } from '../../../api/resources/routes.gen.ts';
 import { testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+
+const route = routesOf();
 
 // What arrives at the socket, judged by its bytes: requests that no client sends, and peers that take their time.
 

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { actorTypes } from '../../../actors/host/start.ts';
-import { type AnyRoute, route } from '../../../api/http/route.ts';
+import { type AnyRoute, routesOf } from '../../../api/http/route.ts';
 import { routes as allRoutes } from '../../../api/resources/routes.gen.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { AppError, limitExceeded, newId, systemClock } from '../../../src/platform/kernel/index.ts';
@@ -15,6 +15,8 @@ import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { openPublishing } from '../../support/worlds/publishing.ts';
 import { startRedis } from '../../support/wire/services.ts';
+
+const route = routesOf();
 
 const redisUrl = process.env['TEST_REDIS_URL'] || undefined; // oxlint-disable-line node/no-process-env -- given by the set-up of the run
 const seen: unknown[] = [];
@@ -64,6 +66,18 @@ const probes: AnyRoute[] = [
     present: () => 1,
   },
   echo({ method: 'post', path: '/probe/small', auth: ['none'], body: Note, bodyLimit: 100 }),
+  routesOf(
+    'clock',
+    'health',
+  )({
+    method: 'get',
+    path: '/probe/rooms',
+    summary: 'A probe',
+    auth: ['none'],
+    answer: z.array(z.string()),
+    handle: async ({ rooms }) => Object.keys(rooms),
+    present: (names) => names,
+  }),
 ];
 
 /** What waits does so for longer: a machine that is slow is no outage. */
@@ -181,6 +195,10 @@ describe('answers', () => {
   test('bytes are sent as they come', async () => {
     expect(await client.get('/probe/bytes')).toMatchObject({ status: 200, text: 'abcd' });
   });
+  test('a handler is given the rooms that its file declares, and no others', async () => {
+    expect((await client.get('/probe/rooms')).body).toEqual(['clock', 'health']);
+  });
+
   test('a header of a handler takes the place of ours, whatever its case; one that cannot be sent is a 500 and ends nothing', async () => {
     const own = await client.get('/probe/header?name=X-Request-ID&value=mine');
     expect([own.status, own.headers.get('x-request-id')]).toEqual([200, 'mine']);
