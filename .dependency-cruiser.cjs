@@ -27,6 +27,7 @@ const ROOMS = {
     'error-log': ['kernel', 'telemetry', 'db'],
     'actor-runtime': ['kernel', 'flow', 'telemetry', 'db'],
     outbox: ['kernel', 'telemetry', 'db', 'actor-runtime'],
+    wing: ['telemetry', 'outbox'],
   },
   providers: { kit: [], domains: ['kit'], registry: ['kit', 'domains'], settings: ['registry'], catalog: ['registry'] },
   delivery: { email: [], webhooks: [] },
@@ -82,7 +83,7 @@ const door = (name, folder) => {
   return rule(
     `door:${name}`,
     { pathNot: [`^${folder}`, ...commands, TEST] },
-    { path: `^${folder}`, pathNot: `^${folder}(index${SIDE_DOORS[name] ? `|${SIDE_DOORS[name]}` : ''})\\.ts$` },
+    { path: `^${folder}`, pathNot: `^(${folder}(index${SIDE_DOORS[name] ? `|${SIDE_DOORS[name]}` : ''})|src/[^/]+/open)\\.ts$` },
   );
 };
 
@@ -100,7 +101,7 @@ module.exports = {
     ),
     rule(
       'engine-behind-interface',
-      { pathNot: ['^src/platform/actor-runtime/', '^src/context\\.ts$', '^dapr/processes\\.ts$', TEST] },
+      { pathNot: ['^src/platform/(actor-runtime/|open\\.ts$)', '^dapr/processes\\.ts$', TEST] },
       { path: '^src/platform/actor-runtime/(embedded|dapr)/' },
     ),
     rule(
@@ -109,6 +110,7 @@ module.exports = {
       { path: '^src/platform/actor-runtime/(embedded|dapr)/', pathNot: '^src/platform/actor-runtime/$1/' },
     ),
     rule('rooms-call-no-actors', { path: '^src/(?!platform/)[^/]+/' }, { path: '^src/platform/actor-runtime/' }),
+    rule('wings-opened-by-context', { pathNot: ['^src/context\\.ts$', TEST] }, { path: '^src/[^/]+/open\\.ts$' }),
     rule('all-of-src', { path: '^src/', pathNot: ['^src/(context\\.ts|operations/cli/)', TEST] }, { path: '^src/(context\\.ts|operations/cli/)' }),
     ...above(WINGS, 'wing ').flatMap((wing) => [
       rule(`wing:${wing}`, { path: `^src/${wing}/` }, { path: '^src/[^/]+/', pathNot: `^src/(${[wing, ...WINGS[wing]].join('|')})/` }),

@@ -135,7 +135,7 @@ const commands: Record<string, Usage & { run(args: readonly string[]): Promise<v
     about: 'writes every mail with sample data, to look at',
     takes: '[folder]',
     async run([folder = 'mails']) {
-      const [{ siteOf }, { previewEmails }] = await Promise.all([import('./src/context.ts'), import('./src/operations/cli/emails.ts')]);
+      const [{ siteOf }, { previewEmails }] = await Promise.all([import('./src/delivery/email/index.ts'), import('./src/operations/cli/emails.ts')]);
       await previewEmails(folder, siteOf(configure()), say);
     },
   },

@@ -2,13 +2,12 @@ import type { Context } from '../../src/context.ts';
 import { createHost, type Host } from '../../src/platform/actor-runtime/index.ts';
 import { openLease } from '../../src/platform/db/index.ts';
 import { startRelay } from '../../src/platform/outbox/index.ts';
-import { webhooksConsumer } from '../../src/delivery/webhooks/index.ts';
 import channel from '../channel/actor.ts';
 import { measureHost } from './gauges.ts';
 import organization from '../organization/actor.ts';
 import post from '../post/actor.ts';
 import { type Reconciler, startReconciler } from './reconciler.ts';
-import { type Sweeper, startSweeper, sweepsOf } from './sweeper.ts';
+import { type Sweeper, startSweeper } from './sweeper.ts';
 import webhook from '../webhook/actor.ts';
 import { wakeWebhooks } from '../webhook/subscribe.ts';
 
@@ -29,12 +28,13 @@ export interface ActorHost extends AsyncDisposable {
 
 /** Starts an actor host: turns, the outbox relay, the reconciler, the sweeps, the sender of mail. `reconcileMs`: between two rounds of the reconciler; a test that makes them itself sets it. */
 export async function startActors(context: Context, { reconcileMs }: { reconcileMs?: number } = {}): Promise<ActorHost> {
-  const { email, engine, bus, actors, clock, logs, sql, posts, shortlinks, webhooks, metrics, incarnation } = context;
+  const { engine, bus, actors, clock, logs, sql, posts, webhooks, metrics, incarnation, sweeps, listeners, workers } = context;
   const log = logs.of('actors');
   const host = createHost({ implementations, needs: context, actors, clock, log });
   measureHost(metrics, host);
   wakeWebhooks({ bus, actors, log });
-  const relay = startRelay({ sql, clock, bus, consumers: [webhooksConsumer], holder: incarnation, log: logs.of('outbox') });
+  const [first, ...more] = listeners;
+  const relay = first && startRelay({ sql, clock, bus, consumers: [first, ...more], holder: incarnation, log: logs.of('outbox') });
   const hosting = await engine.host(host);
   const reconciler = startReconciler({
     posts,
@@ -52,11 +52,10 @@ export async function startActors(context: Context, { reconcileMs }: { reconcile
     sql,
     clock,
     log,
-    sweeps: sweepsOf(context),
+    sweeps,
     lease: openLease({ sql, name: 'sweeper', holder: incarnation, seconds: SWEEPER_LEASE_SECONDS }),
   });
-  const sender = email.startSender();
-  const maker = shortlinks.startMaker();
+  const working = workers.map((start) => start());
   return {
     host,
     reconciler,
@@ -67,10 +66,9 @@ export async function startActors(context: Context, { reconcileMs }: { reconcile
         hosting[Symbol.asyncDispose](),
         posts.drain(),
         webhooks.drain(DELIVERIES_MS),
-        sender?.[Symbol.asyncDispose](),
-        maker[Symbol.asyncDispose](),
+        ...working.map((worker) => worker?.[Symbol.asyncDispose]()),
       ]);
-      await relay[Symbol.asyncDispose]();
+      await relay?.[Symbol.asyncDispose]();
     },
   };
 }

@@ -3,17 +3,13 @@ import type { Admission } from './admit.ts';
 import { type Counted, overLimitOf } from './over-limit.ts';
 import * as store from './limit-store.ts';
 import type { Tier } from './plans.ts';
+import type { Stop } from './ports.ts';
 import type { Entitlement } from './entitlement.ts';
 
 /** What goes, as it is shown to people before and after. */
 export interface OverLimit {
   channels: { id: string; name: string }[];
   members: { id: string; name: string }[];
-}
-/** How the rooms that own them stop channels and members, in a transaction that holds the org's counters. */
-export interface Stop {
-  channels(sql: Sql, orgId: string, ids: readonly string[]): Promise<unknown>;
-  members(sql: Sql, orgId: string, userIds: readonly string[]): Promise<unknown>;
 }
 export interface LimitEnforcement {
   /** What would go on that plan with the packs of now; null: without a subscription, and so without packs. */

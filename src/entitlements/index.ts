@@ -1,10 +1,11 @@
 export { type Feature, requireFeature, type Subscribed } from './access.ts';
 export { type Addon, addonsOf, isSold } from './addons.ts';
-export type { OverLimit, LimitEnforcement, Stop } from './enforce-limits.ts';
+export type { OverLimit, LimitEnforcement } from './enforce-limits.ts';
 export { isActive } from './entitlement.ts';
 export type { Limit, Overrides } from './limits.ts';
 export { overrideLimits } from './override.ts';
 export { type Dimension, DIMENSIONS, isDimension, type Limits, PLANS, type Tier, TIERS } from './plans.ts';
+export type { Stop } from './ports.ts';
 export type { PostQuota } from './quota.ts';
-export { type Billing, type BillingOptions, openBilling, type ShownPlan } from './service.ts';
+export type { Billing, ShownPlan } from './service.ts';
 export type { Usage } from './usage.ts';

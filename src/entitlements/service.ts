@@ -4,7 +4,8 @@ import { type Feature, planOf, requireFeature, type Subscribed } from './access.
 import { type Admission, openAdmission } from './admit.ts';
 import * as store from './limit-store.ts';
 import { changeOverrides, type Overrides, type PackSizes } from './limits.ts';
-import { openLimitEnforcement, type LimitEnforcement, type Stop } from './enforce-limits.ts';
+import { openLimitEnforcement, type LimitEnforcement } from './enforce-limits.ts';
+import type { Stop } from './ports.ts';
 import { PLANS, type Tier } from './plans.ts';
 import { type PostQuota, quotaOf } from './quota.ts';
 import { type Usage, usageOf } from './usage.ts';

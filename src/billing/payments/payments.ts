@@ -18,6 +18,7 @@ import type { OverLimit } from '../../entitlements/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import { openSettle } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
+import type { Queue } from './ports.ts';
 import { openTasks } from './tasks.ts';
 
 export interface PaymentsOptions {
@@ -33,8 +34,7 @@ export interface PaymentsOptions {
   frontendUrl: string;
   /** System roles that hold `billing:manage`. */
   payingRoles: readonly string[];
-  /** Stops and starts what an org has queued, in the transaction that decides so. */
-  queue: { pauseQueue(sql: Sql, orgId: string, message: string): Promise<void>; resumeQueue(sql: Sql, orgId: string): Promise<void> };
+  queue: Queue;
   log: Log;
   events: PaymentEvents;
 }

@@ -1,4 +1,4 @@
-export type { Rendered, Site } from './layout.ts';
+export { type Rendered, type Site, siteOf } from './layout.ts';
 export { Letter, type Template } from './templates.ts';
 export type { Outlet } from './mail-transport.ts';
 export { openOverride } from './override.ts';

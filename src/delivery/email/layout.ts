@@ -1,3 +1,4 @@
+import type { Config } from '../../platform/config/index.ts';
 import { escapeHtml } from './escaping.ts';
 
 /** What a mail is made of. Its texts are plain: `say` has been over what people gave. */
@@ -6,11 +7,15 @@ export interface Content {
   subject: string;
   parts: readonly Part[];
 }
-/** Who sends, and where the application is. */
+/** The name of this service in its mails, and the address of its application. */
 export interface Site {
   name: string;
   url: string;
 }
+export const siteOf = ({ email: { provider }, http }: Pick<Config, 'email' | 'http'>): Site => ({
+  name: provider?.values['fromName'] || 'Rookery',
+  url: http.frontendUrl,
+});
 export interface Rendered {
   subject: string;
   text: string;

@@ -19,10 +19,16 @@ export interface Health {
   reminders(): Promise<{ pending: number; overdue: number; from: 'engine' | 'rows' }>;
 }
 
+/** The part of the actor engine that health asks. */
+export interface HealthEngine {
+  readonly name: string;
+  reminderCounts(): Promise<{ pending: number; overdue: number } | undefined>;
+}
+
 interface Options {
   sql: Database;
   clock: Clock;
-  engine: { readonly name: string; reminderCounts(): Promise<{ pending: number; overdue: number } | undefined> };
+  engine: HealthEngine;
   posts: Pick<Posts, 'work' | 'lateness'>;
   webhooks: Pick<Webhooks, 'work'>;
   /** The actor types that there are. */

@@ -1,2 +1,1 @@
-export { type Health, type HealthReport, openHealth } from './health.ts';
-export { measureRooms } from './gauges.ts';
+export { type Health, type HealthEngine, type HealthReport, openHealth } from './health.ts';

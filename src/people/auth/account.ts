@@ -7,6 +7,7 @@ import * as store from './account-store.ts';
 import type { ApiKeys } from './api-keys.ts';
 import * as codes from './code-store.ts';
 import { makeCode } from './codes.ts';
+import type { Approvals } from './ports.ts';
 import { hashPassword, verifyPassword } from './password.ts';
 import { dropRegistrations } from './registration-store.ts';
 import { revokeSessions, startOfSession } from './store.ts';
@@ -26,12 +27,6 @@ export interface Accounts {
    * `close` ends an org that has no other member, with all that is paid and planned there; each is over before the account is.
    */
   remove(by: SessionAuditActor, password: string | undefined, close: (org: { id: string; name: string }) => Promise<void>): Promise<void>;
-}
-/** The apps that act for a user, whatever the org. */
-export interface Approvals {
-  namesOf(transaction: Sql, userId: string): Promise<readonly { name: string; orgName: string }[]>;
-  /** Ends them with all their tokens; what another process remembers of them it forgets within a second. */
-  endAllOf(transaction: Sql, userId: string): Promise<unknown>;
 }
 export type SessionAuditActor = AuditActor & { userId: string; sessionId: string };
 

@@ -1,6 +1,7 @@
 export type { ApiKeys, MadeKey } from './api-keys.ts';
 export { openTokens, SESSION_SECONDS, type Tokens } from './jwt.ts';
 export { lastUsed } from './last-used.ts';
+export type { Approvals } from './ports.ts';
 export { presentApiKey, presentMemberKey, presentSession } from './present.ts';
 export { type Auth, openAuth } from './service.ts';
 export { revokeEverySession, revokeSessions } from './store.ts';

@@ -1,9 +1,10 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
-import type { Json, Sql } from '../../platform/db/index.ts';
+import type { Json } from '../../platform/db/index.ts';
 import { AppError, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
 import { withLockedMembership, forbidden, type MembersDeps, membersOfOnly, ownOrgs } from '../members/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import { settingsOf } from './present.ts';
+import type { Endings } from './ports.ts';
 import type { Settings, SettingsChange } from './rules.ts';
 import * as store from './store.ts';
 
@@ -22,14 +23,10 @@ export interface Organizations {
   changeSettings(orgId: string, by: AuditActor, change: SettingsChange & { timezone?: string | undefined }): Promise<store.OrganizationRow>;
 }
 
-interface Options extends MembersDeps {
+interface Options extends MembersDeps, Endings {
   /** Organizations that one person may own. */
   mostOwned: number;
-  /** Stops every channel of the org with the posts that wait in it, in the same transaction. */
-  stopChannels: (sql: Sql, orgId: string, message: string) => Promise<void>;
   providers: Pick<Providers, 'list'>;
-  /** Ends what is paid for the org, in the same transaction: nobody pays for an org that is gone. */
-  endSubscription: (sql: Sql, orgId: string) => Promise<void>;
 }
 
 const known = <T>(row: T | undefined): T => {

@@ -1,3 +1,4 @@
+export { readConnections } from './gauges.ts';
 export { groupCommit, LOCKED } from './batch.ts';
 export { claimKey, dropOldKeys, type KeyClaim, releaseKey, settleKey } from './idempotency.ts';
 export {

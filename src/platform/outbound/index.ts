@@ -11,5 +11,5 @@ export {
   type ProxyFault,
   type EgressRoute,
 } from './contract.ts';
-export { openOutbound, type OutboundOptions } from './open.ts';
+export { type Network, openOutbound } from './open.ts';
 export { until } from './until.ts';

@@ -27,6 +27,9 @@ export interface OutboundOptions {
   connector?: Connector;
 }
 
+/** Names, sockets and trusted certificates of outgoing calls. */
+export type Network = Pick<OutboundOptions, 'resolver' | 'connector' | 'authorities'>;
+
 /** Opens the guarded way out. Throws for a range that is none. */
 export function openOutbound({
   timeoutMs,

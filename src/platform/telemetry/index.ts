@@ -1,5 +1,5 @@
 export { type Events, openEvents } from './events.ts';
 export { bearsToken, startMetricsListener } from './listener.ts';
 export { type Log, type Logs, openLogs } from './logger.ts';
-export { type Metrics, openMetrics } from './metrics.ts';
+export { type Metrics, openMetrics, type Reader } from './metrics.ts';
 export { keepOutOfLogs, redact, redactText } from './redact.ts';

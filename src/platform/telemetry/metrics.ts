@@ -7,7 +7,7 @@ const SHORT = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 
 const LATE = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600];
 
 /** Read when the metrics are asked for: one number, or one for each value of the label. */
-type Reader = () => number | Readonly<Record<string, number>> | Promise<number | Readonly<Record<string, number>>>;
+export type Reader = () => number | Readonly<Record<string, number>> | Promise<number | Readonly<Record<string, number>>>;
 
 /**
  * The numbers of one process, in Prometheus form at `/metrics`. Labels have few values: types, routes as declared, provider ids, outcomes;

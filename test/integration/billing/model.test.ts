@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Payments } from '../../../src/billing/payments/index.ts';
+import { openBillingWing } from '../../../src/billing/open.ts';
+import type { Payments } from '../../../src/billing/payments/index.ts';
 import { overrideLimits, type Tier, TIERS } from '../../../src/entitlements/index.ts';
 import { openEvents, openMetrics } from '../../../src/platform/telemetry/index.ts';
+import { pauseQueue, resumeQueue } from '../../../src/publishing/channels/index.ts';
 import { disable, enable } from '../../../src/publishing/channels/transitions.ts';
 import { readConfig } from '../../../src/platform/config/index.ts';
-import { openPaymentsOf } from '../../../src/context.ts';
 import { AppError, newId, openVault, systemClock } from '../../../src/platform/kernel/index.ts';
 import * as plain from '../../model/billing.ts';
 import type { Counted, Model } from '../../model/billing.ts';
@@ -36,24 +37,19 @@ beforeAll(async () => {
   processor = await startPaymentProcessor({ signingKey: WITH_BILLING.PAYMENTS_SIGNING_KEY });
   world = await startPublisher({ url: db.url, network: openNetwork(), env: WITH_BILLING });
   const { config } = readConfig({ JWT_SECRET, ...WITH_BILLING });
-  payments = await openPaymentsOf(config, {
+  const billing = await openBillingWing({
+    config,
     sql: db.sql,
     clock: systemClock,
     vault: openVault(config.secrets.encryptionKey),
-    email: {
-      enabled: false,
-      queue: async () => undefined,
-      startSender: () => undefined,
-      receive: async () => undefined,
-      list: async () => ({ items: [], nextCursor: null }),
-      forgetMails: () => Promise.resolve(),
-      dropOld: async () => 0,
-    },
+    email: { enabled: false, queue: async () => undefined },
     billing: world.billing,
     events: openEvents(quietLog(), openMetrics({ processMetrics: false })),
-    log: quietLog(),
-    server: processor.url,
+    logs: { of: quietLog },
+    queue: { pauseQueue, resumeQueue },
+    paymentsServer: processor.url,
   });
+  payments = billing.rooms.payments;
 });
 afterAll(async () => {
   await payments[Symbol.asyncDispose]();

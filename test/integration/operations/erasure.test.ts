@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sweepsOf } from '../../../actors/host/sweeper.ts';
 import { Client, signUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { codeTo } from '../../support/worlds/mail-links.ts';
@@ -53,7 +52,7 @@ async function age(days: number): Promise<void> {
 
 /** Every sweep that forgets by age, until nothing is left to forget. */
 async function sweep(): Promise<void> {
-  const sweeps = sweepsOf(app.context).filter(({ name }) => !['media', 'routes', 'server-limits', 'payments', 'contents'].includes(name)); // those call out
+  const sweeps = app.context.sweeps.filter(({ name }) => !['media', 'routes', 'server-limits', 'payments', 'contents'].includes(name)); // those call out
   for (const { run } of [...sweeps, ...sweeps]) while (((await run(100)) ?? 0) > 0);
 }
 

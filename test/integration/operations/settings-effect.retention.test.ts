@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { type Sweep, sweepsOf } from '../../../actors/host/sweeper.ts';
+import type { Sweep } from '../../../src/platform/wing/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp } from '../../support/worlds/app.ts';
 import { WITH_BILLING } from '../../support/worlds/billing.ts';
@@ -40,7 +40,7 @@ describe('what is forgotten, and when', () => {
     sql = product.db.sql;
     await sql`insert into leases (name, holder, expires_at) values ('sweeper', 'nobody', 'infinity') on conflict (name) do update set holder = 'nobody', expires_at = 'infinity'`; // its own timer stands aside
     bob = await product.signUp();
-    sweeps = new Map(sweepsOf(product.context).map((sweep) => [sweep.name, sweep]));
+    sweeps = new Map(product.context.sweeps.map((sweep) => [sweep.name, sweep]));
   });
   /** Makes rows of these ages in days, lets one sweep run, and answers the ages that are left. */
   async function left(name: string, ages: readonly number[], make: (age: number, id: string) => Promise<unknown>, table: string, column = 'id') {

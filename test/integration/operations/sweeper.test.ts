@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startSweeper, type Sweep, type Sweeper, sweepsOf } from '../../../actors/host/sweeper.ts';
+import { startSweeper, type Sweeper } from '../../../actors/host/sweeper.ts';
+import type { Sweep } from '../../../src/platform/wing/index.ts';
 import { dropOldStates } from '../../../src/publishing/channels/logins.ts';
 import { dropOldKeys, listRuns, openLease } from '../../../src/platform/db/index.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
@@ -21,7 +22,7 @@ beforeAll(async () => {
   db = product.db;
   const lease = openLease({ sql: db.sql, name: 'sweeper', holder: newId(), seconds: 3_600 });
   await eventually('the lease is ours', () => lease.held());
-  everySweep = startSweeper({ sql: db.sql, sweeps: sweepsOf(product.context), lease, clock: systemClock, log: quietLog(), tickMs: 3_600_000 });
+  everySweep = startSweeper({ sql: db.sql, sweeps: product.context.sweeps, lease, clock: systemClock, log: quietLog(), tickMs: 3_600_000 });
   ann = await product.signUp();
 });
 afterAll(async () => {

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { sweepsOf } from '../../../actors/host/sweeper.ts';
 import type { Client, SignedUp } from '../../support/worlds/app.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 import { type SocialServer, startSocialServer } from '../../support/peers/social-server.ts';
@@ -39,10 +38,7 @@ const create = async (id: string, content: string, files = 0) => {
 };
 const settings = async (id: string) => (await key.get(`/public/v1/integration-settings/${id}`)).body.output;
 const due = (id: string) => product.db.sql`update channels set server_limits_due_at = now() where id = ${id}`;
-const sweep = () =>
-  sweepsOf(product.context)
-    .find(({ name }) => name === 'server-limits')!
-    .run(500);
+const sweep = () => product.context.sweeps.find(({ name }) => name === 'server-limits')!.run(500);
 
 describe('a server is asked what it takes when a channel is connected', () => {
   test('one that takes more gets it, and integration-settings say so', async () => {

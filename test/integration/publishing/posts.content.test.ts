@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sweepsOf } from '../../../actors/host/sweeper.ts';
 import type { Client, SignedUp } from '../../support/worlds/app.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
@@ -110,7 +109,7 @@ test('contents that an earlier release stored as they came are cleaned by the sw
   const untouched = await made([{ content: HOSTILE }]);
   const [{ version }] = (await product.db.sql`
     update posts set content = ${HOSTILE}, content_clean = false where id in ${product.db.sql(ids)} returning version`) as unknown as [{ version: number }];
-  const sweep = sweepsOf(product.context).find(({ name }) => name === 'contents')!;
+  const sweep = product.context.sweeps.find(({ name }) => name === 'contents')!;
   await eventually('nothing is left', async () => {
     await sweep.run(1);
     return (await product.db.sql`select from posts where not content_clean`).length === 0;
@@ -122,7 +121,7 @@ test('contents that an earlier release stored as they came are cleaned by the sw
 test('the sweep of contents waits for no post that a claim has locked, and comes back for it', async () => {
   const ids = [await made([{ content: 'x' }], { type: 'draft' }), await made([{ content: 'y' }], { type: 'draft' })];
   await product.db.sql`update posts set content = ${HOSTILE}, content_clean = false where id in ${product.db.sql(ids)}`;
-  const sweep = sweepsOf(product.context).find(({ name }) => name === 'contents')!;
+  const sweep = product.context.sweeps.find(({ name }) => name === 'contents')!;
   const clean = () => product.db.sql`select id from posts where id in ${product.db.sql(ids)} and content_clean`;
   await product.db.sql.begin(async (claim) => {
     await claim`set local idle_in_transaction_session_timeout = '20s'`; // who waits for it fails this test, and does not wait for ever

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { OutboundOptions } from '../../../src/platform/outbound/index.ts';
+import type { Network } from '../../../src/platform/outbound/index.ts';
 import { socketConnector } from '../../../src/platform/outbound/pools.ts';
 import { makeCertificate } from './certificate.ts';
 
@@ -42,7 +42,7 @@ export async function startOutside(names: readonly string[]) {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;
   const sockets = socketConnector([tls.cert]);
-  const network: Required<Pick<OutboundOptions, 'resolver' | 'connector' | 'authorities'>> = {
+  const network: Required<Network> = {
     authorities: [tls.cert],
     resolver: async (name) => (names.includes(name) || name === 'localhost' ? ['127.0.0.1'] : Promise.reject(new Error(`${name} is no name of this test`))),
     connector(options, callback) {

@@ -1,0 +1,101 @@
+import type { Billing } from '../entitlements/index.ts';
+import type { Config } from '../platform/config/index.ts';
+import type { Database } from '../platform/db/index.ts';
+import type { Clock, Vault } from '../platform/kernel/index.ts';
+import type { Outbound } from '../platform/outbound/index.ts';
+import type { Events, Logs } from '../platform/telemetry/index.ts';
+import { wing } from '../platform/wing/index.ts';
+import type { EmailAdapter, Providers } from '../providers/registry/index.ts';
+import type { ProviderSettings } from '../providers/settings/index.ts';
+import { openEmail, openOverride, type Outlet, siteOf } from './email/index.ts';
+import { openWebhooks, webhooksConsumer } from './webhooks/index.ts';
+
+export interface DeliveryNeeds {
+  config: Config;
+  incarnation: string;
+  sql: Database;
+  clock: Clock;
+  vault: Vault;
+  outbound: Outbound;
+  logs: Logs;
+  events: Events;
+  billing: Billing;
+  providers: Providers;
+  providerSettings: ProviderSettings;
+}
+
+const HOUR = 3_600_000;
+
+/** Opens what carries messages to people and to other services: mail and webhooks. */
+export async function openDeliveryWing({
+  config,
+  incarnation,
+  sql,
+  clock,
+  vault,
+  outbound,
+  logs,
+  events,
+  billing,
+  providers,
+  providerSettings,
+}: DeliveryNeeds) {
+  await using opened = new AsyncDisposableStack();
+  const outlet = openOutlet(config, providers);
+  opened.defer(() => outlet?.mailer.close());
+  const override = opened.use(
+    openOverride({
+      read: () => mailSettingsOf(config, providerSettings),
+      open: ({ adapter, values }) => outletOf(providers, adapter, providers.fields(adapter, values)),
+    }),
+  );
+  const email = openEmail({
+    sql,
+    clock,
+    vault,
+    outlet,
+    override: override.current,
+    site: siteOf(config),
+    log: logs.of('email'),
+    events,
+    retentionDays: config.retention.emailLog,
+  });
+  const webhooks = openWebhooks({
+    sql,
+    clock,
+    vault,
+    outbound,
+    billing,
+    incarnation,
+    signingKey: config.secrets.webhookSigning,
+    timeoutMs: config.outbound.webhookTimeoutMs,
+    log: logs.of('webhooks'),
+    events,
+  });
+  return wing(opened, {
+    rooms: { email, webhooks },
+    sweeps: [
+      { name: 'emails', everyMs: HOUR, run: (limit) => email.dropOld(limit) },
+      { name: 'webhook-deliveries', everyMs: HOUR, run: (limit) => webhooks.dropOld(limit) },
+    ],
+    listeners: [webhooksConsumer],
+    workers: [() => email.startSender()],
+  });
+}
+
+/** The mail provider that the settings choose, if it can send. */
+function openOutlet({ email: { provider } }: Config, providers: Providers): Outlet | undefined {
+  const adapter = providers.resolve('email', provider?.id ?? 'empty');
+  return outletOf(providers, adapter, provider ? providers.fields(adapter, provider.values) : {});
+}
+function outletOf(providers: Providers, adapter: EmailAdapter, values: Readonly<Record<string, string>>): Outlet | undefined {
+  const mailer = providers.mailer(adapter, values);
+  return mailer && { providerId: adapter.id, providerVersion: adapter.version, mailer, reports: providers.mailReports(adapter, values) };
+}
+/** The values that operators keep in the database for that provider; the key that proves its events may stay in the environment. */
+async function mailSettingsOf({ email: { provider } }: Config, settings: ProviderSettings) {
+  const kept = provider && (await settings.configured(null, 'email')).get(provider.id);
+  const key = kept?.adapter.events?.key;
+  const proof = key === undefined ? undefined : provider?.values[key];
+  return kept && { adapter: kept.adapter, values: { ...(proof !== undefined && { [key!]: proof }), ...kept.values } };
+}

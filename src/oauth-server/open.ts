@@ -1,0 +1,35 @@
+import type { Auth } from '../people/auth/index.ts';
+import type { Config } from '../platform/config/index.ts';
+import type { Database } from '../platform/db/index.ts';
+import type { Clock } from '../platform/kernel/index.ts';
+import type { Logs } from '../platform/telemetry/index.ts';
+import { wing } from '../platform/wing/index.ts';
+import { openOAuth } from './service.ts';
+
+export interface OAuthServerNeeds {
+  config: Config;
+  sql: Database;
+  clock: Clock;
+  logs: Logs;
+  auth: Auth;
+}
+
+const HOUR = 3_600_000;
+
+/** Opens the authorization server for clients that act for users. */
+export async function openOAuthServerWing({ config, sql, clock, logs, auth }: OAuthServerNeeds) {
+  await using opened = new AsyncDisposableStack();
+  const oauth = opened.use(
+    openOAuth({
+      sql,
+      clock,
+      auth,
+      issuer: config.http.backendUrl,
+      failed: (error) => logs.of('auth').warn({ err: error }, 'a note of last use was not written'),
+    }),
+  );
+  return wing(opened, {
+    rooms: { oauth },
+    sweeps: [{ name: 'oauth', everyMs: HOUR, run: (limit) => oauth.sweep(limit) }],
+  });
+}

@@ -1,0 +1,51 @@
+import type { Payments } from '../billing/payments/index.ts';
+import type { Webhooks } from '../delivery/webhooks/index.ts';
+import type { Billing } from '../entitlements/index.ts';
+import type { Auth } from '../people/auth/index.ts';
+import type { Config } from '../platform/config/index.ts';
+import type { Database } from '../platform/db/index.ts';
+import type { Clock } from '../platform/kernel/index.ts';
+import { wing } from '../platform/wing/index.ts';
+import { pauseQueue, resumeQueue } from '../publishing/channels/index.ts';
+import type { Posts } from '../publishing/posts/index.ts';
+import { openAdmin } from './admin/index.ts';
+import { type HealthEngine, openHealth } from './health/index.ts';
+import { dropOldLedger } from './sandbox/index.ts';
+
+export interface OperationsNeeds {
+  config: Config;
+  sql: Database;
+  clock: Clock;
+  engine: HealthEngine;
+  actorTypes: readonly string[];
+  billing: Billing;
+  auth: Auth;
+  payments: Payments;
+  webhooks: Webhooks;
+  posts: Posts;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Opens what operators see and do. */
+export async function openOperationsWing({ config, sql, clock, engine, actorTypes, billing, auth, payments, webhooks, posts }: OperationsNeeds) {
+  await using opened = new AsyncDisposableStack();
+  const admin = openAdmin({
+    sql,
+    billing,
+    plans: payments,
+    tokens: auth.tokens,
+    queues: { pause: (transaction, orgId, message) => pauseQueue(transaction, orgId, message, 'instance'), resume: resumeQueue },
+    lateSeconds: config.posts.lateSeconds,
+  });
+  const health = openHealth({ sql, clock, engine, posts, webhooks, wired: actorTypes });
+  return wing(opened, {
+    rooms: { admin, health },
+    sweeps: [
+      { name: 'disabled-orgs', everyMs: MINUTE, run: (limit) => admin.orgs.keepStill(limit) },
+      { name: 'impersonations', everyMs: HOUR, run: (limit) => admin.dropOldImpersonations(limit) },
+      { name: 'sandbox-ledger', everyMs: HOUR, run: (limit) => dropOldLedger(sql, limit) },
+    ],
+  });
+}

@@ -1,0 +1,8 @@
+import type { Sql } from '../../platform/db/index.ts';
+
+/** The apps that act for a user, whatever the organization. */
+export interface Approvals {
+  namesOf(transaction: Sql, userId: string): Promise<readonly { name: string; orgName: string }[]>;
+  /** Ends them with all their tokens; what another process remembers of them it forgets within a second. */
+  endAllOf(transaction: Sql, userId: string): Promise<unknown>;
+}

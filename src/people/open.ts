@@ -1,0 +1,89 @@
+import type { EmailRoom } from '../delivery/email/index.ts';
+import type { Billing } from '../entitlements/index.ts';
+import type { Config } from '../platform/config/index.ts';
+import type { Database } from '../platform/db/index.ts';
+import type { Clock, Vault } from '../platform/kernel/index.ts';
+import type { Logs } from '../platform/telemetry/index.ts';
+import { wing } from '../platform/wing/index.ts';
+import type { Providers } from '../providers/registry/index.ts';
+import type { ProviderSettings } from '../providers/settings/index.ts';
+import { type Approvals, openAuth } from './auth/index.ts';
+import { environmentLogins, openLogins } from './federated-login/index.ts';
+import { openIdentity, setupTokenOf } from './identity/index.ts';
+import { openMembers } from './members/index.ts';
+import { type Endings, openOrganizations } from './organizations/index.ts';
+
+export interface PeopleNeeds {
+  config: Config;
+  sql: Database;
+  clock: Clock;
+  vault: Vault;
+  logs: Logs;
+  billing: Billing;
+  email: EmailRoom;
+  providers: Providers;
+  providerSettings: ProviderSettings;
+  approvals: Approvals;
+  endings: Endings;
+  /** The public address of a stored picture. */
+  urlOfPicture: (storageKey: string) => string;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Opens users and their logins, and the organizations that they are members of. */
+export async function openPeopleWing({ config, sql, clock, vault, logs, billing, email, providers, providerSettings, ...ports }: PeopleNeeds) {
+  await using opened = new AsyncDisposableStack();
+  const { frontendUrl } = config.http;
+  const identity = openIdentity({
+    sql,
+    registrationDisabled: config.registration.disabled,
+    setupToken: setupTokenOf(config.secrets.jwt),
+    forgetMails: email.forgetMails,
+    urlOfPicture: ports.urlOfPicture,
+  });
+  const auth = opened.use(
+    openAuth({
+      sql,
+      clock,
+      identity,
+      billing,
+      approvals: ports.approvals,
+      email,
+      jwtSecret: config.secrets.jwt,
+      frontendUrl,
+      disallowPlus: config.registration.disallowPlus,
+      tracesDays: config.retention.ip,
+      log: logs.of('auth'),
+      failed: (error) => logs.of('auth').warn({ err: error }, 'what is written behind an answer was not written'),
+    }),
+  );
+  const login = openLogins({
+    sql,
+    vault,
+    providers,
+    settings: providerSettings,
+    identity,
+    sessions: auth.sessions,
+    addresses: config.http,
+    fallbacks: environmentLogins(config),
+  });
+  const members = openMembers({ sql, billing, email, frontendUrl });
+  const organizations = openOrganizations({ sql, mostOwned: config.registration.organizationsPerOwner, billing, providers, ...ports.endings });
+  return wing(opened, {
+    rooms: { identity, auth, login, members, organizations },
+    sweeps: [
+      { name: 'provider-logins', everyMs: 15 * MINUTE, run: (limit) => login.dropOld(limit) },
+      // a mail that the process asked for it did not write
+      { name: 'requested-mails', everyMs: MINUTE, run: (limit) => auth.sendRequested(limit) },
+      { name: 'one-time-codes', everyMs: HOUR, run: (limit) => auth.dropExpiredCodes(limit) },
+      { name: 'pending-users', everyMs: HOUR, run: (limit) => auth.dropPending(limit) },
+      { name: 'sessions', everyMs: HOUR, run: (limit) => auth.sessions.dropEnded(limit) },
+      { name: 'invitations', everyMs: HOUR, run: (limit) => members.invitations.dropOld(limit) },
+      { name: 'traces', everyMs: HOUR, run: (limit) => auth.forgetTraces(limit) },
+      { name: 'organizations', everyMs: HOUR, run: (limit) => organizations.dropRemoved(limit) },
+      { name: 'users', everyMs: HOUR, run: (limit) => identity.dropRemoved(limit) },
+    ],
+  });
+}

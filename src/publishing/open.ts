@@ -1,0 +1,112 @@
+import type { Billing } from '../entitlements/index.ts';
+import type { Media } from '../library/media/index.ts';
+import type { Organizations } from '../people/organizations/index.ts';
+import type { Config } from '../platform/config/index.ts';
+import type { Database } from '../platform/db/index.ts';
+import type { Clock, Vault } from '../platform/kernel/index.ts';
+import type { Outbound } from '../platform/outbound/index.ts';
+import type { Events, Logs } from '../platform/telemetry/index.ts';
+import { wing } from '../platform/wing/index.ts';
+import type { Providers } from '../providers/registry/index.ts';
+import type { ProviderSettings } from '../providers/settings/index.ts';
+import { openChannels } from './channels/index.ts';
+import { openEgress } from './egress/index.ts';
+import { type Heartbeat, openPosts, type ReminderMoves } from './posts/index.ts';
+import { openShortlinks } from './shortlinks/index.ts';
+
+export interface PublishingNeeds {
+  config: Config;
+  incarnation: string;
+  sql: Database;
+  clock: Clock;
+  vault: Vault;
+  outbound: Outbound;
+  logs: Logs;
+  events: Events;
+  billing: Billing;
+  providers: Providers;
+  providerSettings: ProviderSettings;
+  media: Media;
+  organizations: Organizations;
+  /** What runs the actors. */
+  engine: Heartbeat;
+  reminders: ReminderMoves;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Opens posts, and what they leave by: channels, egress routes, short links. */
+export async function openPublishingWing({
+  config,
+  incarnation,
+  sql,
+  clock,
+  vault,
+  outbound,
+  logs,
+  events,
+  billing,
+  providers,
+  providerSettings,
+  media,
+  organizations,
+  engine,
+  reminders,
+}: PublishingNeeds) {
+  await using opened = new AsyncDisposableStack();
+  const egress = openEgress({ sql, clock, providers, settings: providerSettings, events });
+  const channels = openChannels({
+    egress,
+    sql,
+    clock,
+    vault,
+    providers,
+    outbound,
+    billing,
+    frontendUrl: config.http.frontendUrl,
+    returnUrlAllowlist: config.social.returnUrlAllowlist,
+    events,
+  });
+  const shortlinks = openShortlinks({ sql, clock, providers, organizations, settings: providerSettings, log: logs.of('shortlinks') });
+  const posts = opened.use(
+    openPosts({
+      sql,
+      clock,
+      reminders,
+      channels,
+      media,
+      links: shortlinks,
+      incarnation,
+      heartbeat: engine,
+      log: logs.of('posts'),
+      events,
+      options: {
+        horizonMs: config.actors.reminderHorizonHours * HOUR,
+        inFlight: config.actors.inFlight,
+        lateMs: config.posts.lateSeconds * 1_000,
+        deletedDays: config.retention.softDeleted,
+      },
+    }),
+  );
+  return wing(opened, {
+    rooms: { egress, channels, shortlinks, posts },
+    sweeps: [
+      { name: 'routes', everyMs: MINUTE, run: (limit) => egress.checkDue(limit) },
+      { name: 'logins', everyMs: 15 * MINUTE, run: (limit) => channels.dropOldLogins(limit) },
+      { name: 'server-limits', everyMs: MINUTE, run: (limit) => channels.askServerLimits(limit) },
+      { name: 'lateness', everyMs: HOUR, run: (limit) => posts.sweeps.dropLateness(limit) },
+      { name: 'contents', everyMs: MINUTE, run: (limit) => posts.sweeps.cleanContents(limit) },
+      { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
+    ],
+    gauges: [
+      {
+        name: 'provider_calls',
+        help: 'Provider calls of this process.',
+        read: () => ({ under_way: posts.gauges.inFlight, waiting: posts.gauges.waiting }),
+        label: 'state',
+      },
+    ],
+    workers: [() => shortlinks.startMaker()],
+  });
+}
