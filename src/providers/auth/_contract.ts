@@ -1,4 +1,4 @@
-import type { Manifest, Setup } from '../kit/declare/adapter.ts';
+import type { Adapter, Manifest, Setup } from '../kit/declare/adapter.ts';
 import type { Fields } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 
@@ -55,17 +55,18 @@ export interface Password {
 }
 export type Login = Consent | Proof | Password;
 
-export type AuthConnection<F extends Fields = Fields> = Line<F>;
+export type AuthLine<F extends Fields = Fields> = Line<'http' | 'fetch', F>;
+export interface AuthFacts {
+  login: Login['by'];
+}
 
 interface AuthSpec<F extends Fields> extends Manifest<F> {
   /** As `Login.by`, known before there is a connection. */
   by: Login['by'];
-  connect(connection: AuthConnection<F>): Login;
+  connect(line: AuthLine<F>): Login;
+  check?(line: AuthLine<F>): Promise<string | void>;
 }
-export interface AuthAdapter<F extends Fields = Fields> extends AuthSpec<F> {
-  domain: 'auth';
-  capabilities: readonly string[];
-}
+export type AuthAdapter<F extends Fields = Fields> = AuthSpec<F> & Adapter<'auth', AuthFacts, AuthLine<F>, F>;
 
 /** A person waits. */
 const TIMEOUT_MS = 10_000;

@@ -1,7 +1,7 @@
 import { checkClient, type CodeLogin, CodeRefusal, consentUrl, takeToken } from '../kit/protocols/code-login.ts';
 import { secret, text } from '../kit/declare/fields.ts';
 import type { Http } from '../kit/wire/http.ts';
-import { type Account, auth, type AuthAdapter, type AuthConnection } from './_contract.ts';
+import { type Account, auth, type AuthAdapter, type AuthLine } from './_contract.ts';
 
 interface Network extends Pick<CodeLogin, 'scope' | 'secretIn' | 'noPkce'> {
   id: string;
@@ -18,7 +18,7 @@ interface Network extends Pick<CodeLogin, 'scope' | 'secretIn' | 'noPkce'> {
 
 /** Login by a social network whose app the operator has registered for channels already (interface, `*_SSO_ENABLED`). Offered only where it is switched on. */
 export function network({ id, title, website, api, authorize, token, server, person, ...way }: Network): AuthAdapter {
-  const clientOf = ({ values }: Pick<AuthConnection, 'values'>): CodeLogin => {
+  const clientOf = ({ values }: Pick<AuthLine, 'values'>): CodeLogin => {
     const at = (address: string) => address.replace('{server}', values['server'] ?? '');
     return { ...way, authorize: at(authorize), token: at(token), clientId: values['clientId']!, clientSecret: values['clientSecret']! };
   };

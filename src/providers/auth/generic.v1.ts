@@ -3,21 +3,21 @@ import { refused } from '../kit/declare/fallback.ts';
 import { secret, text } from '../kit/declare/fields.ts';
 import { idTokenClaims } from '../kit/protocols/jwt.ts';
 import { Claims, openId } from '../kit/protocols/openid.ts';
-import { auth, type AuthConnection, type Consent } from './_contract.ts';
+import { auth, type AuthLine, type Consent } from './_contract.ts';
 import { accountOf } from './_people.ts';
 
 /** The provider is the operator's own: an address that it tells counts unless it says that it was not verified. */
 const OPERATORS = { vouched: true };
 const url = (label: string, help: string) => text(label, { form: 'url', required: false, help });
 
-const clientOf = (values: AuthConnection['values']) => ({
+const clientOf = (values: AuthLine['values']) => ({
   clientId: values['clientId']!,
   clientSecret: values['clientSecret']!,
   scope: values['scope']!,
 });
 
 /** By issuer: endpoints and keys are found, the id_token is verified. */
-function byIssuer({ fetch, timeoutMs, base, values }: AuthConnection): Consent & { check(): Promise<void> } {
+function byIssuer({ fetch, timeoutMs, base, values }: AuthLine): Consent & { check(): Promise<void> } {
   const provider = openId({ fetch, title: 'The login server', timeoutMs }, { issuer: base, ...clientOf(values) });
   return {
     by: 'consent',
@@ -28,7 +28,7 @@ function byIssuer({ fetch, timeoutMs, base, values }: AuthConnection): Consent &
 }
 
 /** By three addresses, without known keys: who it is says the userinfo address, over TLS; an id_token that comes along must not contradict it. */
-function byAddresses({ http, values, clock }: AuthConnection): Consent & { check(): Promise<void> } {
+function byAddresses({ http, values, clock }: AuthLine): Consent & { check(): Promise<void> } {
   const login = { ...clientOf(values), authorize: values['authUrl']!, token: values['tokenUrl']!, secretIn: 'either' as const };
   return {
     by: 'consent',
@@ -48,7 +48,7 @@ function byAddresses({ http, values, clock }: AuthConnection): Consent & { check
   };
 }
 
-const connect = (connection: AuthConnection) => (connection.base ? byIssuer(connection) : byAddresses(connection));
+const connect = (connection: AuthLine) => (connection.base ? byIssuer(connection) : byAddresses(connection));
 
 export default auth({
   id: 'generic',

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { checkClient, CodeRefusal, consentUrl, takeToken } from '../kit/protocols/code-login.ts';
 import { secret, text } from '../kit/declare/fields.ts';
-import { auth, type AuthConnection } from './_contract.ts';
+import { auth, type AuthLine } from './_contract.ts';
 
 const User = z.object({ id: z.int().positive(), login: z.string(), name: z.string().nullish(), avatar_url: z.url().nullish() });
 const Emails = z.array(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }));
 
-type Needed = Pick<AuthConnection, 'values'>;
+type Needed = Pick<AuthLine, 'values'>;
 const clientOf = ({ values }: Needed) => ({
   authorize: `${values['server']}/login/oauth/authorize`,
   token: `${values['server']}/login/oauth/access_token`,

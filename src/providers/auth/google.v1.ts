@@ -1,9 +1,9 @@
 import { secret, text } from '../kit/declare/fields.ts';
 import { openId } from '../kit/protocols/openid.ts';
-import { auth, type AuthConnection } from './_contract.ts';
+import { auth, type AuthLine } from './_contract.ts';
 import { accountOf } from './_people.ts';
 
-const client = ({ fetch, timeoutMs, base, values }: Pick<AuthConnection, 'fetch' | 'timeoutMs' | 'base' | 'values'>) =>
+const client = ({ fetch, timeoutMs, base, values }: Pick<AuthLine, 'fetch' | 'timeoutMs' | 'base' | 'values'>) =>
   openId(
     { fetch, title: 'Google', timeoutMs },
     {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ProviderError, type ProviderFailure } from '../../platform/kernel/index.ts';
-import type { Manifest } from '../kit/declare/adapter.ts';
+import type { Adapter, Manifest } from '../kit/declare/adapter.ts';
 import type { Fields } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 export type { ProviderFailure } from '../../platform/kernel/index.ts';
@@ -49,7 +49,12 @@ export interface ContentPack {
   acquire(id: string): Promise<Acquired | undefined>;
 }
 
-interface ContentPackSpec<F extends Fields> extends Omit<Manifest<F>, 'setup' | 'facts'> {
+export type ContentPackLine<F extends Fields = Fields> = Line<'http', F>;
+export interface ContentPackFacts {
+  kinds: readonly Kind[];
+}
+
+interface ContentPackSpec<F extends Fields> extends Manifest<F> {
   kinds: readonly Kind[];
   /** Characters that a query may have; default `LONGEST_QUERY`. */
   longestQuery?: number;
@@ -59,12 +64,10 @@ interface ContentPackSpec<F extends Fields> extends Omit<Manifest<F>, 'setup' | 
   cacheMs?: number;
   /** Requests that the source takes from one key; absent: it does not say. */
   rate?: { requests: number; perMs: number };
-  connect(line: Line<F>): ContentPack;
+  connect(line: ContentPackLine<F>): ContentPack;
+  check?(line: ContentPackLine<F>): Promise<string | void>;
 }
-export interface ContentPackAdapter<F extends Fields = Fields> extends ContentPackSpec<F>, Pick<Manifest<F>, 'setup' | 'facts'> {
-  domain: 'contentpack';
-  capabilities: readonly string[];
-}
+export type ContentPackAdapter<F extends Fields = Fields> = ContentPackSpec<F> & Adapter<'contentpack', ContentPackFacts, ContentPackLine<F>, F>;
 
 export const LONGEST_QUERY = 200;
 export const CACHE_MS = 600_000;
@@ -73,7 +76,7 @@ export const HOUR_MS = 3_600_000;
 /** Items of a page. */
 export const PAGE = 24;
 
-const declare = <F extends Fields>(spec: ContentPackSpec<F>, more: Pick<Manifest<F>, 'setup'>): ContentPackAdapter => {
+const declare = <F extends Fields>(spec: ContentPackSpec<F>, more: Pick<ContentPackAdapter, 'setup'>): ContentPackAdapter => {
   const adapter: ContentPackAdapter<F> = { ...spec, ...more, domain: 'contentpack', capabilities: ['search', 'acquire'], facts: { kinds: spec.kinds } };
   return adapter as unknown as ContentPackAdapter; // values are checked against the fields before they come here
 };

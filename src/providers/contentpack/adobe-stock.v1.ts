@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { contentPack, Download, Id, type Item, PAGE, type ProviderFailure, refused, Web, Words } from './_contract.ts';
+import { contentPack, type ContentPackLine, Download, Id, type Item, PAGE, type ProviderFailure, refused, Web, Words } from './_contract.ts';
 import { clientToken } from '../kit/protocols/client-token.ts';
 import { secret, text } from '../kit/declare/fields.ts';
 import type { Call } from '../kit/wire/http.ts';
-import type { Line } from '../kit/declare/line.ts';
 import { TokenRefusal } from '../kit/protocols/oauth.ts';
 
 const credentials = {
@@ -39,7 +38,7 @@ const itemOf = (file: File): Item => ({
 });
 
 /** The calls, as far as they differ in who asks: the key alone may search, licences are for a token. */
-function calls(line: Line<typeof credentials>) {
+function calls(line: ContentPackLine<typeof credentials>) {
   const { http, values } = line;
   const headers = { 'x-api-key': values.clientId, 'x-product': values.productName };
   const form = { client_id: values.clientId, client_secret: values.clientSecret, ...(values.scopes && { scope: values.scopes }) };

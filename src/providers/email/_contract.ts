@@ -1,4 +1,4 @@
-import type { Manifest } from '../kit/declare/adapter.ts';
+import type { Adapter, Manifest } from '../kit/declare/adapter.ts';
 import type { Fields } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 
@@ -40,22 +40,23 @@ export interface Report {
 /** What a request proves to come from the provider; undefined when it does not, or not from now. */
 export type ReadReport = (told: Told) => Promise<Report | undefined>;
 
-interface EmailSpec<F extends Fields> extends Manifest<F> {
+export type EmailLine<F extends Fields = Fields> = Line<'http' | 'fetch' | 'smtp', F>;
+
+export interface EmailSpec<F extends Fields> extends Manifest<F> {
   /** Absent where no mail leaves. */
-  connect?: (line: Line<F>) => Mailer;
+  connect?: (line: EmailLine<F>) => Mailer;
   /** Absent where the provider does not tell what became of a mail. Without a value of the field `key` nothing proves who tells. */
-  events?: { key: Extract<keyof F, string>; open(line: Line<F>): ReadReport };
+  events?: { key: Extract<keyof F, string>; open(line: EmailLine<F>): ReadReport };
+  check?(line: EmailLine<F>): Promise<string | void>;
 }
-export interface EmailAdapter<F extends Fields = Fields> extends EmailSpec<F> {
-  domain: 'email';
-  capabilities: readonly string[];
-}
+export type EmailAdapter<F extends Fields = Fields> = EmailSpec<F> & Adapter<'email', object, EmailLine<F>, F>;
 
 /** Declares a provider of mail; the types of its own fields end here. What is to be set is set for the whole instance. */
 export const email = <const F extends Fields>(spec: EmailSpec<F>): EmailAdapter => {
   const adapter: EmailAdapter<F> = {
     ...spec,
     domain: 'email',
+    facts: {},
     capabilities: [...(spec.connect ? ['send'] : []), ...(spec.events ? ['events'] : [])],
     ...(spec.connect && { setup: { fields: spec.credentials, owners: ['instance'] } }),
   };

@@ -1,10 +1,8 @@
 import type { z } from 'zod';
-import type { Manifest } from '../kit/declare/adapter.ts';
 import { type Fields, text } from '../kit/declare/fields.ts';
 import type { Call } from '../kit/wire/http.ts';
-import type { Line } from '../kit/declare/line.ts';
 import { oneLine } from '../kit/protocols/mailbox.ts';
-import { type Delivery, email, type EmailAdapter, type Message, type ReadReport } from './_contract.ts';
+import { type Delivery, email, type EmailAdapter, type EmailLine, type EmailSpec, type Message, type ReadReport } from './_contract.ts';
 
 /** Who mail comes from, the same fields everywhere. */
 export const FROM = {
@@ -21,12 +19,12 @@ export const AUTOMATIC = 'auto-generated';
 /** Under this name our own id of a mail goes along, and comes back with its events. */
 export const OWN_ID = 'mail_id';
 
-type ApiManifest<F extends Fields> = Omit<Manifest<F & From>, 'credentials' | 'setup'> & { credentials: F };
-export interface MailApi<F extends Fields> extends ApiManifest<F> {
+export interface MailApi<F extends Fields> extends Omit<EmailSpec<F & From>, 'credentials' | 'connect' | 'events'> {
+  credentials: F;
   /** The call that sends; its reply yields the provider's id of the mail. */
-  send(message: Message, line: Line<F & From>): SendCall | Promise<SendCall>;
+  send(message: Message, line: EmailLine<F & From>): SendCall | Promise<SendCall>;
   sent: z.ZodType<string>;
-  events: { key: Extract<keyof F, string>; open(line: Line<F & From>): ReadReport };
+  events: { key: Extract<keyof F, string>; open(line: EmailLine<F & From>): ReadReport };
 }
 type SendCall = Call & { path: string };
 

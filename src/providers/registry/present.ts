@@ -38,39 +38,46 @@ export interface CatalogEntry {
 
 const entries = (fields: Fields): [string, Field][] => Object.entries(fields);
 
-/** The catalog card of an adapter; `featuredSortOrder` comes from the featured rows, where there is one. */
-export const presentCatalogEntry = (adapter: AnyAdapter, status: Lifecycle, featuredSortOrder: number | null = null): CatalogEntry => ({
-  domain: adapter.domain,
-  providerId: adapter.id,
-  version: adapter.version,
-  displayName: adapter.title,
-  status,
-  verified: false, // true only for an adapter that was tried with a live key (PV7)
-  authType: adapter.authType,
-  defaultDomain: adapter.defaultDomain ?? null,
-  setupNotes: adapter.setupNotes ?? null,
-  credentialFields: entries(adapter.credentials).map(([name, field]) => ({
-    name,
-    label: field.label,
-    secret: field.secret,
-    required: field.required ?? false,
-    help: field.help ?? null,
-    ...(field.default !== undefined && { default: field.default }),
-    ...(field.placeholder !== undefined && { placeholder: field.placeholder }),
-  })),
-  capabilities: {
-    kind: adapter.kind ?? null,
-    operations: [...adapter.capabilities],
-    ...adapter.facts,
-  },
-  deprecatedAt: adapter.deprecatedAt ?? null,
-  sunsetAt: adapter.sunsetAt ?? null,
-  description: adapter.description,
-  website: adapter.website ?? null,
-  mediaCategories: [...(adapter.mediaCategories ?? [])],
-  featured: featuredSortOrder !== null,
-  featuredSortOrder,
-});
+/** The facts that an entry shows under names of their own in every domain; all others are shown among the capabilities. */
+interface NamedFacts {
+  kind?: 'direct' | 'hub' | 'action' | null;
+  defaultDomain?: string | null;
+  mediaCategories?: readonly string[];
+  [fact: string]: unknown;
+}
+
+/** The catalog entry of an adapter; `featuredSortOrder` comes from the featured rows, where there is one. */
+export function presentCatalogEntry(adapter: AnyAdapter, status: Lifecycle, featuredSortOrder: number | null = null): CatalogEntry {
+  const { kind = null, defaultDomain = null, mediaCategories = [], ...others }: NamedFacts = { ...adapter.facts };
+  return {
+    domain: adapter.domain,
+    providerId: adapter.id,
+    version: adapter.version,
+    displayName: adapter.title,
+    status,
+    verified: false, // true only for an adapter that was tried with a live key (PV7)
+    authType: adapter.authType,
+    defaultDomain,
+    setupNotes: adapter.setupNotes ?? null,
+    credentialFields: entries(adapter.credentials).map(([name, field]) => ({
+      name,
+      label: field.label,
+      secret: field.secret,
+      required: field.required ?? false,
+      help: field.help ?? null,
+      ...(field.default !== undefined && { default: field.default }),
+      ...(field.placeholder !== undefined && { placeholder: field.placeholder }),
+    })),
+    capabilities: { kind, operations: [...adapter.capabilities], ...others },
+    deprecatedAt: adapter.deprecatedAt ?? null,
+    sunsetAt: adapter.sunsetAt ?? null,
+    description: adapter.description,
+    website: adapter.website ?? null,
+    mediaCategories: [...mediaCategories],
+    featured: featuredSortOrder !== null,
+    featuredSortOrder,
+  };
+}
 
 /** Featured ones first, then by name, then by version (S155). */
 export const inOrder = (a: CatalogEntry, b: CatalogEntry): number =>

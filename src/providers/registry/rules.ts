@@ -1,5 +1,5 @@
 import { AppError, type FieldError, judge, validationFailed } from '../../platform/kernel/index.ts';
-import { type Adapter, type Domain, DOMAINS, type Lifecycle } from '../kit/declare/adapter.ts';
+import { type Domain, DOMAINS, type Lifecycle, type Manifest } from '../kit/declare/adapter.ts';
 import { type Fields, MAX_LENGTH } from '../kit/declare/fields.ts';
 import type { AuthAdapter } from '../auth/_contract.ts';
 import type { ContentPackAdapter } from '../contentpack/_contract.ts';
@@ -31,7 +31,7 @@ export interface Resolve {
 const numberOf = ({ version }: Pick<AnyAdapter, 'version'>) => Number(version.slice(1));
 const newest = <A extends AnyAdapter>(adapters: readonly A[]) => adapters.toSorted((a, b) => numberOf(b) - numberOf(a))[0];
 /** Every version starts as a preview, and is released by saying so (VE2, VE3). */
-export const declaredStatus = ({ status = 'preview' }: Pick<Adapter<unknown>, 'status'>): Lifecycle => status;
+export const declaredStatus = ({ status = 'preview' }: Pick<Manifest, 'status'>): Lifecycle => status;
 
 /** Where a version stands among those that are registered: what it declares, but that a newer active one supersedes it, and that its sunset ends it. */
 export function lifecycleOf(adapter: AnyAdapter, registered: readonly AnyAdapter[], now: Date): Lifecycle {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Manifest } from '../kit/declare/adapter.ts';
+import type { Adapter, Manifest } from '../kit/declare/adapter.ts';
 import { type Fields, text } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 
@@ -19,22 +19,27 @@ export interface Shortener {
   clicks?(link: ShortLink): Promise<number>;
 }
 
-interface ShortlinkSpec<F extends Fields> extends Omit<Manifest<F>, 'check' | 'setup' | 'facts'> {
+export type ShortlinkLine<F extends Fields = Fields> = Line<'http', F>;
+export interface ShortlinkFacts {
+  /** The host of its links, where the owner brings none. */
+  defaultDomain?: string;
+}
+
+interface ShortlinkSpec<F extends Fields> extends Manifest<F> {
+  facts?: ShortlinkFacts;
   /** Asked again for the same address it answers the same link, so that a lost answer can be asked for once more. */
   repeatable?: true;
   /** Absent: its API is not public, as `setupNotes` says. The call is a creating one (`creates`). */
-  shorten?(line: Line<F>, url: string): Promise<ShortLink>;
-  clicks?(line: Line<F>, link: ShortLink): Promise<number>;
+  shorten?(line: ShortlinkLine<F>, url: string): Promise<ShortLink>;
+  clicks?(line: ShortlinkLine<F>, link: ShortLink): Promise<number>;
   /** Absent: a link is made to see whether that works. */
-  check?(line: Line<F>): Promise<string>;
+  check?(line: ShortlinkLine<F>): Promise<string>;
   /** One of these groups of fields must be whole. */
   oneOf?: readonly (readonly (keyof F & string)[])[];
 }
-export interface ShortlinkAdapter<F extends Fields = Fields> extends Manifest<F> {
-  domain: 'shortlink';
-  capabilities: readonly string[];
+export interface ShortlinkAdapter<F extends Fields = Fields> extends Adapter<'shortlink', ShortlinkFacts, ShortlinkLine<F>, F> {
   repeatable: boolean;
-  connect(line: Line<F>): Shortener | undefined;
+  connect(line: ShortlinkLine<F>): Shortener | undefined;
 }
 
 /** Nobody waits long for a link: the long one goes out instead. */
@@ -42,11 +47,12 @@ const TIMEOUT_MS = 10_000;
 const EXAMPLE = 'https://example.com/';
 
 /** Declares a provider of short links; the types of its own fields end here. */
-export function shortlink<const F extends Fields>({ repeatable, shorten, clicks, check, oneOf, ...manifest }: ShortlinkSpec<F>): ShortlinkAdapter {
+export function shortlink<const F extends Fields>({ repeatable, shorten, clicks, check, oneOf, facts = {}, ...manifest }: ShortlinkSpec<F>): ShortlinkAdapter {
   const adapter: ShortlinkAdapter<F> = {
     timeoutMs: TIMEOUT_MS,
     ...manifest,
     domain: 'shortlink',
+    facts,
     capabilities: [...(shorten ? ['shorten'] : []), ...(clicks ? ['clicks'] : [])],
     repeatable: repeatable ?? false,
     connect: (line) => shorten && { shorten: (url) => shorten(line, url), ...(clicks && { clicks: (link) => clicks(line, link) }) },

@@ -19,7 +19,7 @@ export const isgd = (brand: { id: string; title: string; host: string; descripti
     authType: 'none',
     credentials: {},
     api: `https://${brand.host}`,
-    defaultDomain: brand.host,
+    facts: { defaultDomain: brand.host },
     errorOf: Refusal,
     errorInside: Refusal,
     shorten: ({ http }, url) => http.get('/create.php', Made, { query: { format: 'json', url }, creates: true }),

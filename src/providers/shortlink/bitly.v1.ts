@@ -21,7 +21,7 @@ export default shortlink({
   },
   api: 'https://api-ssl.bitly.com/v4',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'accessToken' },
-  defaultDomain: 'bit.ly',
+  facts: { defaultDomain: 'bit.ly' },
   errors: { 403: 'reauthorize' }, // a wrong token as well as a missing right
   errorOf: Quota.transform(() => 'exhausted' as const), // these come with 429, and no waiting helps
   repeatable: true,

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { secret, text } from '../kit/declare/fields.ts';
-import type { Line } from '../kit/declare/line.ts';
-import { BareUrl, Id, ownDomain, shortlink } from './_contract.ts';
+import { BareUrl, Id, ownDomain, shortlink, type ShortlinkLine } from './_contract.ts';
 
 const Domains = z.object({ objects: z.array(z.object({ id: Id, domain: z.string() })) });
 const Made = z
@@ -17,13 +16,13 @@ const credentials = {
 };
 
 /** Logs in; answers the header of the calls that follow. */
-async function logIn({ http, values: { email, password, refreshToken } }: Line<typeof credentials>): Promise<Record<string, string>> {
+async function logIn({ http, values: { email, password, refreshToken } }: ShortlinkLine<typeof credentials>): Promise<Record<string, string>> {
   const json = refreshToken ? { email, refresh_token: refreshToken } : { email, password };
   const { access_token } = await http.post('/access_token', z.object({ access_token: z.string().min(1) }), { json });
   return { authorization: `Bearer ${access_token}` };
 }
 
-async function findDomain({ http, values }: Line<typeof credentials>, headers: Record<string, string>) {
+async function findDomain({ http, values }: ShortlinkLine<typeof credentials>, headers: Record<string, string>) {
   const { objects } = await http.get('/domains', Domains, { headers, query: { domain_name: values.domain } });
   if (!objects[0]) throw refused('rejected', `BL.INK knows no domain ${values.domain ?? ''} of this account`);
   return objects[0];

@@ -11,7 +11,7 @@ export default shortlink({
   authType: 'none',
   credentials: {},
   api: 'https://cleanuri.com/api/v1',
-  defaultDomain: 'cleanuri.com',
+  facts: { defaultDomain: 'cleanuri.com' },
   errorInside: z.object({ error: z.string() }).transform(() => 'rejected' as const),
   shorten: ({ http }, url) =>
     http.post(

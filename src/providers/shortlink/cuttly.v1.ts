@@ -31,7 +31,7 @@ export default shortlink({
   },
   api: 'https://cutt.ly',
   auth: { in: 'query', name: 'key', field: 'apiKey' },
-  defaultDomain: 'cutt.ly',
+  facts: { defaultDomain: 'cutt.ly' },
   errorInside: z.union([refusal('url', OF_LINK), refusal('stats', OF_STATISTICS)]), // every refusal has status 200
   shorten: ({ http, values }, url) =>
     http.get(

@@ -16,7 +16,7 @@ export default shortlink({
   credentials: { apiKey: secret('API key', { placeholder: 'dub_…' }), domain: ownDomain },
   api: 'https://api.dub.co',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  defaultDomain: 'dub.sh',
+  facts: { defaultDomain: 'dub.sh' },
   errors: { 403: 'exhausted' }, // the plan, or a limit of it
   repeatable: true,
   shorten: ({ http, values }, url) => http.put('/links/upsert', Link, { json: { url, domain: values.domain }, creates: true }),

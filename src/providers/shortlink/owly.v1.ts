@@ -11,5 +11,5 @@ export default shortlink({
   setupNotes: 'Hootsuite gives out no more keys for Ow.ly, and its old interface is not encrypted: its links cannot be made from here.',
   credentials: {},
   api: '',
-  defaultDomain: 'ow.ly',
+  facts: { defaultDomain: 'ow.ly' },
 });

@@ -26,7 +26,7 @@ export default shortlink({
   },
   api: 'https://api.rebrandly.com/v1',
   auth: { in: 'header', name: 'apikey', prefix: '', field: 'apiKey' },
-  defaultDomain: 'rebrand.ly',
+  facts: { defaultDomain: 'rebrand.ly' },
   errors: { 403: 'exhausted' }, // the plan, or a limit of it
   errorOf: Taken,
   shorten: ({ http, values: { domain, workspaceId } }, url) =>

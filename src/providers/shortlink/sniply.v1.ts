@@ -16,7 +16,7 @@ export default shortlink({
   credentials: { apiKey: secret('API key'), campaignId: text('Campaign id', { required: false, help: 'The call to action to show' }) },
   api: 'https://snip.ly/api/v2',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  defaultDomain: 'snip.ly',
+  facts: { defaultDomain: 'snip.ly' },
   errors: { 403: 'reauthorize' },
   shorten: ({ http, values }, url) => http.post('/links/', Made, { json: { url, campaign: values.campaignId }, creates: true }),
 });

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
-import type { Line } from '../kit/declare/line.ts';
-import { Clicks, Id, ownDomain, shortlink, ShortUrl } from './_contract.ts';
+import { Clicks, Id, ownDomain, shortlink, type ShortlinkLine, ShortUrl } from './_contract.ts';
 
 const Made = z
   .object({ id: Id, domain: z.string() })
@@ -15,7 +14,7 @@ const credentials = {
 };
 
 /** Links are made by REST and read by GraphQL, which lives on another host. */
-const query = <S extends z.ZodType>({ http, values }: Line<typeof credentials>, reply: S, text: string, variables = {}) =>
+const query = <S extends z.ZodType>({ http, values }: ShortlinkLine<typeof credentials>, reply: S, text: string, variables = {}) =>
   http.post('https://graphql.switchy.io/v1/graphql', reply, { headers: { 'api-authorization': values.apiKey }, json: { query: text, variables } });
 
 export default shortlink({

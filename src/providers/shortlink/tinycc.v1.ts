@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { secret, text } from '../kit/declare/fields.ts';
-import type { Line } from '../kit/declare/line.ts';
-import { Clicks, shortlink, ShortUrl } from './_contract.ts';
+import { Clicks, shortlink, type ShortlinkLine, ShortUrl } from './_contract.ts';
 
 const first = <S extends z.ZodType>(url: S) => z.object({ urls: z.tuple([url], z.unknown()) });
 const Made = first(z.object({ hash: z.string().min(1), short_url_with_protocol: ShortUrl })).transform(({ urls: [made] }) => ({
@@ -15,7 +14,9 @@ const Refusal = z.union([
   first(z.object({ error: z.object({ message: z.string().min(1) }) })).transform(() => 'rejected' as const),
 ]);
 const credentials = { username: text('User name'), apiKey: secret('API key') };
-const logIn = ({ values: { username, apiKey } }: Pick<Line<typeof credentials>, 'values'>) => ({ authorization: `Basic ${btoa(`${username}:${apiKey}`)}` });
+const logIn = ({ values: { username, apiKey } }: Pick<ShortlinkLine<typeof credentials>, 'values'>) => ({
+  authorization: `Basic ${btoa(`${username}:${apiKey}`)}`,
+});
 
 export default shortlink({
   id: 'tinycc',
@@ -28,7 +29,7 @@ export default shortlink({
   setupNotes: 'The key is at tiny.cc > My account > API.',
   credentials,
   api: 'https://tiny.cc/tiny/api/3',
-  defaultDomain: 'tiny.cc',
+  facts: { defaultDomain: 'tiny.cc' },
   errors: { 403: 'reauthorize' },
   errorOf: Refusal,
   errorInside: Refusal,

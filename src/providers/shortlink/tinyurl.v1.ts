@@ -18,7 +18,7 @@ export default shortlink({
   credentials: { apiToken: secret('API token', { required: false }), domain: ownDomain },
   api: 'https://api.tinyurl.com',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiToken' },
-  defaultDomain: 'tinyurl.com',
+  facts: { defaultDomain: 'tinyurl.com' },
   errors: { 403: 'reauthorize' },
   errorOf: z.object({ code: z.literal(1) }).transform(() => 'reauthorize' as const),
   shorten: ({ http, values }, url) =>

@@ -16,7 +16,7 @@ export default shortlink({
   credentials: { apiKey: secret('API token'), domain: ownDomain },
   api: 'https://api.t.ly',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  defaultDomain: 't.ly',
+  facts: { defaultDomain: 't.ly' },
   errors: { 403: 'reauthorize' },
   shorten: ({ http, values }, url) => http.post('/api/v1/link/shorten', Link, { json: { long_url: url, domain: values.domain }, creates: true }),
   clicks: async ({ http }, { shortUrl }) => (await http.get('/api/v1/link/stats', z.object({ clicks: Clicks }), { query: { short_url: shortUrl } })).clicks,

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { Clock } from '../../platform/kernel/index.ts';
-import type { Adapter, Connection, Manifest } from '../kit/declare/adapter.ts';
+import type { Adapter, Manifest } from '../kit/declare/adapter.ts';
 import type { Fields, ValuesOf } from '../kit/declare/fields.ts';
+import type { Line } from '../kit/declare/line.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Media } from '../kit/declare/media.ts';
 export type { Media } from '../kit/declare/media.ts';
@@ -70,17 +71,31 @@ export type Login<F extends Fields = Fields> =
       refresh?: (call: { http: Http; values: ValuesOf<F>; tokens: Tokens; clock: Clock }) => Promise<Tokens>;
     };
 
-interface PostCall<F extends Fields, S extends z.ZodType> extends Connection<F> {
+export type SocialLine<F extends Fields = Fields> = Line<'http' | 'sockets', F>;
+/** The line of a connected channel. */
+export type Connection<F extends Fields = Fields> = SocialLine<F> & {
+  /** The connected account at the network (`Profile.id`). */
+  account: string;
+  /** Its access token, where there is one. */
+  token: string | undefined;
+};
+export interface SocialFacts {
+  login: Login['kind'];
+  once: Once<Fields, z.ZodType>['once'];
+  limits: Limits;
+}
+
+type PostCall<F extends Fields, S extends z.ZodType> = Connection<F> & {
   post: Post;
   settings: z.output<S>;
-}
-interface Attempt<F extends Fields, S extends z.ZodType> extends PostCall<F, S> {
+};
+type Attempt<F extends Fields, S extends z.ZodType> = PostCall<F, S> & {
   /** What an earlier attempt saved; `save` is durable before it ends, and comes before the step that cannot be taken back. */
   saved: unknown;
   save: (handle: unknown) => Promise<void>;
   /** The items of the thread that are out already, when this is a reply: root first, the one before it last. */
   thread: readonly Published[];
-}
+};
 /**
  * Looks for a post whose answer was lost. One that the network knows by our key or id is answered alone; a list holds
  * every post since then that only looks like it (same text, parent and media), whoever made it. Fails where it cannot tell.
@@ -141,11 +156,12 @@ export interface Handle {
   thread: readonly Published[];
 }
 
-export type SocialAdapter = Adapter<Social> & SocialSpec<Fields, z.ZodType> & { domain: 'social' };
+export type SocialAdapter<F extends Fields = Fields, S extends z.ZodType = z.ZodType> = SocialSpec<F, S> &
+  Adapter<'social', SocialFacts, SocialLine<F>, F> & { connect(connection: Connection<F>): Social };
 
 /** Declares a social adapter. What the registry holds is the same for all: the types of its own fields and settings end here. */
 export const social = <const F extends Fields, S extends z.ZodType>(spec: SocialSpec<F, S>): SocialAdapter => {
-  const adapter: Adapter<Social, F> & SocialSpec<F, S> = {
+  const adapter: SocialAdapter<F, S> = {
     ...spec,
     domain: 'social',
     facts: { login: spec.login.kind, once: spec.once, limits: spec.limits },

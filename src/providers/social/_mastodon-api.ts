@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import type { Connection } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import { text } from '../kit/declare/fields.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Multipart } from '../kit/protocols/multipart.ts';
 import { sameText } from '../kit/protocols/text.ts';
-import { type Limits, type Media, type Published, social } from './_contract.ts';
+import { type Limits, type Media, type Published, social, type SocialLine } from './_contract.ts';
 
 /** Where servers that speak Mastodon's API differ. Absent means: exactly like Mastodon. */
 interface Quirks {
@@ -76,7 +75,7 @@ const PAGES = 10;
 const POLLS = 30;
 /** Between two looks at media that the server works on: longer each time, up to 2 s. */
 const pollMs = (poll: number) => Math.min(200 * (poll + 1), 2_000);
-type Line = Pick<Connection, 'http' | 'clock'>;
+type Line = Pick<SocialLine, 'http' | 'clock'>;
 
 /** The family of servers with Mastodon's client API. */
 export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbidden, limits, ...brand }: Brand) =>

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { Connection } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import { NostrEvent, signEvent } from '../kit/protocols/nostr.ts';
 import type { Socket } from '../kit/wire/sockets.ts';
+import type { SocialLine } from './_contract.ts';
 
 /** What one relay said of an event. `sent`: it may have it, and did not say so. */
 export type Verdict = { relay: string; word: 'stored' | 'rate_limited' | 'rejected' | 'unavailable' | 'sent'; reason: string };
 
-type Line = Pick<Connection, 'sockets' | 'clock' | 'timeoutMs'>;
+type Line = Pick<SocialLine, 'sockets' | 'clock' | 'timeoutMs'>;
 
 const Message = z.union([
   z.tuple([z.literal('OK'), z.string(), z.boolean(), z.string().catch('')], z.unknown()),

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Manifest } from '../kit/declare/adapter.ts';
+import type { Adapter, Manifest } from '../kit/declare/adapter.ts';
 import type { Fields } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 
@@ -88,23 +88,27 @@ export interface Store {
   check(): Promise<string>;
 }
 
-interface StorageSpec<F extends Fields> extends Omit<Manifest<F>, 'check' | 'setup'> {
+export type StorageLine<F extends Fields = Fields> = Line<'http' | 'stream' | 's3' | 'folder', F>;
+export interface StorageFacts {
+  protocol?: 's3';
+}
+
+interface StorageSpec<F extends Fields> extends Manifest<F> {
+  facts?: StorageFacts;
   /** Who may keep credentials for it; absent: there is nothing to set. */
   owners?: readonly ('instance' | 'org')[];
   /** What it offers beyond putting, reading and removing. */
   can: readonly ('multipart' | 'direct' | 'url')[];
-  connect(line: Line<F>): Store;
+  connect(line: StorageLine<F>): Store;
 }
-export interface StorageAdapter<F extends Fields = Fields> extends Manifest<F>, Pick<StorageSpec<F>, 'connect'> {
-  domain: 'storage';
-  capabilities: readonly string[];
-}
+export type StorageAdapter<F extends Fields = Fields> = Pick<StorageSpec<F>, 'connect'> & Adapter<'storage', StorageFacts, StorageLine<F>, F>;
 
 /** Declares a provider of storage; the types of its own fields end here. */
-export function storage<const F extends Fields>({ can, owners, ...spec }: StorageSpec<F>): StorageAdapter {
+export function storage<const F extends Fields>({ can, owners, facts = {}, ...spec }: StorageSpec<F>): StorageAdapter {
   const adapter: StorageAdapter<F> = {
     ...spec,
     domain: 'storage',
+    facts,
     capabilities: ['put', 'open', 'remove', ...can],
     ...(owners && { setup: { fields: spec.credentials, owners }, check: (line) => spec.connect(line).check() }),
   };

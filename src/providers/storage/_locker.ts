@@ -3,10 +3,9 @@ import { z } from 'zod';
 import { ProviderError } from '../../platform/kernel/index.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import { retryAfterMs } from '../kit/declare/failures.ts';
-import type { Line } from '../kit/declare/line.ts';
 import { adviceOfS3, failureOfS3 } from '../kit/protocols/s3-failures.ts';
 import type { Streamed } from '../kit/wire/stream.ts';
-import { type Content, isKey, MOST_SECONDS, type Store } from './_contract.ts';
+import { type Content, isKey, MOST_SECONDS, type StorageLine, type Store } from './_contract.ts';
 import { exactly } from './_parts.ts';
 
 const Upload = z.object({ url: z.url(), headers: z.record(z.string(), z.string()).nullish() });
@@ -18,7 +17,7 @@ const LEAST_SECONDS = 60;
 const MAX_REFUSAL = 4_096;
 
 /** Objects of MediaLocker: bytes go by signed addresses, straight to and from its store. */
-export function openLocker({ http, stream, clock, values }: Line): Store {
+export function openLocker({ http, stream, clock, values }: Pick<StorageLine, 'http' | 'stream' | 'clock' | 'values'>): Store {
   const { bucketId = '' } = values;
   const at = (key: string) => {
     if (!isKey(key)) throw refused('rejected', `Not a storage key: ${key}`);
@@ -37,7 +36,7 @@ export function openLocker({ http, stream, clock, values }: Line): Store {
       .url;
 
   /** A request to the store behind it, which answers like S3. `also`: statuses that are no failure. */
-  async function transfer(url: string, request: Parameters<Line['stream']>[1], also: readonly number[] = []): Promise<Streamed> {
+  async function transfer(url: string, request: Parameters<StorageLine['stream']>[1], also: readonly number[] = []): Promise<Streamed> {
     const answer = await stream(url, request).catch((error: unknown) => {
       const { cause } = Object(error) as { cause?: unknown };
       if (cause instanceof ProviderError) throw cause; // the content was not as long as said

@@ -1,4 +1,4 @@
-import type { Manifest } from '../kit/declare/adapter.ts';
+import type { Adapter, Manifest } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import { type Fields, secret, text } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
@@ -24,22 +24,22 @@ export interface Vpn {
   account?(): Promise<string | undefined>;
 }
 
-interface VpnSpec<F extends Fields> extends Omit<Manifest<F>, 'check' | 'setup' | 'api'> {
+export type VpnLine<F extends Fields = Fields> = Line<'http', F>;
+
+interface VpnSpec<F extends Fields> extends Omit<Manifest<F>, 'api'> {
   /** Of its own interface; absent where it has none. */
   api?: string;
   /** Its own proxies; undefined where the settings name none of them. */
-  proxy?(line: Line<F>): Proxy | undefined | Promise<Proxy | undefined>;
+  proxy?(line: VpnLine<F>): Proxy | undefined | Promise<Proxy | undefined>;
   /** A tunnel of WireGuard works with it, run by a sidecar that this service reaches by SOCKS5. */
   tunnel?: true;
-  places?(line: Line<F>): Promise<readonly Place[]>;
-  account?(line: Line<F>): Promise<string | undefined>;
+  places?(line: VpnLine<F>): Promise<readonly Place[]>;
+  account?(line: VpnLine<F>): Promise<string | undefined>;
   /** Groups of its own fields of which one must be whole, beside the sidecar. */
   oneOf?: readonly (readonly (keyof F & string)[])[];
 }
-export interface VpnAdapter<F extends Fields = Fields> extends Manifest<F> {
-  domain: 'vpn';
-  capabilities: readonly string[];
-  connect(line: Line<F>): Vpn;
+export interface VpnAdapter<F extends Fields = Fields> extends Adapter<'vpn', object, VpnLine<F>, F> {
+  connect(line: VpnLine<F>): Vpn;
 }
 
 const HOST = '(?:[A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\])';
@@ -85,9 +85,10 @@ export function vpn<const F extends Fields>({ api = '', proxy, tunnel, places, a
     credentials,
     ...(notes && { setupNotes: notes }),
     domain: 'vpn' as const,
+    facts: {},
     capabilities: [...(drivable ? ['proxy'] : []), ...(places ? ['places'] : []), ...(account ? ['account'] : [])],
     ...(drivable && { setup: { fields: credentials, owners: ['instance', 'org'], ...(groups.length > 0 && { oneOf: groups }) } }),
-    connect(line: Line<F>): Vpn {
+    connect(line: VpnLine<F>): Vpn {
       let known: Promise<Proxy> | undefined; // each call goes over it: a provider that has to be asked for its login is not asked each time
       async function find(): Promise<Proxy> {
         if (!drivable) throw refused('unsupported', setupNotes ?? manifest.description);

@@ -38,10 +38,10 @@ test('a text with very many links, or very long ones, has some left as they are'
 });
 
 test('what is of the domain of the provider is short already', () => {
-  expect(isShortAlready('https://bit.ly/1', { defaultDomain: 'bit.ly' }, {})).toBe(true);
-  expect(isShortAlready('https://go.shop.example/1', { defaultDomain: 'bit.ly' }, { domain: 'GO.shop.example' })).toBe(true);
-  expect(isShortAlready('https://shop.example/bit.ly', { defaultDomain: 'bit.ly' }, { domain: 'go.shop.example' })).toBe(false);
-  expect(isShortAlready('https://notbit.ly/1', {}, {})).toBe(false);
+  expect(isShortAlready('https://bit.ly/1', { facts: { defaultDomain: 'bit.ly' } }, {})).toBe(true);
+  expect(isShortAlready('https://go.shop.example/1', { facts: { defaultDomain: 'bit.ly' } }, { domain: 'GO.shop.example' })).toBe(true);
+  expect(isShortAlready('https://shop.example/bit.ly', { facts: { defaultDomain: 'bit.ly' } }, { domain: 'go.shop.example' })).toBe(false);
+  expect(isShortAlready('https://notbit.ly/1', { facts: {} }, {})).toBe(false);
 });
 
 test('a short link is used only where no network can count it longer than the long one', () => {

@@ -38,7 +38,7 @@ export function withShortLinks(text: string, links: readonly Link[]): string {
 /** Whether a link is one of this provider's already. */
 export const isShortAlready = (
   url: string,
-  { defaultDomain }: Pick<ShortlinkAdapter, 'defaultDomain'>,
+  { facts: { defaultDomain } }: Pick<ShortlinkAdapter, 'facts'>,
   { domain }: Readonly<Record<string, string>>,
 ): boolean => [defaultDomain, domain?.toLowerCase()].includes(new URL(url).host);
 

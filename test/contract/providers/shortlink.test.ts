@@ -12,7 +12,7 @@ import { startWire } from '../../support/wire/wire.ts';
 const suite: Suite<ShortlinkAdapter, Shortener> = {
   domain: 'shortlink',
   open: (providers, adapter, values) => providers.shortener(adapter, { orgId: null, values }),
-  declared: ({ authType, repeatable, defaultDomain }) => ({ authType, repeatable, defaultDomain }),
+  declared: ({ authType, repeatable, facts }) => ({ authType, repeatable, defaultDomain: facts.defaultDomain }),
   operations: { shorten: (port, url) => port.shorten(url), clicks: (port, link) => port.clicks!(link) },
 };
 await describeProviders(suite);

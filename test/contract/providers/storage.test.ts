@@ -2,10 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import type { Store } from '../../../src/providers/registry/index.ts';
-import type { Line } from '../../../src/providers/kit/declare/line.ts';
 import type { Bucket } from '../../../src/providers/kit/protocols/s3.ts';
 import { adapters as registered } from '../../../src/providers/registry/registry.gen.ts';
-import type { StorageAdapter } from '../../../src/providers/storage/_contract.ts';
+import type { StorageAdapter, StorageLine } from '../../../src/providers/storage/_contract.ts';
 import fixture from '../../fixtures/providers/storage/s3_compatible.ts';
 import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
 
@@ -61,7 +60,7 @@ describe('an adapter that', () => {
   /** Of the whole contract, what a store has to do with objects. */
   const facts: ProviderFixture = { ...fixture, cases: fixture.cases.filter(({ operation }) => ['put', 'open', 'remove'].includes(operation)) };
   const honest = registered.find((adapter): adapter is StorageAdapter => adapter.domain === 'storage' && adapter.id === 's3_compatible')!;
-  const demo = (change: (store: Store, line: Line) => Partial<Store> = () => ({})): StorageAdapter => ({
+  const demo = (change: (store: Store, line: StorageLine) => Partial<Store> = () => ({})): StorageAdapter => ({
     ...honest,
     connect: (line) => {
       const store = honest.connect(line);
@@ -96,7 +95,7 @@ describe('an adapter that', () => {
     expect(wrong).toContainEqual(expect.stringMatching(/^open, exchange 1: a line that breaks/));
   });
   test('says its secret in a refusal', async () => {
-    const loud = (_: Store, { values }: Line): Partial<Store> => ({
+    const loud = (_: Store, { values }: StorageLine): Partial<Store> => ({
       remove: () => Promise.reject(new Error(`The key ${values['secretAccessKey']} was refused`)),
     });
     expect(await wrongIn(demo(loud))).toContainEqual(expect.stringMatching(/^remove, exchange 1: shows nothing secret/));

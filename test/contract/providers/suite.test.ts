@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { auth, type AuthAdapter, type AuthConnection, type Consent } from '../../../src/providers/auth/_contract.ts';
+import { auth, type AuthAdapter, type AuthLine, type Consent } from '../../../src/providers/auth/_contract.ts';
 import { secret, text } from '../../../src/providers/kit/declare/fields.ts';
 import { type Check, coverageCheck, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
 
@@ -10,7 +10,7 @@ const Me = z.object({ id: z.string(), name: z.string() });
 const accountOf = ({ id, name }: z.output<typeof Me>) => ({ providerId: id, name, email: null, avatarUrl: null });
 const KEY = 'k-0123456789 of+demo';
 
-type Identify = (connection: AuthConnection) => Consent['identify'];
+type Identify = (connection: AuthLine) => Consent['identify'];
 const honest: Identify =
   ({ http }) =>
   async ({ code }) =>

@@ -7,31 +7,39 @@ import type { Smtp } from '../protocols/smtp.ts';
 import type { Sockets } from '../wire/sockets.ts';
 import type { Stream } from '../wire/stream.ts';
 
-/** What an adapter is opened with: every way out to its provider, each behind the outbound guard, and the owner's values. */
-export interface Line<F extends Fields = Fields> {
+/** The tools that reach a provider, each behind the outbound guard, and the disk. A domain names those that its adapters get. */
+export interface Tools {
   http: Http;
   /** For protocol libraries that bring their own calls. */
   fetch: Fetch;
-  /** For bytes of any number. */
+  /** For bodies of any length. */
   stream: Stream;
   sockets: Sockets;
   smtp: Smtp;
   s3: OpenS3;
-  /** Where this machine keeps files; undefined: nowhere. */
+  /** The folder for files on this machine; undefined where there is none. */
   folder: string | undefined;
+}
+export type Tool = keyof Tools;
+
+/** The part of a line that every domain has: the addresses of the provider and the values of the owner. */
+interface Bound<F extends Fields> {
   /** `api`, filled. */
   base: string;
-  /** `hosts` as declared, or what stands in their place. */
+  /** `hosts` as declared, or the addresses that replace them. */
   hosts: Readonly<Record<string, string>>;
   values: ValuesOf<F>;
   clock: Clock;
-  /** What was learned on the way, such as a token, is not seen in failures from now on. */
+  /** Removes a secret that was learned during a call, such as a token, from later failures. */
   hide(secret: string): void;
-  /** How long one exchange may take. */
+  /** Milliseconds that one exchange may take. */
   timeoutMs: number;
 }
 
-/** Whose connection it is: of an organization, or with null of the whole instance. `values` are the checked fields. */
+/** The argument of an adapter's operations: the tools of its domain and the owner's values. Each domain exports its own (`AuthLine`). */
+export type Line<T extends Tool, F extends Fields = Fields> = Bound<F> & Pick<Tools, T>;
+
+/** The owner of a connection, an organization or with null the whole instance, and the checked fields. */
 export interface Use {
   orgId: string | null;
   values: Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ const SPARE_MS = 60_000;
 
 /** The token that a client gets for itself (RFC 6749 4.4), asked for when it is needed and used for as long as it is good. */
 export function clientToken(
-  { http, clock, hide }: Pick<Line, 'http' | 'clock' | 'hide'>,
+  { http, clock, hide }: Pick<Line<'http'>, 'http' | 'clock' | 'hide'>,
   address: string,
   form: Record<string, string>,
 ): () => Promise<string> {

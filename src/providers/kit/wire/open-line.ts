@@ -1,9 +1,9 @@
 import { AppError, type Clock, ProviderError } from '../../../platform/kernel/index.ts';
 import { type Outbound, until } from '../../../platform/outbound/index.ts';
-import { type Domain, type Manifest } from '../declare/adapter.ts';
+import type { Domain, Manifest, Setup } from '../declare/adapter.ts';
 import type { Values } from '../declare/fields.ts';
 import { openInstances } from '../declare/instances.ts';
-import type { Line, Use } from '../declare/line.ts';
+import type { Line, Tool, Use } from '../declare/line.ts';
 import { openFetch } from './open-fetch.ts';
 import { fill, type HttpOptions, openHttp } from './open-http.ts';
 import { openS3 } from './open-s3.ts';
@@ -13,7 +13,12 @@ import { openStream } from './open-stream.ts';
 import { redactor } from '../declare/redact.ts';
 
 /** An adapter, as far as a line has to know it. */
-export type Provider = Manifest & { domain: Domain };
+export interface Provider extends Manifest {
+  domain: Domain;
+  setup?: Setup;
+}
+/** A line with every tool; the type of its line lets an adapter name those of its domain only. */
+export type FullLine = Line<Tool>;
 
 /** One finished operation of a provider version: any method of its contract, however many exchanges it took. */
 export interface Outcome {
@@ -44,13 +49,13 @@ interface Guard {
 export interface Lines {
   readonly clock: Clock;
   /** A line of its own, which nobody counts: for what is wrapped by `guard` or `call`. */
-  open(adapter: Provider, values: Values, options?: LineOptions): Line;
+  open(adapter: Provider, values: Values, options?: LineOptions): FullLine;
   /** The same contract, whose failures never show a secret, and whose operations are counted. */
   guard<T extends object>(adapter: Provider, contract: T, guard: Guard): T;
   /** One operation, as those of `guard`. */
   call<T>(adapter: Provider, guard: Guard, work: () => Promise<T>): Promise<T>;
   /** What `connect` makes of a line, guarded: the same one for the same version, owner and credentials, with what it has learned, for ten minutes. */
-  opened<T extends object>(adapter: Provider, use: Use, connect: (line: Line) => T, ofCall?: Guard['ofCall']): T;
+  opened<T extends object>(adapter: Provider, use: Use, connect: (line: FullLine) => T, ofCall?: Guard['ofCall']): T;
   /** The next use of this owner opens anew. */
   forget(provider: { domain: string; id: string }, orgId: string | null): void;
 }
@@ -73,7 +78,7 @@ interface Options {
 const INSTANCE_MS = 600_000;
 const MOST_INSTANCES = 1_000;
 
-export const secretsOf = ({ credentials, setup }: Pick<Manifest, 'credentials' | 'setup'>, values: Values): string[] =>
+export const secretsOf = ({ credentials, setup }: Pick<Provider, 'credentials' | 'setup'>, values: Values): string[] =>
   Object.entries({ ...setup?.fields, ...credentials })
     .filter(([name, { secret }]) => secret && values[name] !== undefined)
     .map(([name]) => values[name]!);
@@ -86,7 +91,7 @@ export function openLines({ outbound, operatorOutbound, clock: lasting, servers,
     adapter: Provider,
     values: Values,
     { errorOf = adapter.errorOf, secrets = [], owner, outbound: lastingRoute = owner === null ? operatorOutbound : outbound, ended, ...more }: LineOptions = {},
-  ): Line {
+  ): FullLine {
     const egressRoute = ended ? until(ended, lastingRoute) : lastingRoute;
     const clock = ended ? { ...lasting, sleep: (ms: number, signal = ended) => lasting.sleep(ms, signal) } : lasting;
     const place = `${adapter.domain}/${adapter.id}`;
