@@ -18,17 +18,17 @@ test('creates that met here travel together, and each gets its own ids or its ow
   expect(asked).toEqual([['o', 2]]);
 });
 
-test('what time does to an org is carried out when it is due, and the next time is kept in mind [BI18]', async () => {
-  const turns = [new Date('2026-03-04T00:00:00.000Z'), null];
+test('runs due transitions of an organization and sets the next reminder [BI18]', async () => {
+  const transitions = [new Date('2026-03-04T00:00:00.000Z'), null];
   const done: string[] = [];
   const needs = {
-    payments: { turn: async (orgId: string) => void done.push(orgId), nextTurn: async () => turns.shift() ?? null },
+    payments: { runTransitions: async (orgId: string) => void done.push(orgId), nextTransition: async () => transitions.shift() ?? null },
   } as unknown as OrganizationNeeds;
   const memory = { quota: undefined };
   const { turn, log } = turnOf(organizationActor, 'o', needs, { memory });
-  await organization.spec.methods.expect({}, turn);
+  await organization.spec.methods.scheduleTransition({}, turn);
   expect(done).toEqual([]);
-  await organization.spec.reminders['turn']!(turn as never, { name: 'turn', data: undefined, due: new Date() } as never);
+  await organization.spec.reminders['transition']!(turn as never, { name: 'transition', data: undefined, due: new Date() } as never);
   expect(done).toEqual(['o']);
-  expect(log).toEqual(['remind turn 2026-03-04T00:00:00.000Z', 'forget turn']);
+  expect(log).toEqual(['remind transition 2026-03-04T00:00:00.000Z', 'forget transition']);
 });

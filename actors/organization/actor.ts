@@ -9,7 +9,7 @@ import { organizationActor } from './contract.ts';
 export interface OrganizationNeeds extends AdmissionNeeds {
   posts: AdmissionNeeds['posts'] & Pick<Posts, 'removeGroup'>;
   webhooks: Pick<Webhooks, 'add' | 'change'>;
-  payments: Pick<Payments, 'turn' | 'nextTurn'>;
+  payments: Pick<Payments, 'runTransitions' | 'nextTransition'>;
 }
 type Here = Turn<typeof organizationActor.methods, unknown, Room, OrganizationNeeds>;
 
@@ -23,9 +23,9 @@ export default implementFor<OrganizationNeeds, Room>()(organizationActor, {
       const refused = await admitPosts(id, creates, ctx, memory);
       return creates.map(({ posts }, n) => refused[n] ?? { postIds: posts.map((post) => post.id) });
     },
-    async expect(_, here) {
+    async scheduleTransition(_, here) {
       here.memory.quota = undefined; // its plan has changed, most likely
-      await expectTurn(here);
+      await scheduleNextTransition(here);
     },
     removeGroup: async ({ group }, { id, ctx }) => ({ deleted: await ctx.posts.removeGroup(id, group) }),
     addWebhook: (webhook, { id, ctx }) => ctx.webhooks.add(id, webhook),
@@ -33,16 +33,16 @@ export default implementFor<OrganizationNeeds, Room>()(organizationActor, {
   },
   reminders: {
     // The end of a trial, the notices and the end of a grace period. Months turn by the commit that stores posts, whoever is reminded.
-    async turn(here) {
-      await here.ctx.payments.turn(here.id);
-      await expectTurn(here);
+    async transition(here) {
+      await here.ctx.payments.runTransitions(here.id);
+      await scheduleNextTransition(here);
     },
   },
 });
 
-/** The reminder of the next turn, or none. A sweep of the rows carries the guarantee. */
-async function expectTurn({ id, ctx, remind, forget }: Here): Promise<void> {
-  const due = await ctx.payments.nextTurn(id);
-  if (due) await remind('turn', due);
-  else await forget('turn');
+/** Sets the reminder of the next transition, or forgets it. A sweep of the rows carries the guarantee. */
+async function scheduleNextTransition({ id, ctx, remind, forget }: Here): Promise<void> {
+  const due = await ctx.payments.nextTransition(id);
+  if (due) await remind('transition', due);
+  else await forget('transition');
 }

@@ -6,8 +6,8 @@ import { NewWebhook, WebhookChange } from '../../src/delivery/webhooks/index.ts'
 /** One actor per organization: what is counted against its limits is admitted here. The id is the org's. */
 export const organizationActor = actorContract('Organization', {
   admit: method({ input: Create, output: z.strictObject({ postIds: z.array(z.string()) }), batched: { max: 500 } }),
-  /** Looks when a trial or a grace period next does something, and has itself reminded. */
-  expect: method({ input: z.strictObject({}) }),
+  /** Finds the next end of a trial or step of a grace period, and sets the reminder for it. */
+  scheduleTransition: method({ input: z.strictObject({}) }),
   removeGroup: method({ input: z.strictObject({ group: z.string() }), output: z.strictObject({ deleted: z.int() }) }),
   addWebhook: method({ input: NewWebhook, output: z.strictObject({ webhookId: z.string() }) }),
   changeWebhook: method({ input: WebhookChange, output: z.strictObject({ webhookId: z.string() }) }),

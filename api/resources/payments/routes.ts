@@ -22,7 +22,7 @@ export default [
       // The rows carry it and a sweep finds them: the processor need not repeat its delivery for a reminder that was not set.
       if (received.orgId)
         await actors(organizationActor, received.orgId)
-          .expect({})
+          .scheduleTransition({})
           .catch(() => undefined);
       return received;
     },

@@ -2,7 +2,7 @@ import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock } from '../../platform/kernel/index.ts';
 import type { Charge, Processor } from '../processor/index.ts';
-import type { Settle } from '../subscriptions/index.ts';
+import type { Apply } from '../subscriptions/index.ts';
 import { REFUND_DAYS, wasCredited } from '../subscriptions/index.ts';
 import { claimSelfRefund, findCustomer, findKnown, findSubscription } from '../subscriptions/index.ts';
 import { addTask, credits, waitingRefunds, isOfPeriod } from '../processor/index.ts';
@@ -12,7 +12,7 @@ export interface ChargesNeeds {
   sql: Database;
   clock: Clock;
   processor: Processor;
-  settle: Settle;
+  apply: Apply;
   tasks: Pick<Tasks, 'now'>;
   lockOrg(sql: Sql, orgId: string): Promise<void>;
 }
@@ -32,7 +32,7 @@ const LATE = 'What it paid for ended just now: ask again';
 const unknown = 'There is no such charge';
 
 /** What an org has paid, and money back (S67, S68). */
-export function openCharges({ sql, clock, processor, settle, tasks, lockOrg }: ChargesNeeds) {
+export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: ChargesNeeds) {
   /** The charge, or why it may not be given back. */
   async function judge(id: string, customer: string | undefined, anyAge: boolean, paidFor: ReadonlyMap<string, string | null>): Promise<Paid | string> {
     const charge = customer !== undefined && ID.test(id) ? await processor.charge(id) : undefined;
@@ -66,7 +66,7 @@ export function openCharges({ sql, clock, processor, settle, tasks, lockOrg }: C
     for (const id of ordered) await addTask(tx, orgId, { kind: 'refund', subscription: id, by, of: charges.get(id)?.of ?? null });
     const plan = isFirst ? (await findSubscription(tx, orgId))?.processorId : undefined;
     if (plan) {
-      await settle.end(tx, orgId, plan, by);
+      await apply.end(tx, orgId, plan, by);
       await addTask(tx, orgId, { kind: 'cancel', subscription: plan, refundRest: false });
     }
     return { ordered, late: late.filter((id) => !ordered.includes(id)) };

@@ -4,7 +4,7 @@ import type { Log } from '../../platform/telemetry/index.ts';
 import { AppError, newId } from '../../platform/kernel/index.ts';
 import { checkoutStore as store } from '../subscriptions/index.ts';
 import { isAway, type Offer, type Processor } from '../processor/index.ts';
-import type { Settle } from '../subscriptions/index.ts';
+import type { Apply } from '../subscriptions/index.ts';
 import { TRIAL_DAYS } from '../subscriptions/index.ts';
 import { addTask } from '../processor/index.ts';
 import { emailOf, findCustomer, keepCustomer, nameOf } from '../subscriptions/index.ts';
@@ -12,7 +12,7 @@ import { emailOf, findCustomer, keepCustomer, nameOf } from '../subscriptions/in
 export interface CheckoutNeeds {
   sql: Database;
   processor: Processor;
-  settle: Settle;
+  apply: Apply;
   lockOrg(sql: Sql, orgId: string): Promise<void>;
   /** Told after the commit that tasks may wait. */
   afterwards(orgId: string): void;
@@ -35,7 +35,7 @@ export type Buyer = AuditActor & { userId: string };
 const beingPaid = () => new AppError('conflict', 'A payment of yours is being worked on; see the billing page in a minute');
 
 /** Pages of the processor on which people pay. However often one is asked for, it is one page, and can be paid once. */
-export function openCheckouts({ sql, processor, settle, lockOrg, afterwards, log, serviceName, frontendUrl }: CheckoutNeeds) {
+export function openCheckouts({ sql, processor, apply, lockOrg, afterwards, log, serviceName, frontendUrl }: CheckoutNeeds) {
   const billingPage = `${frontendUrl.replace(/\/$/, '')}/billing`;
 
   /** The org's customer at the processor, made once: the processor keeps the key, our row the first answer. */
@@ -60,7 +60,7 @@ export function openCheckouts({ sql, processor, settle, lockOrg, afterwards, log
       const mine = same ?? { id: newId(), ...intent, trial, sessionId: null, url: null };
       if (!same) {
         await store.insertCheckout(tx, orgId, { ...mine, userId: by.userId });
-        await settle.note(tx, orgId, 'checkout_opened', by, { item: intent.item, period: intent.period, packs: intent.packs, trial });
+        await apply.note(tx, orgId, 'checkout_opened', by, { item: intent.item, period: intent.period, packs: intent.packs, trial });
       }
       found.push({ mine, others: open.filter((one) => one !== same) });
     });

@@ -1,7 +1,7 @@
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
 import { type Processor, type RemoteEvent, RemoteInvoice, RemoteSubscription } from '../processor/index.ts';
-import type { Settle } from '../subscriptions/index.ts';
+import type { Apply, ApplyOutcome } from '../subscriptions/index.ts';
 import { type Paid, reachOf, readInvoice, readSubscription } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
 import { addTask } from '../processor/index.ts';
@@ -9,7 +9,7 @@ import { addTask } from '../processor/index.ts';
 export interface EventsNeeds {
   sql: Database;
   processor: Processor;
-  settle: Settle;
+  apply: Apply;
   lockOrg(sql: Sql, orgId: string): Promise<void>;
   serviceName: string;
   events: PaymentEvents;
@@ -21,6 +21,18 @@ export interface PaymentEvents {
 }
 /** What became of a delivery; `orgId` where it was applied to one. */
 export type Received = { ok: true; ignored?: true; orgId?: string };
+/** Reasons why an event is not applied before its subscription is looked at, or after (`outdated`, `ended`). */
+type EventOutcome =
+  | ApplyOutcome
+  | 'unknown_type'
+  | 'other_service'
+  | 'unknown_product'
+  | 'unknown_customer'
+  | 'not_an_invoice'
+  | 'no_subscription'
+  | 'subscription_not_begun'
+  | 'ended'
+  | 'outdated';
 const IGNORED: Received = { ok: true, ignored: true };
 
 const SUBSCRIPTION_EVENTS = new Set(['customer.subscription.created', 'customer.subscription.updated', 'customer.subscription.deleted']);
@@ -30,17 +42,17 @@ const INVOICE_EVENTS = new Set(['invoice.payment_succeeded', 'invoice.payment_fa
 type Said = { subscription: string; orgId: string } & ({ paid: Paid; cardRefused: boolean } | { invoice: RemoteInvoice });
 
 /** Events of the processor: verified, each applied once, in an order that makes sense (BI48 to BI55, S77, S78). */
-export function openEvents({ sql, processor, settle, lockOrg, serviceName, events, afterwards }: EventsNeeds) {
-  async function ofSubscription(event: RemoteEvent): Promise<Said | string> {
+export function openEvents({ sql, processor, apply, lockOrg, serviceName, events, afterwards }: EventsNeeds) {
+  async function ofSubscription(event: RemoteEvent): Promise<Said | EventOutcome> {
     const object = event.data.object;
-    if (object.metadata?.['service'] !== serviceName) return 'of another service';
+    if (object.metadata?.['service'] !== serviceName) return 'other_service';
     const remote = RemoteSubscription.safeParse(object);
     const read = remote.success ? readSubscription(remote.data) : undefined;
-    if (!remote.success || !read) return 'sells nothing that we know';
+    if (!remote.success || !read) return 'unknown_product';
     const paid: Paid = event.type === 'customer.subscription.deleted' ? { ...read, state: 'over' } : read;
     const known = await store.findKnown(sql, paid.id);
     const orgId = known?.orgId ?? (await store.orgOf(sql, paid.customer, paid.identifier));
-    if (orgId === undefined) return 'of an unknown customer';
+    if (orgId === undefined) return 'unknown_customer';
     return { subscription: paid.id, orgId, paid, cardRefused: !(await cardHolds(remote.data, paid, orgId)) };
   }
 
@@ -52,44 +64,40 @@ export function openEvents({ sql, processor, settle, lockOrg, serviceName, event
   }
 
   /** An invoice has no metadata of ours: its subscription says whose it is (BI50). */
-  async function ofInvoice(event: RemoteEvent): Promise<Said | string> {
+  async function ofInvoice(event: RemoteEvent): Promise<Said | EventOutcome> {
     const { success, data: invoice } = RemoteInvoice.safeParse(event.data.object);
-    if (!success) return 'not an invoice';
+    if (!success) return 'not_an_invoice';
     const details = invoice.parent?.subscription_details ?? invoice.subscription_details;
     const subscription = details?.subscription ?? invoice.subscription;
-    if (!subscription) return 'of no subscription';
+    if (!subscription) return 'no_subscription';
     const known = await store.findKnown(sql, subscription);
     if (known) return { subscription, orgId: known.orgId, invoice };
     const remote = details?.metadata?.['service'] === undefined ? await processor.subscription(subscription) : undefined;
     const metadata = remote?.metadata ?? details?.metadata;
-    if (metadata?.['service'] !== serviceName) return 'of another service';
+    if (metadata?.['service'] !== serviceName) return 'other_service';
     const orgId = remote && (await store.orgOf(sql, remote.customer, metadata['uniqueId'] ?? null));
-    return orgId === undefined ? 'of a subscription that has not begun' : { subscription, orgId, invoice };
+    return orgId === undefined ? 'subscription_not_begun' : { subscription, orgId, invoice };
   }
 
-  async function applied(tx: Sql, event: RemoteEvent, said: Said, eventAt: Date): Promise<string> {
+  async function applyEvent(tx: Sql, event: RemoteEvent, said: Said, eventAt: Date): Promise<EventOutcome> {
     const { orgId, subscription } = said;
     await lockOrg(tx, orgId);
     const reach = reachOf(eventAt, await store.findKnown(tx, subscription));
-    if (reach === 'ended') return 'it is over';
+    if (reach === 'ended') return 'ended';
     if (reach !== 'apply') await addTask(tx, orgId, { kind: 'sync', subscription });
-    if (reach === 'ask') return 'older than what is known';
-    if ('paid' in said) return said.cardRefused ? settle.refuseCard(tx, orgId, said.paid, eventAt) : settle.state(tx, orgId, said.paid, { eventAt });
+    if (reach === 'ask') return 'outdated';
+    if ('paid' in said) return said.cardRefused ? apply.refuseCard(tx, orgId, said.paid, eventAt) : apply.state(tx, orgId, said.paid, { eventAt });
     await store.noteEvent(tx, orgId, subscription, eventAt);
     return event.type === 'invoice.payment_failed'
-      ? settle.invoiceFailed(tx, orgId, subscription)
-      : settle.invoicePaid(tx, orgId, subscription, readInvoice(said.invoice));
+      ? apply.invoiceFailed(tx, orgId, subscription)
+      : apply.invoicePaid(tx, orgId, subscription, readInvoice(said.invoice));
   }
 
   return async (body: Uint8Array, signature: string): Promise<Received> => {
     const event = processor.verify(body, signature);
     if (!event) throw new AppError('invalid_request', 'The signature does not fit the body, or is too old');
     if (await store.eventKnown(sql, event.id)) return IGNORED;
-    const said = SUBSCRIPTION_EVENTS.has(event.type)
-      ? await ofSubscription(event)
-      : INVOICE_EVENTS.has(event.type)
-        ? await ofInvoice(event)
-        : 'of an unknown type';
+    const said = SUBSCRIPTION_EVENTS.has(event.type) ? await ofSubscription(event) : INVOICE_EVENTS.has(event.type) ? await ofInvoice(event) : 'unknown_type';
     const eventAt = new Date(event.created * 1000);
     const row = { id: event.id, type: event.type, createdAt: eventAt };
     if (typeof said === 'string') {
@@ -100,8 +108,8 @@ export function openEvents({ sql, processor, settle, lockOrg, serviceName, event
     const { orgId, subscription } = said;
     const outcome = await sql.begin(async (tx) => {
       if (!(await store.insertEvent(tx, { ...row, orgId, subscriptionId: subscription, outcome: '' }))) return undefined;
-      const word = await applied(tx, event, said, eventAt);
-      await store.settleEvent(tx, orgId, event.id, word);
+      const word = await applyEvent(tx, event, said, eventAt);
+      await store.saveOutcome(tx, orgId, event.id, word);
       return word;
     });
     if (outcome === undefined) return IGNORED;

@@ -2,7 +2,7 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, newId } from '../../platform/kernel/index.ts';
 import { PLANS, type Tier } from '../../entitlements/index.ts';
-import type { Settle, SettleNeeds } from '../subscriptions/index.ts';
+import type { Apply, ApplyNeeds } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
 import type { SubscriptionRow } from '../subscriptions/index.ts';
 import { addTask } from '../processor/index.ts';
@@ -17,11 +17,11 @@ export interface Codes {
 export interface LifetimeNeeds {
   sql: Database;
   codes: Codes;
-  settle: Settle;
+  apply: Apply;
   tasks: Tasks;
   lockOrg(sql: Sql, orgId: string): Promise<void>;
-  enforceLimits: SettleNeeds['enforceLimits'];
-  resumePosts: SettleNeeds['resumePosts'];
+  enforceLimits: ApplyNeeds['enforceLimits'];
+  resumePosts: ApplyNeeds['resumePosts'];
 }
 
 const refused = (message: string) => new AppError('invalid_request', message, { success: false });
@@ -34,7 +34,7 @@ async function useCode(sql: Sql, orgId: string, { jti, code, userId }: { jti: st
 }
 
 /** Plans that nobody pays for by the month: by a code, or from an operator. */
-export function openLifetime({ sql, codes, settle, tasks, lockOrg, enforceLimits, resumePosts }: LifetimeNeeds) {
+export function openLifetime({ sql, codes, apply, tasks, lockOrg, enforceLimits, resumePosts }: LifetimeNeeds) {
   const planOf = (row: SubscriptionRow | undefined, tier: Tier, identifier: string, isLifetime: boolean): store.PlanState => ({
     id: row?.id ?? newId(),
     tier,
@@ -69,7 +69,7 @@ export function openLifetime({ sql, codes, settle, tasks, lockOrg, enforceLimits
         await store.savePlan(tx, orgId, planOf(row, 'AGENCY', known.jti, true));
         await store.sumPacks(tx, orgId);
         await resumePosts(tx, orgId);
-        await settle.note(tx, orgId, 'lifetime_redeemed', by, { jti: known.jti, before: row?.tier ?? null });
+        await apply.note(tx, orgId, 'lifetime_redeemed', by, { jti: known.jti, before: row?.tier ?? null });
       });
       tasks.begin(orgId);
     },
@@ -91,7 +91,7 @@ export function openLifetime({ sql, codes, settle, tasks, lockOrg, enforceLimits
       await store.sumPacks(tx, orgId);
       await resumePosts(tx, orgId);
       await enforceLimits(tx, orgId);
-      await settle.note(tx, orgId, 'plan_granted', by, { tier, before: row?.tier ?? null });
+      await apply.note(tx, orgId, 'plan_granted', by, { tier, before: row?.tier ?? null });
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { AppError, invalidField, type Vault } from '../../platform/kernel/index.ts';
 import type { Processor } from '../processor/index.ts';
-import type { Settle } from '../subscriptions/index.ts';
+import type { Apply } from '../subscriptions/index.ts';
 import { planMetadata } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
 import type { SubscriptionRow } from '../subscriptions/index.ts';
@@ -12,7 +12,7 @@ import type { Tasks } from './tasks.ts';
 export interface ManageNeeds {
   sql: Database;
   processor: Processor;
-  settle: Settle;
+  apply: Apply;
   tasks: Tasks;
   email: Email;
   vault: Vault;
@@ -25,7 +25,7 @@ export interface ManageNeeds {
 const conflict = (message: string) => new AppError('conflict', message);
 
 /** What an org does with the subscription that it has. */
-export function openManage({ sql, processor, settle, tasks, email, vault, lockOrg, frontendUrl, feedbackEmail, discountId }: ManageNeeds) {
+export function openManage({ sql, processor, apply, tasks, email, vault, lockOrg, frontendUrl, feedbackEmail, discountId }: ManageNeeds) {
   async function paidPlan(orgId: string): Promise<SubscriptionRow & { processorId: string }> {
     const row = await store.findSubscription(sql, orgId);
     if (!row) throw conflict('There is no subscription');
@@ -35,7 +35,7 @@ export function openManage({ sql, processor, settle, tasks, email, vault, lockOr
 
   /** To the operator (BI34, S222); without mail the words are kept in the audit log. */
   async function tellOperator(tx: Sql, orgId: string, by: AuditActor, feedback: string, endsAt: Date | null): Promise<void> {
-    await settle.note(tx, orgId, 'cancelled', by, { endsAt: endsAt?.toISOString() ?? null, ...(!email.enabled && { feedback }) });
+    await apply.note(tx, orgId, 'cancelled', by, { endsAt: endsAt?.toISOString() ?? null, ...(!email.enabled && { feedback }) });
     const to = feedbackEmail ?? (await store.firstSuperAdmin(tx));
     if (to === undefined) return;
     const [{ name: orgName }, userEmail = ''] = await Promise.all([store.nameOf(tx, orgId), store.emailOf(tx, by.userId)]);
@@ -64,7 +64,7 @@ export function openManage({ sql, processor, settle, tasks, email, vault, lockOr
       await tasks.change(orgId, row.processorId, { cancelAtPeriodEnd: !undo }, by, async (tx) => {
         const first = await store.noteFeedback(tx, orgId, !undo);
         if (!first) return; // the same wish came twice at once
-        if (undo) await settle.note(tx, orgId, 'cancellation_withdrawn', by);
+        if (undo) await apply.note(tx, orgId, 'cancellation_withdrawn', by);
         else await tellOperator(tx, orgId, by, feedback, (await store.findSubscription(tx, orgId))?.cancelAt ?? null);
       });
     return { id: row.id, cancelAt: (await store.findSubscription(sql, orgId))?.cancelAt ?? null };
@@ -76,7 +76,7 @@ export function openManage({ sql, processor, settle, tasks, email, vault, lockOr
     await processor.cancel(processorId);
     await sql.begin(async (tx) => {
       await lockOrg(tx, orgId);
-      await settle.end(tx, orgId, processorId, by);
+      await apply.end(tx, orgId, processorId, by);
     });
     tasks.begin(orgId);
   }
@@ -86,7 +86,7 @@ export function openManage({ sql, processor, settle, tasks, email, vault, lockOr
     if (!row?.isTrial || !row.processorId) throw conflict('There is no trial under way');
     // The period begins anew: a lower plan that was wished for begins with the invoice of now, not with that of the day on which the trial would have ended.
     const metadata = row.pendingTier && planMetadata(row.tier, row.period, { tier: row.pendingTier, from: row.createdAt });
-    await tasks.change(orgId, row.processorId, { endTrial: true, ...(metadata && { metadata }) }, by, (tx) => settle.note(tx, orgId, 'trial_finished', by));
+    await tasks.change(orgId, row.processorId, { endTrial: true, ...(metadata && { metadata }) }, by, (tx) => apply.note(tx, orgId, 'trial_finished', by));
   }
   async function isTrialFinished(orgId: string): Promise<boolean> {
     const row = await store.findSubscription(sql, orgId);
@@ -119,7 +119,7 @@ export function openManage({ sql, processor, settle, tasks, email, vault, lockOr
     judgeToken(orgId, token);
     const subscription = await discounted(orgId);
     if (subscription === undefined || discountId === undefined) return false;
-    await tasks.change(orgId, subscription, { coupon: discountId }, by, (tx) => settle.note(tx, orgId, 'discount_applied', by));
+    await tasks.change(orgId, subscription, { coupon: discountId }, by, (tx) => apply.note(tx, orgId, 'discount_applied', by));
     return true;
   }
 

@@ -6,7 +6,7 @@ import type { Buyer, Checkouts } from './checkout.ts';
 import { type Dimension, DIMENSIONS, isDimension, type Tier } from '../../entitlements/index.ts';
 import { CardRefused, type Processor } from '../processor/index.ts';
 import type { OverLimit, LimitEnforcement } from '../../entitlements/index.ts';
-import type { Settle } from '../subscriptions/index.ts';
+import type { Apply } from '../subscriptions/index.ts';
 import { changeFor, isTier, moveTo, packOffer, type Period, planOffer } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
 import type { SubscriptionRow } from '../subscriptions/index.ts';
@@ -15,7 +15,7 @@ import type { Tasks } from './tasks.ts';
 export interface OrdersNeeds {
   sql: Database;
   processor: Processor;
-  settle: Settle;
+  apply: Apply;
   checkouts: Checkouts;
   tasks: Tasks;
   limits: LimitEnforcement;
@@ -29,7 +29,7 @@ export interface PlanWish {
   /** Where the buyer came from; kept with the purchase. */
   utm?: string | undefined;
 }
-/** A page to pay on, a page to settle a failed payment on, or the subscription as it is now (S64). */
+/** A page to pay on, a page to apply a failed payment on, or the subscription as it is now (S64). */
 export type Ordered = { url: string } | { portal: string } | { subscription: SubscriptionRow };
 export interface AddonPacks {
   type: Dimension;
@@ -43,7 +43,7 @@ const impossible = () =>
   invalidField('period', 'period: a lower plan starts with the next invoice and keeps its period; change the period first', 'invalid_value');
 
 /** Buying, and changing what was bought (S64 to S66). */
-export function openOrders({ sql, processor, settle, checkouts, tasks, limits, addons, serviceName, portal }: OrdersNeeds) {
+export function openOrders({ sql, processor, apply, checkouts, tasks, limits, addons, serviceName, portal }: OrdersNeeds) {
   /** The row of a plan that is paid at the processor; a lifetime org cannot order one. */
   async function running(orgId: string): Promise<(SubscriptionRow & { processorId: string; periodEnd: Date }) | undefined> {
     const row = await store.findSubscription(sql, orgId);
@@ -70,7 +70,7 @@ export function openOrders({ sql, processor, settle, checkouts, tasks, limits, a
     if (move !== 'pending')
       try {
         const change = changeFor(move, row, { tier, period }, offer);
-        await tasks.change(orgId, row.processorId, change, by, (tx) => settle.note(tx, orgId, 'plan_ordered', by, { tier, period, move }));
+        await tasks.change(orgId, row.processorId, change, by, (tx) => apply.note(tx, orgId, 'plan_ordered', by, { tier, period, move }));
       } catch (error) {
         if (error instanceof CardRefused) return { portal: await portal(orgId) };
         throw error;
@@ -121,7 +121,7 @@ export function openOrders({ sql, processor, settle, checkouts, tasks, limits, a
     const change = { ...(packs !== first.packs && { quantity: packs }), ...(first.cancelAt && { cancelAtPeriodEnd: false }) };
     if (Object.keys(change).length > 0)
       try {
-        await tasks.change(orgId, first.id, change, by, (tx) => settle.note(tx, orgId, 'addon_ordered', by, { type, packs }));
+        await tasks.change(orgId, first.id, change, by, (tx) => apply.note(tx, orgId, 'addon_ordered', by, { type, packs }));
       } catch (error) {
         if (error instanceof CardRefused) return { url: await portal(orgId) };
         throw error;
@@ -135,7 +135,7 @@ export function openOrders({ sql, processor, settle, checkouts, tasks, limits, a
     const bought = await packsOf(orgId, type);
     if (bought.length === 0) throw notFound('No such add-on');
     for (const { id, cancelAt } of bought)
-      if (!cancelAt) await tasks.change(orgId, id, { cancelAtPeriodEnd: true }, by, (tx) => settle.note(tx, orgId, 'addon_cancelled', by, { type }));
+      if (!cancelAt) await tasks.change(orgId, id, { cancelAtPeriodEnd: true }, by, (tx) => apply.note(tx, orgId, 'addon_cancelled', by, { type }));
     return { type, packs: 0 };
   }
 

@@ -27,8 +27,8 @@ export const paymentsOff = ({ addons }: Pick<PaymentsOptions, 'addons'>): Paymen
   grant: refuse,
   endAll: async () => undefined,
   receive: refuse,
-  turn: async () => undefined,
-  nextTurn: async () => null,
+  runTransitions: async () => undefined,
+  nextTransition: async () => null,
   sweep: async () => 0,
   [Symbol.asyncDispose]: async () => undefined,
 });

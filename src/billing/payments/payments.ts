@@ -11,12 +11,12 @@ import { type Codes, openLifetime } from './lifetime.ts';
 import { openManage } from './manage.ts';
 import { openNotices } from '../subscriptions/index.ts';
 import { type AddonPacks, openOrders, type Ordered, type PlanWish } from './orders.ts';
-import { openPassing } from '../subscriptions/index.ts';
+import { openDunning } from '../subscriptions/index.ts';
 import type { Dimension, Tier } from '../../entitlements/index.ts';
 import type { Charge, Processor } from '../processor/index.ts';
 import type { OverLimit } from '../../entitlements/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
-import { openSettle } from '../subscriptions/index.ts';
+import { openApply } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
 import type { Queue } from './ports.ts';
 import { openTasks } from './tasks.ts';
@@ -68,10 +68,10 @@ export interface Payments extends AsyncDisposable {
   endAll(sql: Sql, orgId: string): Promise<void>;
   /** A delivery of the processor. */
   receive(body: Uint8Array, signature: string): Promise<Received>;
-  /** Carries out what time does to an org now, and says when it next does something (null: never). */
-  turn(orgId: string): Promise<void>;
-  nextTurn(orgId: string): Promise<Date | null>;
-  /** What the passing of time does: notices and ends of grace periods, what the processor must be told, pages that nobody paid on. */
+  /** Runs the transitions of trial and grace period that are due for an org; the time of the next one (null: none). */
+  runTransitions(orgId: string): Promise<void>;
+  nextTransition(orgId: string): Promise<Date | null>;
+  /** What the dunning of time does: notices and ends of grace periods, what the processor must be told, pages that nobody paid on. */
   sweep(limit: number): Promise<number>;
 }
 
@@ -97,34 +97,34 @@ export function openPayments({
   const resumePosts = queue.resumeQueue;
 
   const notices = openNotices({ email, frontendUrl, payingRoles });
-  const settle = openSettle({ enforceLimits, resumePosts, notices });
-  const tasks = openTasks({ sql, processor, settle, lockOrg, log });
-  const checkouts = openCheckouts({ sql, processor, settle, lockOrg, afterwards: tasks.begin, log, serviceName, frontendUrl });
-  const manage = openManage({ sql, processor, settle, tasks, email, vault, lockOrg, frontendUrl, ...settings });
+  const apply = openApply({ enforceLimits, resumePosts, notices });
+  const tasks = openTasks({ sql, processor, apply, lockOrg, log });
+  const checkouts = openCheckouts({ sql, processor, apply, lockOrg, afterwards: tasks.begin, log, serviceName, frontendUrl });
+  const manage = openManage({ sql, processor, apply, tasks, email, vault, lockOrg, frontendUrl, ...settings });
   const { portal } = manage;
-  const orders = openOrders({ sql, processor, settle, checkouts, tasks, limits: billing, addons, serviceName, portal });
-  const { redeem, mint: mintCodes, grant } = openLifetime({ sql, codes, settle, tasks, lockOrg, enforceLimits, resumePosts });
-  const passing = openPassing({ sql, lockOrg, pausePosts: queue.pauseQueue, notices, settle, afterwards: tasks.begin, log });
+  const orders = openOrders({ sql, processor, apply, checkouts, tasks, limits: billing, addons, serviceName, portal });
+  const { redeem, mint: mintCodes, grant } = openLifetime({ sql, codes, apply, tasks, lockOrg, enforceLimits, resumePosts });
+  const dunning = openDunning({ sql, lockOrg, pausePosts: queue.pauseQueue, notices, apply, afterwards: tasks.begin, log });
 
   return {
     ...manage,
     ...orders,
-    ...openCharges({ sql, clock, processor, settle, tasks, lockOrg }),
+    ...openCharges({ sql, clock, processor, apply, tasks, lockOrg }),
     addons,
     redeem,
     mintCodes,
     grant,
     subscription: (orgId) => store.findSubscription(sql, orgId),
     check: checkouts.check,
-    receive: openEvents({ sql, processor, settle, lockOrg, serviceName, events, afterwards: tasks.begin }),
+    receive: openEvents({ sql, processor, apply, lockOrg, serviceName, events, afterwards: tasks.begin }),
     async endAll(tx, orgId) {
       await lockOrg(tx, orgId);
-      await settle.endAll(tx, orgId);
+      await apply.endAll(tx, orgId);
     },
-    turn: passing.turn,
-    nextTurn: passing.nextTurn,
+    runTransitions: dunning.runTransitions,
+    nextTransition: dunning.nextTransition,
     async sweep(limit) {
-      return (await passing.sweep(limit)) + (await tasks.run(limit)) + (await checkouts.dropOld(limit));
+      return (await dunning.sweep(limit)) + (await tasks.run(limit)) + (await checkouts.dropOld(limit));
     },
     [Symbol.asyncDispose]: () => tasks[Symbol.asyncDispose](),
   };

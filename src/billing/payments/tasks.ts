@@ -3,7 +3,7 @@ import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import { type Change, isAway, type Processor } from '../processor/index.ts';
-import { PROCESSOR, type Settle } from '../subscriptions/index.ts';
+import { PROCESSOR, type Apply } from '../subscriptions/index.ts';
 import { planMetadata, readSubscription } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
 import { addTask, endRefund, endTask, failTask, takeTasks, type TaskRow } from '../processor/index.ts';
@@ -11,7 +11,7 @@ import { addTask, endRefund, endTask, failTask, takeTasks, type TaskRow } from '
 export interface TasksNeeds {
   sql: Database;
   processor: Processor;
-  settle: Settle;
+  apply: Apply;
   lockOrg(sql: Sql, orgId: string): Promise<void>;
   log: Log;
 }
@@ -33,7 +33,7 @@ const AT_ONCE = 20;
 /** As many as one call can make necessary, and what waited before. */
 const MOST_NOW = 100;
 
-export function openTasks({ sql, processor, settle, lockOrg, log }: TasksNeeds): Tasks {
+export function openTasks({ sql, processor, apply, lockOrg, log }: TasksNeeds): Tasks {
   const running = new Set<Promise<unknown>>();
 
   async function sync(orgId: string, subscription: string): Promise<void> {
@@ -50,9 +50,9 @@ export function openTasks({ sql, processor, settle, lockOrg, log }: TasksNeeds):
       const written = await sql.begin(async (tx) => {
         await lockOrg(tx, orgId);
         if ((await store.findKnown(tx, subscription))?.version !== before?.version) return false; // more was heard meanwhile: look again
-        if (!read) await settle.end(tx, orgId, subscription); // gone at the processor
-        else if (refused) await settle.refuseCard(tx, orgId, read);
-        else await settle.state(tx, orgId, read);
+        if (!read) await apply.end(tx, orgId, subscription); // gone at the processor
+        else if (refused) await apply.refuseCard(tx, orgId, read);
+        else await apply.state(tx, orgId, read);
         return true;
       });
       if (written) return;
@@ -66,7 +66,7 @@ export function openTasks({ sql, processor, settle, lockOrg, log }: TasksNeeds):
     await sql.begin(async (tx) => {
       await lockOrg(tx, orgId);
       const now = await store.findKnown(tx, subscription);
-      if (read && now?.version === before?.version) await settle.state(tx, orgId, read, { changedAt: at, by });
+      if (read && now?.version === before?.version) await apply.state(tx, orgId, read, { changedAt: at, by });
       else await addTask(tx, orgId, { kind: 'sync', subscription });
       await within?.(tx);
     });
@@ -83,7 +83,7 @@ export function openTasks({ sql, processor, settle, lockOrg, log }: TasksNeeds):
     const isBack = (await processor.charge(charge))?.refunded;
     await sql.begin(async (tx) => {
       const first = await endRefund(tx, orgId, charge);
-      if (first && isBack) await settle.note(tx, orgId, 'charge_refunded', by, { charge });
+      if (first && isBack) await apply.note(tx, orgId, 'charge_refunded', by, { charge });
     });
   }
   async function perform({ orgId, kind, subscription, data }: TaskRow): Promise<void> {

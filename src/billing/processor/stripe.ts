@@ -36,7 +36,7 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
   });
   const { StripeError, StripeCardError, StripeInvalidRequestError, StripeConnectionError, StripeAPIError, StripeRateLimitError, StripeIdempotencyError } =
     Sdk.errors;
-  const passing = [StripeConnectionError, StripeAPIError, StripeRateLimitError, StripeIdempotencyError];
+  const transient = [StripeConnectionError, StripeAPIError, StripeRateLimitError, StripeIdempotencyError];
   const prices = new Map<string, Promise<string>>();
 
   /** Every call: what the SDK throws becomes one of our errors, and the answer is judged. */
@@ -48,7 +48,7 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
       return schema ? schema.parse(answer) : answer;
     } catch (cause) {
       if (cause instanceof StripeCardError) throw new CardRefused(cause.message, { cause });
-      if (passing.some((kind) => cause instanceof kind))
+      if (transient.some((kind) => cause instanceof kind))
         throw new AppError('unavailable', 'The payment processor does not answer, try again shortly', { retryAfterMs: 5_000 }, { cause });
       throw new AppError('provider_failed', 'The payment processor refused the request', {}, { cause });
     }

@@ -7,7 +7,7 @@ import type { Tier } from '../../entitlements/index.ts';
 export type Task =
   | { kind: 'cancel'; subscription: string; refundRest: boolean }
   /** The lower plan has begun: its metadata says so. */
-  | { kind: 'settle'; subscription: string; tier: Tier }
+  | { kind: 'apply'; subscription: string; tier: Tier }
   /** Events of it came in an order that says nothing: the processor knows how it stands. */
   | { kind: 'sync'; subscription: string }
   /** Gives a charge back, which stands in the place of the subscription; `of`: the subscription whose period that runs it paid for. */

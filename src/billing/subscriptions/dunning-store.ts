@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/db/index.ts';
 
-/** Orgs whose turn has come: something of a grace period is due, or a trial is over and the processor, asked an hour ago or not yet, has not said how it goes on. */
+/** Organizations with a transition due: something of a grace period is due, or a trial is over and the processor, asked an hour ago or not yet, has not said how it goes on. */
 export async function orgsDue(sql: Sql, limit: number): Promise<string[]> {
   const rows = await sql<{ orgId: string }[]>`
     (select org_id as "orgId" from subscriptions /* all orgs */ where grace_due_at <= now() order by grace_due_at limit ${limit})
@@ -10,8 +10,8 @@ export async function orgsDue(sql: Sql, limit: number): Promise<string[]> {
   return rows.map(({ orgId }) => orgId);
 }
 
-/** When time next does something to an org; null: it does not. */
-export async function nextTurn(sql: Sql, orgId: string): Promise<Date | null> {
+/** The time of the next transition of an org; null: there is none. */
+export async function nextTransition(sql: Sql, orgId: string): Promise<Date | null> {
   const [row] = await sql<{ at: Date | null }[]>`
     select least(grace_due_at, case when is_trial and trial_ends_at > now() then trial_ends_at end) as at from subscriptions where org_id = ${orgId}`;
   return row?.at ?? null;

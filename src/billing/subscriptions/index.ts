@@ -1,8 +1,8 @@
-export { openPassing } from './dunning.ts';
+export { openDunning } from './dunning.ts';
 export * as checkoutStore from './checkout-store.ts';
 export * as subscriptionStore from './subscription-store.ts';
 export { openNotices } from './notices.ts';
-export { openSettle, PROCESSOR, type Settle, type SettleNeeds } from './settle.ts';
+export { openApply, PROCESSOR, type Apply, type ApplyOutcome, type ApplyNeeds } from './apply.ts';
 export {
   changeFor,
   isTier,

@@ -233,7 +233,7 @@ export async function insertEvent(sql: Sql, { id, type, orgId, subscriptionId, o
     on conflict (id) do nothing returning 1`;
   return rows.length > 0;
 }
-export const settleEvent = (sql: Sql, orgId: string, id: string, outcome: string) =>
+export const saveOutcome = (sql: Sql, orgId: string, id: string, outcome: string) =>
   sql`update payment_events set outcome = ${outcome} where org_id = ${orgId} and id = ${id}`;
 export async function eventKnown(sql: Sql, id: string): Promise<boolean> {
   const rows = await sql`select from payment_events /* all orgs */ where id = ${id}`;

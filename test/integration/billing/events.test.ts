@@ -251,7 +251,7 @@ describe('the order of events', () => {
     expect(await world.deliver(late)).toEqual(OK);
     expect(await world.deliver(early)).toEqual(OK);
     expect(await rows(one.ann)).toMatchObject({ subscriptionTier: 'AGENCY' });
-    expect(await world.outcome(early)).toBe('older than what is known');
+    expect(await world.outcome(early)).toBe('outdated');
     await world.settled();
     expect(await rows(one.ann)).toMatchObject({ subscriptionTier: 'AGENCY' });
   });

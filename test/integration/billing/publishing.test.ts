@@ -40,11 +40,12 @@ test('over the whole product: a plan is bought, a post of an org that does not p
   processor.setCard(remote.id, false);
   processor.renew(remote.id);
   await deliverAll();
-  const reminded = () => db.sql<{ due: Date }[]>`select due_at as due from actor_reminders where type = 'Organization' and id = ${ann.orgId} and name = 'turn'`;
+  const reminded = () =>
+    db.sql<{ due: Date }[]>`select due_at as due from actor_reminders where type = 'Organization' and id = ${ann.orgId} and name = 'transition'`;
   const [grace] = await db.sql<{ due: Date }[]>`select grace_due_at as due from subscriptions where org_id = ${ann.orgId}`;
   expect((await reminded())[0]?.due).toEqual(grace!.due); // of the first notice
   await db.sql`update subscriptions set grace_period_end = now() + interval '200 ms', grace_due_at = now() + interval '200 ms' where org_id = ${ann.orgId}`;
-  await context.actors(organizationActor, ann.orgId).expect({});
+  await context.actors(organizationActor, ann.orgId).scheduleTransition({});
   const lapsed = async () => (await db.sql<{ lapsed: boolean }[]>`select lapsed from subscriptions where org_id = ${ann.orgId}`)[0]!.lapsed;
   await eventually('the grace period ends by the reminder of the Organization', lapsed); // the sweep comes once a minute only
   await eventually('nothing more is expected', async () => (await reminded()).length === 0);

@@ -11,7 +11,7 @@ import { addTask, givesBack } from '../processor/index.ts';
 /** The processor, as the one who does something. */
 export const PROCESSOR: AuditActor = { userId: null, impersonatorId: null, ip: null };
 
-export interface SettleNeeds {
+export interface ApplyNeeds {
   /** Disables what is beyond the limits of the org (BI24, BI25). */
   enforceLimits(sql: Sql, orgId: string): Promise<unknown>;
   /** Starts the posts again that waited for a payment. */
@@ -19,18 +19,30 @@ export interface SettleNeeds {
   notices: Notices;
 }
 
-/** What was heard of a subscription, written into the caller's transaction, which holds the org. */
-export interface Settle {
-  /** Answers in a word what became of it, for the history. */
-  state(sql: Sql, orgId: string, paid: Paid, heard?: { eventAt?: Date; changedAt?: Date; by?: AuditActor }): Promise<string>;
+/** `applied`, or the reason why a state or an invoice of the processor changed nothing; the history keeps it. */
+export type ApplyOutcome =
+  | 'applied'
+  | 'unpaid'
+  | 'already_lifetime'
+  | 'organization_removed'
+  /** Another plan of the organization began later. */
+  | 'superseded'
+  | 'no_plan'
+  /** The invoice belongs to a subscription that is not the plan of now. */
+  | 'not_current_plan'
+  | 'card_refused';
+
+/** Writes states of the processor into the caller's transaction, which holds the lock of the org (`lockOrg`). */
+export interface Apply {
+  state(sql: Sql, orgId: string, paid: Paid, heard?: { eventAt?: Date; changedAt?: Date; by?: AuditActor }): Promise<ApplyOutcome>;
   /** An invoice of a subscription was paid. */
-  invoicePaid(sql: Sql, orgId: string, subscription: string, invoice: PaidInvoice): Promise<string>;
+  invoicePaid(sql: Sql, orgId: string, subscription: string, invoice: PaidInvoice): Promise<ApplyOutcome>;
   /** An invoice of a subscription could not be collected. */
-  invoiceFailed(sql: Sql, orgId: string, subscription: string): Promise<string>;
+  invoiceFailed(sql: Sql, orgId: string, subscription: string): Promise<ApplyOutcome>;
   /** The card of a trial was refused: it never begins (S79). */
-  refuseCard(sql: Sql, orgId: string, paid: Paid, eventAt?: Date): Promise<string>;
+  refuseCard(sql: Sql, orgId: string, paid: Paid, eventAt?: Date): Promise<ApplyOutcome>;
   /** It is over, at the processor too or soon. */
-  end(sql: Sql, orgId: string, subscription: string, by?: AuditActor): Promise<string>;
+  end(sql: Sql, orgId: string, subscription: string, by?: AuditActor): Promise<ApplyOutcome>;
   /** Everything that the org pays for is over, because the org goes; the processor is told after the commit. */
   endAll(sql: Sql, orgId: string, by?: AuditActor): Promise<void>;
   note(sql: Sql, orgId: string, action: string, by: AuditActor, detail?: Record<string, Json>): Promise<void>;
@@ -38,12 +50,12 @@ export interface Settle {
 
 type Plan = Extract<Paid['item'], { kind: 'plan' }>;
 
-export function openSettle({ enforceLimits, resumePosts, notices }: SettleNeeds): Settle {
-  const note: Settle['note'] = async (sql, orgId, action, by, detail = {}) => {
+export function openApply({ enforceLimits, resumePosts, notices }: ApplyNeeds): Apply {
+  const note: Apply['note'] = async (sql, orgId, action, by, detail = {}) => {
     await writeAudit(sql, by, { orgId, action: `billing.${action}`, resource: 'billing', resourceId: orgId, detail });
   };
 
-  async function end(sql: Sql, orgId: string, subscription: string, by = PROCESSOR): Promise<string> {
+  async function end(sql: Sql, orgId: string, subscription: string, by = PROCESSOR): Promise<ApplyOutcome> {
     await store.endKnown(sql, orgId, subscription);
     const row = await store.findSubscription(sql, orgId);
     if (row?.processorId !== subscription) {
@@ -72,21 +84,21 @@ export function openSettle({ enforceLimits, resumePosts, notices }: SettleNeeds)
     if (running.length > 0) await note(sql, orgId, 'subscription_ended', by, { subscriptions: running.map(({ id }) => id) });
   }
 
-  async function plan(sql: Sql, orgId: string, paid: Paid, item: Plan, by: AuditActor): Promise<string> {
+  async function plan(sql: Sql, orgId: string, paid: Paid, item: Plan, by: AuditActor): Promise<ApplyOutcome> {
     const row = await store.findSubscription(sql, orgId);
     if (row?.isLifetime) {
       await endLater(sql, orgId, paid.id);
-      return 'lifetime already';
+      return 'already_lifetime';
     }
     if ((await store.nameOf(sql, orgId)).gone) {
       await endLater(sql, orgId, paid.id); // its page was still open
-      return 'the organization is gone';
+      return 'organization_removed';
     }
     if (row?.processorId && row.processorId !== paid.id) {
       const other = (await store.runningOf(sql, orgId)).find(({ id }) => id === row.processorId);
       const isNewer = !other || paid.startedAt >= other.startedAt;
       await endLater(sql, orgId, isNewer ? row.processorId : paid.id);
-      if (!isNewer) return 'another plan began later';
+      if (!isNewer) return 'superseded';
     }
     const { tier, pending } = tiersAfter(item, row, paid.id);
     await store.savePlan(sql, orgId, {
@@ -118,11 +130,11 @@ export function openSettle({ enforceLimits, resumePosts, notices }: SettleNeeds)
     return 'applied';
   }
 
-  async function packs(sql: Sql, orgId: string, paid: Paid, by: AuditActor): Promise<string> {
+  async function packs(sql: Sql, orgId: string, paid: Paid, by: AuditActor): Promise<ApplyOutcome> {
     const row = await store.findSubscription(sql, orgId);
     if (!row) {
       await endLater(sql, orgId, paid.id); // their plan ended while they were being bought (S218)
-      return 'without a plan';
+      return 'no_plan';
     }
     if ((await store.sumPacks(sql, orgId)).count === 0) return 'applied';
     if (!row.lapsed) await enforceLimits(sql, orgId); // fewer packs than before, perhaps; while nothing is paid its limits are not the org's own
@@ -130,9 +142,9 @@ export function openSettle({ enforceLimits, resumePosts, notices }: SettleNeeds)
     return 'applied';
   }
 
-  async function invoicePaid(sql: Sql, orgId: string, subscription: string, invoice: PaidInvoice): Promise<string> {
+  async function invoicePaid(sql: Sql, orgId: string, subscription: string, invoice: PaidInvoice): Promise<ApplyOutcome> {
     const row = await store.findSubscription(sql, orgId);
-    if (row?.processorId !== subscription) return 'of no plan that runs';
+    if (row?.processorId !== subscription) return 'not_current_plan';
     await paidUp(sql, orgId, subscription);
     if (row.pendingTier && startsPending(invoice, row.pendingFrom)) await startPending(sql, orgId, subscription, row.tier, row.pendingTier);
     return 'applied';
@@ -148,13 +160,13 @@ export function openSettle({ enforceLimits, resumePosts, notices }: SettleNeeds)
   async function startPending(sql: Sql, orgId: string, subscription: string, before: Tier, tier: Tier): Promise<void> {
     await store.startPending(sql, orgId, PLANS[tier].limits.channel);
     await enforceLimits(sql, orgId);
-    await addTask(sql, orgId, { kind: 'settle', subscription, tier });
+    await addTask(sql, orgId, { kind: 'apply', subscription, tier });
     await note(sql, orgId, 'plan_changed', PROCESSOR, { tier, before, subscription });
   }
 
-  async function invoiceFailed(sql: Sql, orgId: string, subscription: string): Promise<string> {
+  async function invoiceFailed(sql: Sql, orgId: string, subscription: string): Promise<ApplyOutcome> {
     const row = await store.findSubscription(sql, orgId);
-    if (row?.processorId !== subscription) return 'of no plan that runs';
+    if (row?.processorId !== subscription) return 'not_current_plan';
     const until = await notices.startGrace(sql, orgId);
     if (until) await note(sql, orgId, 'payment_failed', PROCESSOR, { subscription, gracePeriodEnd: until.toISOString() });
     return 'applied';
@@ -178,7 +190,7 @@ export function openSettle({ enforceLimits, resumePosts, notices }: SettleNeeds)
     invoiceFailed,
     async state(sql, orgId, paid, { eventAt, changedAt, by = PROCESSOR } = {}) {
       await store.saveKnown(sql, orgId, paid, { eventAt, changedAt });
-      if (paid.state === 'open') return 'not paid yet';
+      if (paid.state === 'open') return 'unpaid';
       await endCheckout(sql, orgId, paid.identifier);
       if (paid.state === 'over') return end(sql, orgId, paid.id, by);
       const outcome = paid.item.kind === 'plan' ? await plan(sql, orgId, paid, paid.item, by) : await packs(sql, orgId, paid, by);
@@ -193,7 +205,7 @@ export function openSettle({ enforceLimits, resumePosts, notices }: SettleNeeds)
       await dropCheckout(sql, orgId, paid.identifier);
       await notices.cardRefused(sql, orgId);
       await note(sql, orgId, 'card_refused', PROCESSOR, { subscription: paid.id });
-      return 'card refused';
+      return 'card_refused';
     },
   };
 }
