@@ -11,6 +11,10 @@ interface Declared {
   needed: readonly Setting[];
   /** What a setting must look like here, and how that is said. */
   forms?: Partial<Record<Setting, readonly [RegExp, string]>>;
+  /** Fields that no setting fills as it is. */
+  values?(env: EmailEnv): Record<string, string>;
+  /** Issues beyond missing settings and forms. */
+  check?(env: EmailEnv): ConfigIssue[];
 }
 
 const PROVIDERS: Readonly<Record<string, Declared>> = {
@@ -55,7 +59,7 @@ const PROVIDERS: Readonly<Record<string, Declared>> = {
       EMAIL_WEBHOOK_SECRET: [/^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]+$/, 'the ARN of the topic that delivery events come by'],
     },
   },
-  smtp: { fields: { host: 'EMAIL_SMTP_HOST' }, needed: ['EMAIL_SMTP_HOST'] },
+  smtp: { fields: { host: 'EMAIL_SMTP_HOST' }, needed: ['EMAIL_SMTP_HOST'], values: smtpValues, check: checkSmtp },
 };
 
 /** Nothing but an address: no name, no brackets, nothing that a mail header could be made of. */
@@ -64,12 +68,14 @@ const isLocal = (host: string) => host === 'localhost' || host === '::1' || host
 const nameOf = ({ EMAIL_PROVIDER: name }: EmailEnv) => name?.toLowerCase();
 const declaredOf = (env: EmailEnv): Declared | undefined => (Object.hasOwn(PROVIDERS, nameOf(env) ?? '') ? PROVIDERS[nameOf(env)!] : undefined);
 const secureOf = ({ EMAIL_SMTP_SECURE: secure, EMAIL_SMTP_PORT: port }: EmailEnv) => secure ?? (port === 465 ? 'tls' : 'starttls');
-const smtpOf = (env: EmailEnv) => ({
-  port: String(env.EMAIL_SMTP_PORT),
-  secure: secureOf(env),
-  username: env.EMAIL_SMTP_USER ?? '',
-  password: env.EMAIL_SMTP_PASSWORD ?? '',
-});
+function smtpValues(env: EmailEnv): Record<string, string> {
+  return {
+    port: String(env.EMAIL_SMTP_PORT),
+    secure: secureOf(env),
+    username: env.EMAIL_SMTP_USER ?? '',
+    password: env.EMAIL_SMTP_PASSWORD ?? '',
+  };
+}
 
 /** The provider that mail leaves by, with the fields of its adapter; undefined while none is chosen, or the choice is not complete. */
 export function emailProvider(env: EmailEnv): { id: string; values: Record<string, string> } | undefined {
@@ -78,7 +84,7 @@ export function emailProvider(env: EmailEnv): { id: string; values: Record<strin
   if (!declared || fromAddress === undefined || checkEmail(env).some(({ level }) => level === 'fatal')) return undefined;
   const id = nameOf(env)!;
   const given = Object.entries(declared.fields).flatMap(([field, setting]) => (env[setting] === undefined ? [] : [[field, env[setting]] as const]));
-  return { id, values: { ...Object.fromEntries(given), ...(id === 'smtp' && smtpOf(env)), fromAddress, fromName: env.EMAIL_FROM_NAME } };
+  return { id, values: { ...Object.fromEntries(given), ...declared.values?.(env), fromAddress, fromName: env.EMAIL_FROM_NAME } };
 }
 
 /** What is wrong with the settings of mail. */
@@ -106,7 +112,7 @@ export function checkEmail(env: EmailEnv): ConfigIssue[] {
   if (from === undefined)
     fatal('EMAIL_FROM_ADDRESS', 'is missing although EMAIL_PROVIDER is set', 'Set it to the address that mail comes from, for example no-reply@example.com.');
   else if (!isAddress(from)) fatal('EMAIL_FROM_ADDRESS', 'is no address', 'Set it to an address alone, without a name: the name goes into EMAIL_FROM_NAME.');
-  return name === 'smtp' ? [...issues, ...checkSmtp(env)] : issues;
+  return [...issues, ...(declared.check?.(env) ?? [])];
 }
 
 function checkSmtp({ EMAIL_SMTP_HOST: host, EMAIL_SMTP_USER: user, EMAIL_SMTP_PASSWORD: password, ...env }: EmailEnv): ConfigIssue[] {
