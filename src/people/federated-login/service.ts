@@ -190,6 +190,7 @@ export function openLogins({ sql, vault, providers, settings, identity, sessions
         email: emailOf(adapter, account),
         name: name ?? account.name,
         avatarUrl: account.avatarUrl,
+        registersWhenClosed: adapter.registersWhenClosed,
         company,
         timezone,
         ...(claim && { claim }),

@@ -2,7 +2,7 @@ import { changeAuditLog, forgetCallers, writeAudit } from '../../platform/audit/
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, equalSecrets, invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import { complete, merge, type Preferences, type PreferencesChange } from './preferences.ts';
-import { locked, opensWhenClosed } from './rules.ts';
+import { locked } from './rules.ts';
 import * as profiles from './profile-store.ts';
 import * as store from './store.ts';
 
@@ -36,6 +36,8 @@ export interface ProviderRegistration extends Newcomer {
   /** The account's id at the provider. */
   providerId: string;
   avatarUrl: string | null;
+  /** The provider is the operator's own: `DISABLE_REGISTRATION` does not apply. */
+  registersWhenClosed?: boolean | undefined;
 }
 export type { MembershipRow, SelfRow } from './store.ts';
 
@@ -131,7 +133,7 @@ export function openIdentity({ sql, registrationDisabled, setupToken, forgetMail
   /** Undefined when the address or the account has a user already. */
   async function addUser(
     tx: Sql,
-    person: Omit<store.NewUser, 'userId' | 'orgId'> & { userId?: string; claim?: Claim },
+    person: Omit<store.NewUser, 'userId' | 'orgId'> & { userId?: string; claim?: Claim } & Pick<ProviderRegistration, 'registersWhenClosed'>,
   ): Promise<{ userId: string; orgId: string } | undefined> {
     const { claim = NO_CLAIM } = person;
     let first = await holds(tx, claim);
@@ -139,7 +141,7 @@ export function openIdentity({ sql, registrationDisabled, setupToken, forgetMail
       await store.lockFirstAdmin(tx);
       first = await holds(tx, claim); // asked again: whoever waited for the lock is not the first
     }
-    if (registrationDisabled && !first && !opensWhenClosed(person.providerName)) throw disabled();
+    if (registrationDisabled && !first && !person.registersWhenClosed) throw disabled();
     const [userId, orgId] = [person.userId ?? newId(), newId()];
     if (!(await store.insertUser(tx, { ...person, userId, orgId }, first))) return undefined;
     const by = { userId, impersonatorId: null, ip: person.ip };

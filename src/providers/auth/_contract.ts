@@ -63,6 +63,8 @@ export interface AuthFacts {
 interface AuthSpec<F extends Fields> extends Manifest<F> {
   /** As `Login.by`, known before there is a connection. */
   by: Login['by'];
+  /** The provider is the operator's own: its people may register although `DISABLE_REGISTRATION` is set. */
+  registersWhenClosed?: true;
   connect(line: AuthLine<F>): Login;
   check?(line: AuthLine<F>): Promise<string | void>;
 }

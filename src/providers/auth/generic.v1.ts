@@ -73,6 +73,7 @@ export default auth({
   api: '{issuer}',
   errorOf: CodeRefusal,
   by: 'consent',
+  registersWhenClosed: true,
   connect: (connection) => connect(connection),
   check: (connection) => connect(connection).check(),
 });

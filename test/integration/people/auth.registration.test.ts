@@ -416,7 +416,9 @@ describe('a user of a login provider', () => {
       await expect(identity.registerWithProvider({ ...person(), providerName: 'google', providerId: newId() })).rejects.toMatchObject({
         message: 'Registration is disabled',
       });
-      await expect(identity.registerWithProvider({ ...person(), providerName: 'generic', providerId: newId() })).resolves.toMatchObject({
+      await expect(
+        identity.registerWithProvider({ ...person(), providerName: 'generic', providerId: newId(), registersWhenClosed: true }),
+      ).resolves.toMatchObject({
         userId: expect.any(String),
       });
     } finally {
