@@ -34,6 +34,43 @@ test('whatever keys and tokens open is below /public/v1, and nothing else is the
   ]);
 });
 
+describe('summaries', () => {
+  const VERBS =
+    /^(Abort|Accept|Activate|Add|Apply|Approve|Cancel|Change|Check|Choose|Complete|Confirm|Connect|Count|Create|Delete|Deny|Disable|Download|Edit|Enable|End|Exchange|Feature|Find|Get|Import|Invite|Leave|List|Log|Merge|Move|Order|Override|Preview|Queue|Receive|Redeem|Redeliver|Redirect|Refresh|Refund|Register|Remove|Reorder|Request|Reschedule|Reset|Retry|Revoke|Rotate|Search|Send|Set|Start|Stop|Switch|Test|Transfer|Upload|Withdraw) /;
+  const faultsOf = (summary: string): string[] => {
+    const [, text, rfc] = /^(.*?)( \(RFC \d+\))?$/.exec(summary)!;
+    const words = text!.split(' ').length;
+    return [
+      ...(VERBS.test(`${text} `) ? [] : ['begins with no known imperative']),
+      ...(words >= 2 && words <= 10 ? [] : [`has ${words} words`]),
+      ...(/[.;:!?`()]|,$/.test(text!) ? ['has a full stop or what belongs into the description'] : []),
+      ...(rfc === undefined && /RFC/.test(text!) ? ['names an RFC outside of brackets at its end'] : []),
+    ];
+  };
+
+  test('are imperatives of 2 to 10 words, without a full stop, an RFC in brackets', () => {
+    expect(routes.flatMap((route) => faultsOf(route.summary).map((fault) => `${nameOf(route)}: ${route.summary}: ${fault}`))).toEqual([]);
+  });
+
+  test('leave details to descriptions, which are sentences', () => {
+    const details = routes.filter(({ description }) => description !== undefined);
+    expect(details.length).toBeGreaterThan(100);
+    expect(details.filter(({ description }) => !/^[A-Z0-9`].*\.$/.test(description!)).map(nameOf)).toEqual([]);
+  });
+
+  test('are judged: each fault is found', () => {
+    for (const bad of [
+      'The posts',
+      'List',
+      'Get a post.',
+      'Get a post; it may be gone',
+      'Start a login by RFC 8628',
+      'Get one two three four five six seven eight nine ten',
+    ])
+      expect(faultsOf(bad)).not.toEqual([]);
+  });
+});
+
 describe('bodies', () => {
   test('rights are given by three routes, the super-admin flag by one, and the rest by none [X24]', () => {
     const declares = ({ body }: AnyRoute, field: string): boolean => body !== undefined && Object.hasOwn(inputSchema(body)['properties'] ?? {}, field);

@@ -74,6 +74,7 @@ function operation(route: AnyRoute): Json {
   return {
     operationId: `${route.method}${route.path.replace(/[^A-Za-z0-9]+(\w)?/g, (_, letter: string | undefined) => (letter ?? '').toUpperCase())}`,
     summary: route.summary,
+    ...(route.description && { description: route.description }),
     tags: [route.path.startsWith('/public/v1/') ? 'public' : route.path.split('/')[1]],
     ...(route.permission && { 'x-permission': route.permission }),
     ...(route.planLimit && { 'x-limit': route.planLimit }),

@@ -79,7 +79,8 @@ export default [
   route({
     method: 'get',
     path: '/admin/actors',
-    summary: 'Who hosts what, what waits and what is late, over all processes of this service.',
+    summary: 'Get actor hosts, mailboxes, reminders and lateness',
+    description: 'Over all processes of this service.',
     auth: ['super-admin'],
     limit: '60/minute',
     answer: z.object({

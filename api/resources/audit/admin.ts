@@ -9,7 +9,8 @@ export default [
   route({
     method: 'get',
     path: '/admin/audit',
-    summary: 'Who did what in all orgs and to the whole instance, newest first; as a file with `format=csv`.',
+    summary: 'List audit entries of all organizations',
+    description: 'Those of the instance itself too, newest first; as a file with `format=csv`.',
     auth: ['super-admin'],
     query: AuditQuery.extend({ orgId: z.uuid().optional() }),
     answer: z.strictObject({ items: z.array(AuditEntry.extend({ orgId: z.string().nullable() })), nextCursor: z.string().nullable() }),

@@ -10,7 +10,7 @@ export const logoutRoute = (path: '/auth/logout' | '/user/logout') =>
   route({
     method: 'post',
     path,
-    summary: 'Ends all sessions of the user.',
+    summary: 'End all own sessions',
     auth: ['session'],
     impersonation: 'ignored',
     answer: z.object({ logout: z.literal(true) }),

@@ -12,7 +12,8 @@ export default [
   route({
     method: 'get',
     path: '/auth/oauth/:provider',
-    summary: "The address of a login provider's consent page, as text, or as JSON where that is accepted; binds the login to this browser for ten minutes.",
+    summary: 'Start a login at a provider',
+    description: 'Answers the address of the consent page, as text, or as JSON where `Accept` asks for it. The login is bound to this browser for ten minutes.',
     auth: ['none'],
     limit: '60/minute',
     query: z.object({ redirect_uri: z.string().max(2_048).optional() }),
@@ -32,7 +33,8 @@ export default [
   route({
     method: 'post',
     path: '/auth/oauth/:provider/exists',
-    summary: 'Ends a login by a provider: logs in who has a user here, and gives anybody else a token to register with.',
+    summary: 'Complete a login at a provider',
+    description: 'Logs in a person who has a user here, and gives anybody else a token to register with.',
     auth: ['none'],
     limit: '30/minute',
     body: z.strictObject({

@@ -66,8 +66,9 @@ export default [
   route({
     method: 'post',
     path: '/auth/register',
-    summary:
-      'Makes a user with an org of its own and logs in, or sends a mail that has to be answered first; who brings the setup token becomes the first super-admin.',
+    summary: 'Register a user',
+    description:
+      'Creates the user with an organization and logs in, or sends a mail that has to be answered first. Whoever brings the setup token becomes the first super-admin.',
     auth: ['none'],
     limit: '5/minute',
     body: NewUser,
@@ -102,7 +103,8 @@ export default [
   route({
     method: 'post',
     path: '/auth/login',
-    summary: 'Logs in with email and password, or with the token of a login provider.',
+    summary: 'Log in',
+    description: 'With email and password, or with the token of a login provider.',
     auth: ['none'],
     limit: '10/minute',
     body: Login,
@@ -127,7 +129,8 @@ export default [
   route({
     method: 'post',
     path: '/auth/refresh',
-    summary: 'Rotates the refresh token, of the cookie or of the body, and renews the session.',
+    summary: 'Refresh the session',
+    description: 'Rotates the refresh token, of the cookie or of the body.',
     auth: ['none'],
     csrf: 'refresh-cookie',
     body: z.strictObject({ refreshToken: z.string().optional() }),
@@ -147,7 +150,7 @@ export default [
   route({
     method: 'get',
     path: '/auth/can-register',
-    summary: 'Whether someone new may register here.',
+    summary: 'Check whether registration is open',
     auth: ['none'],
     answer: z.object({ register: z.boolean() }),
     handle: ({ rooms }) => rooms.identity.canRegister(),
@@ -159,7 +162,7 @@ export default [
   route({
     method: 'get',
     path: '/auth/providers',
-    summary: 'The ways to log in that are offered here.',
+    summary: 'List login providers',
     auth: ['none'],
     answer: z.array(z.strictObject({ identifier: z.string(), name: z.string(), type: z.string() })),
     handle: ({ rooms }) => rooms.login.list(),
@@ -169,7 +172,8 @@ export default [
   route({
     method: 'get',
     path: '/auth/nonce/:provider',
-    summary: 'A nonce for a wallet to sign; with an address the whole message.',
+    summary: 'Create a nonce for a wallet login',
+    description: 'With `address` the answer holds the whole message to sign.',
     auth: ['none'],
     limit: '60/minute',
     query: z.object({ address: z.string().max(128).optional() }),
@@ -186,7 +190,8 @@ export default [
   route({
     method: 'get',
     path: '/auth/oauth-mobile-callback',
-    summary: 'Leads from a consent page into the mobile application, with what it may be told and nothing else.',
+    summary: 'Redirect a login to the mobile application',
+    description: "Only the parameters of the consent page's answer are passed on.",
     auth: ['none'],
     query: z.object({ code: line.optional(), state: line.optional(), error: line.optional(), error_description: line.optional(), provider: line.optional() }),
     output: 'text',
@@ -203,8 +208,8 @@ export default [
   route({
     method: 'post',
     path: '/auth/activate',
-    summary:
-      'Activates the account with the code of a mail, once, and logs in; `setPassword`: in another browser than that of the registration, so that a password is to be set.',
+    summary: 'Activate an account and log in',
+    description: 'With the code of a mail, once. `setPassword`: this browser is not that of the registration, so a password is to be set.',
     auth: ['none'],
     limit: '5/minute',
     body: z.strictObject({ code: mailCode, returnToken: z.boolean().optional() }),
@@ -226,7 +231,8 @@ export default [
   route({
     method: 'post',
     path: '/auth/resend-activation',
-    summary: 'Sends the activation mail again, if the address waits for one; the answer does not tell.',
+    summary: 'Send the activation mail again',
+    description: 'If the address waits for one; the answer does not tell.',
     auth: ['none'],
     limit: '5/minute',
     body: Address,
@@ -241,7 +247,8 @@ export default [
   route({
     method: 'post',
     path: '/auth/forgot',
-    summary: 'Sends a link to set a new password, if the address has an account; the answer does not tell.',
+    summary: 'Request a password reset mail',
+    description: 'The answer does not tell whether the address has an account.',
     auth: ['none'],
     limit: '5/minute',
     body: Address,
@@ -256,7 +263,8 @@ export default [
   route({
     method: 'post',
     path: '/auth/forgot-return',
-    summary: 'Sets a new password with the token of a mail, once, and ends every session, API key and approved app.',
+    summary: 'Reset the password with a mailed token',
+    description: 'The token works once. Every session, API key and approved app ends.',
     auth: ['none'],
     limit: '5/minute',
     body: repeated(z.strictObject({ token: mailCode, password: newPassword, repeatPassword: z.string() })),
@@ -268,7 +276,8 @@ export default [
   route({
     method: 'post',
     path: '/auth/confirm-email',
-    summary: 'Makes the address that got the mail that of the user in this session, once.',
+    summary: 'Confirm a new email address',
+    description: 'Makes the address that got the mail that of the user in this session, once.',
     auth: ['session'],
     impersonation: 'refused',
     limit: '5/minute',

@@ -83,7 +83,7 @@ export default [
   route({
     method: 'get',
     path: '/billing',
-    summary: 'The subscription of the org, and its limits with what it uses of them.',
+    summary: 'Get the subscription and limits with their usage',
     ...read,
     answer: z.strictObject({ subscription: Subscription.nullable(), limits: z.record(Dimension, Limit), billingEnabled: z.boolean() }),
     async handle({ rooms: { billing, payments }, principal: { orgId } }) {
@@ -96,7 +96,8 @@ export default [
   route({
     method: 'get',
     path: '/billing/subscription',
-    summary: 'The subscription of the org, or null.',
+    summary: 'Get the subscription',
+    description: '`null` when there is none.',
     ...read,
     answer: Subscription.nullable(),
     handle: ({ rooms, principal }) => rooms.payments.subscription(principal.orgId),
@@ -106,7 +107,8 @@ export default [
   route({
     method: 'get',
     path: '/billing/packages',
-    summary: 'Plans and packs that are for sale; prices of plans in USD, of packs in cents a month.',
+    summary: 'List plans and add-ons for sale',
+    description: 'Prices of plans are in USD, of add-ons in cents a month.',
     auth: ['session'],
     answer: z.strictObject({
       enabled: z.boolean(),
@@ -120,7 +122,8 @@ export default [
   route({
     method: 'post',
     path: '/billing/subscribe',
-    summary: 'Orders a plan: answers a page to pay on, a page to settle a failed payment on, or the subscription as it is now.',
+    summary: 'Order a plan',
+    description: 'Answers a page to pay on, a page to settle a failed payment on, or the subscription as it is now.',
     ...managed,
     idempotent: true,
     body: Plan.extend({ utm: z.string().max(500).optional() }),
@@ -132,7 +135,8 @@ export default [
   route({
     method: 'post',
     path: '/billing/prorate',
-    summary: 'Cents that an order of this plan would cost now, and the channels and members that a lower plan leaves no room for.',
+    summary: 'Preview the cost of a plan change',
+    description: 'Cents that the order would cost now, and the channels and members that a lower plan leaves no room for.',
     ...managed,
     body: Plan,
     answer: z.strictObject({ price: z.int(), pruned: z.strictObject({ channels: Going, members: Going }) }),
@@ -143,7 +147,8 @@ export default [
   route({
     method: 'get',
     path: '/billing/check/:id',
-    summary: 'What became of a page to pay on: 0 not found, 1 pending, 2 done.',
+    summary: 'Get the state of a checkout',
+    description: '0: not found, 1: pending, 2: done.',
     ...managed,
     answer: z.strictObject({ status: z.union([z.literal(0), z.literal(1), z.literal(2)]) }),
     handle: ({ rooms, principal, params }) => rooms.payments.check(principal.orgId, params.id),
@@ -153,7 +158,7 @@ export default [
   route({
     method: 'get',
     path: '/billing/addons',
-    summary: 'The packs of the org.',
+    summary: 'List the add-ons of the organization',
     ...read,
     answer: z.array(z.strictObject({ type: Dimension, packs, packSize: z.int(), priceCents: z.int() })),
     handle: ({ rooms, principal }) => rooms.payments.listAddons(principal.orgId),
@@ -163,7 +168,8 @@ export default [
   route({
     method: 'post',
     path: '/billing/addons',
-    summary: 'Makes it so many packs: the first ones are paid on a page.',
+    summary: 'Set the quantity of an add-on',
+    description: 'The first packs are paid on a page, whose address is answered.',
     ...managed,
     idempotent: true,
     body: z.strictObject({ type: Dimension, packs: z.int().min(1).max(100) }),
@@ -175,7 +181,8 @@ export default [
   route({
     method: 'delete',
     path: '/billing/addons/:type',
-    summary: 'Ends the packs of a kind with the period that is paid for.',
+    summary: 'Cancel an add-on',
+    description: 'It ends with the period that is paid for.',
     ...managed,
     answer: z.strictObject({ type: Dimension, packs: z.literal(0) }),
     handle: ({ rooms, params, ...call }) => rooms.payments.removeAddon(call.principal.orgId, auditActor(call), params.type),
@@ -185,7 +192,8 @@ export default [
   route({
     method: 'get',
     path: '/billing/charges',
-    summary: 'The payments of the org with links to receipts and PDFs, newest first, at most 100.',
+    summary: 'List payments with their receipts',
+    description: 'Newest first, at most 100, with links to receipts and PDFs.',
     auth: ['session'],
     permission: 'billing:manage',
     answer: z.array(Charge),
@@ -196,7 +204,8 @@ export default [
   route({
     method: 'post',
     path: '/billing/refund-charges',
-    summary: 'Gives payments of the last 14 days back and ends the plan, once a year; a super-admin may give back any, and the plan stays.',
+    summary: 'Refund payments and end the plan',
+    description: 'Payments of the last 14 days, once a year. A super-admin may refund any, and the plan stays.',
     ...managed,
     body: z.strictObject({ chargeIds: z.array(z.string().min(1).max(255)).min(1).max(50) }),
     answer: z.strictObject({ refunded: z.array(z.string()), failed: z.array(z.strictObject({ id: z.string(), reason: z.string() })) }),
@@ -207,7 +216,8 @@ export default [
   route({
     method: 'post',
     path: '/billing/cancel',
-    summary: 'Cancels the subscription at the end of the period; `undo` withdraws that.',
+    summary: 'Cancel the subscription at the end of the period',
+    description: '`undo` withdraws the cancellation.',
     ...managed,
     body: z.strictObject({ feedback: z.string().max(2_000), undo: z.boolean().default(false) }),
     answer: z.strictObject({ id: z.string(), cancel_at: instant.nullable() }),
@@ -218,7 +228,7 @@ export default [
   route({
     method: 'post',
     path: '/billing/cancel-subscription',
-    summary: 'Ends the subscription now.',
+    summary: 'Cancel the subscription immediately',
     ...managed,
     answer: z.strictObject({ cancelled: z.literal(true) }),
     handle: ({ rooms, ...call }) => rooms.payments.cancelNow(call.principal.orgId, auditActor(call)),
@@ -228,7 +238,8 @@ export default [
   route({
     method: 'get',
     path: '/billing/portal',
-    summary: "The org's own page at the payment processor.",
+    summary: 'Get the address of the payment portal',
+    description: "The organization's own page at the payment processor.",
     ...read,
     impersonation: 'refused',
     answer: portal,
@@ -239,7 +250,7 @@ export default [
   route({
     method: 'post',
     path: '/billing/finish-trial',
-    summary: 'Ends the trial now.',
+    summary: 'End the trial',
     ...read,
     impersonation: 'refused',
     answer: z.strictObject({ finish: z.literal(true) }),
@@ -250,7 +261,8 @@ export default [
   route({
     method: 'get',
     path: '/billing/is-trial-finished',
-    summary: 'Whether the org has no trial any more.',
+    summary: 'Check whether the trial is over',
+    description: 'True where there was none.',
     auth: ['session'],
     answer: z.strictObject({ finished: z.boolean() }),
     handle: ({ rooms, principal }) => rooms.payments.isTrialFinished(principal.orgId),
@@ -260,7 +272,8 @@ export default [
   route({
     method: 'post',
     path: '/billing/lifetime',
-    summary: 'Uses a code: AGENCY for life.',
+    summary: 'Redeem a lifetime plan code',
+    description: 'The organization gets AGENCY for life.',
     ...managed,
     body: z.strictObject({ code: z.string().max(4_096) }),
     answer: z.strictObject({ success: z.literal(true) }),
@@ -271,7 +284,8 @@ export default [
   route({
     method: 'get',
     path: '/billing/check-discount',
-    summary: "A token for the operator's coupon, where the org may have it.",
+    summary: 'Get a token for the discount coupon',
+    description: '`false` where the organization may not have it.',
     ...managed,
     answer: z.strictObject({ offerCoupon: z.union([z.literal(false), z.string()]) }),
     handle: ({ rooms, principal }) => rooms.payments.offerDiscount(principal.orgId),
@@ -281,7 +295,7 @@ export default [
   route({
     method: 'post',
     path: '/billing/apply-discount',
-    summary: 'Takes the coupon that was offered.',
+    summary: 'Apply the offered coupon',
     ...managed,
     body: z.strictObject({ token: z.string().max(4_096) }),
     answer: z.strictObject({ success: z.boolean() }),

@@ -18,6 +18,7 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
     method: 'post',
     path: `${prefix}/code`,
     summary: 'Start a device authorization (RFC 8628)',
+    description: 'A person types the short code in elsewhere.',
     auth: ['none'],
     limit: '10/minute',
     errors: 'oauth',
@@ -35,7 +36,8 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
   route({
     method: 'post',
     path: `${prefix}/token`,
-    summary: 'The API key of a device whose code was approved, once; until then why not.',
+    summary: 'Redeem a device code for an API key (RFC 8628)',
+    description: 'Once, after its approval; until then the error says why not.',
     auth: ['none'],
     limit: '60/minute',
     errors: 'oauth',
@@ -53,7 +55,8 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
   route({
     method: 'post',
     path: `${prefix}/find`,
-    summary: 'From where the device that shows this code asked for it, and when: to be looked at before it is approved.',
+    summary: 'Get a waiting device (RFC 8628)',
+    description: 'From where it asked for its code, and when: to be looked at before it is approved.',
     auth: ['session'],
     impersonation: 'refused',
     body: z.strictObject({ user_code: z.string().min(1).max(100) }),
@@ -69,7 +72,11 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
     route({
       method: 'post',
       path: `${prefix}/${act}`,
-      summary: act === 'approve' ? 'Lets the device that shows this code have an API key of the user in this org.' : 'Refuses the device that shows this code.',
+      summary: act === 'approve' ? 'Approve a device (RFC 8628)' : 'Deny a device (RFC 8628)',
+      description:
+        act === 'approve'
+          ? 'The device that shows this code gets an API key of the user in this organization.'
+          : 'The device that shows this code gets no API key.',
       auth: ['session'],
       impersonation: 'refused',
       body: z.strictObject({ user_code: z.string().min(1).max(100) }),

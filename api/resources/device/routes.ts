@@ -11,7 +11,7 @@ export default [
   route({
     method: 'get',
     path: '/device',
-    summary: 'The page where a person types in the code of a device.',
+    summary: 'Get the page for entering a device code',
     auth: ['none'],
     output: 'text',
     answer: z.string(),

@@ -10,7 +10,8 @@ export default [
   route({
     method: 'get',
     path: '/egress',
-    summary: 'The routes that calls to networks take: those that may be chosen and how they are, what the organization chose, and each of its channels.',
+    summary: 'List egress routes and their channels',
+    description: 'The routes that may be chosen and their health, the choice of the organization, and that of each channel.',
     auth: ['session'],
     permission: 'channels:read',
     answer: EgressShape,
@@ -20,8 +21,9 @@ export default [
   route({
     method: 'put',
     path: '/egress',
-    summary:
-      'Chooses the route of all channels that choose none: `open`, or the id of a route. A route that does not work stops them; the open route is not taken instead.',
+    summary: 'Choose the default egress route of the organization',
+    description:
+      '`open`, or the id of a route; it holds for all channels that choose none. A route that does not work stops them: the open route is not taken instead.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'settings:update',
@@ -37,7 +39,8 @@ export default [
   route({
     method: 'post',
     path: '/egress/:id/check',
-    summary: 'Asks where a route comes out, and keeps the answer; a route that does not work is an answer.',
+    summary: 'Check an egress route',
+    description: 'Asks where it comes out, and keeps the answer. A route that does not work is an answer, not an error.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',
@@ -49,7 +52,8 @@ export default [
   route({
     method: 'get',
     path: '/egress/:id/places',
-    summary: 'The servers that the provider of a route lists; none where it lists none.',
+    summary: 'List server locations of an egress route',
+    description: 'Empty where the provider lists none.',
     auth: ['session'],
     permission: 'providers:read',
     limit: '60/hour',

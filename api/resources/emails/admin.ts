@@ -25,7 +25,8 @@ export default [
   route({
     method: 'get',
     path: '/admin/emails',
-    summary: 'The mail log of the whole instance, newest first.',
+    summary: 'List mails of the instance',
+    description: 'The mail log, newest first.',
     auth: ['super-admin'],
     query: z.object({
       status: z.enum(EMAIL_STATUSES).optional(),

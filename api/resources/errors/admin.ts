@@ -20,7 +20,8 @@ export default [
   route({
     method: 'get',
     path: '/admin/errors',
-    summary: 'What went wrong on our side, over all processes, newest first.',
+    summary: 'List internal errors of all processes',
+    description: 'Newest first.',
     auth: ['super-admin'],
     query: z.object({
       room: z.string().max(50).optional(),

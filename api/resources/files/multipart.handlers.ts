@@ -16,7 +16,8 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
     route({
       ...common,
       path: `${prefix}/create-multipart-upload`,
-      summary: 'Begins an upload in parts, or with the same fileHash goes on with one',
+      summary: 'Create a multipart upload',
+      description: 'With the `fileHash` of one that is under way it goes on with that one.',
       planLimit: 'storage_gb',
       limit: '120/hour',
       body: z.strictObject({
@@ -36,7 +37,8 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
     route({
       ...common,
       path: `${prefix}/sign-part`,
-      summary: 'An address that takes one part by PUT, for an hour',
+      summary: 'Create the upload address of a part',
+      description: 'It takes one part by PUT, for an hour.',
       body: UploadName.extend({ partNumber }),
       answer: z.strictObject({ url: z.string(), headers: z.record(z.string(), z.string()) }),
       handle: ({ rooms, principal, body: { partNumber: number, ...name } }) => rooms.media.uploads.sign(principal.orgId, name, number),
@@ -45,7 +47,7 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
     route({
       ...common,
       path: `${prefix}/list-parts`,
-      summary: 'The parts that have arrived',
+      summary: 'List the uploaded parts',
       body: UploadName,
       answer: z.array(z.strictObject({ PartNumber: z.int(), Size: z.int(), ETag: z.string() })),
       handle: ({ rooms, principal, body }) => rooms.media.uploads.parts(principal.orgId, body),
@@ -54,7 +56,8 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
     route({
       ...common,
       path: `${prefix}/complete-multipart-upload`,
-      summary: 'Makes a file of the parts, judged by its content',
+      summary: 'Complete a multipart upload',
+      description: 'Makes a file of the parts, judged by its content.',
       planLimit: 'storage_gb',
       idempotent: true,
       body: UploadName.extend({
@@ -70,7 +73,8 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
     route({
       ...common,
       path: `${prefix}/abort-multipart-upload`,
-      summary: 'Gives an upload up, with the parts that have arrived',
+      summary: 'Abort a multipart upload',
+      description: 'Parts that have arrived are deleted.',
       body: UploadName,
       answer: z.strictObject({ success: z.literal(true) }),
       async handle({ rooms, principal, body }) {

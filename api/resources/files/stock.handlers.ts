@@ -22,7 +22,8 @@ export const stockRoutes = (prefix: '/files' | '/media') => [
   route({
     method: 'get',
     path: `${prefix}/stock`,
-    summary: 'Pictures and films of stock sources',
+    summary: 'Search stock media',
+    description: 'Pictures and videos of stock sources.',
     auth: ['session'],
     permission: 'media:read',
     limit: '60/minute',
@@ -40,7 +41,8 @@ export const stockRoutes = (prefix: '/files' | '/media') => [
   route({
     method: 'post',
     path: `${prefix}/stock/import`,
-    summary: 'Takes an item of a stock source into the library, under its licence and with its attribution',
+    summary: 'Import a stock item into the library',
+    description: 'Under its licence and with its attribution.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'media:create',

@@ -8,13 +8,15 @@ export default [
   route({
     ...slot,
     path: '/public/v1/find-slot',
-    summary: 'The next free posting time over all channels, in UTC',
+    summary: 'Find the next free posting time over all channels',
+    description: 'In UTC.',
     handle: ({ rooms, principal }) => rooms.posts.findSlot(principal.orgId, undefined),
   }),
   route({
     ...slot,
     path: '/public/v1/find-slot/:id',
-    summary: 'The next free posting time of a channel, in UTC',
+    summary: 'Find the next free posting time of a channel',
+    description: 'In UTC.',
     handle: ({ rooms, principal, params }) => rooms.posts.findSlot(principal.orgId, params.id),
   }),
 ];

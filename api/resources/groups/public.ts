@@ -7,7 +7,7 @@ export default [
   route({
     method: 'get',
     path: '/public/v1/groups',
-    summary: 'The groups of channels',
+    summary: 'List channel groups',
     auth: ['api-key', 'oauth'],
     permission: 'channels:read',
     answer: z.array(z.strictObject({ id: z.string(), name: z.string() })),

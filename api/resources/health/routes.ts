@@ -35,7 +35,8 @@ export default [
   route({
     method: 'get',
     path: '/health/live',
-    summary: 'Answers while the process serves; asks nobody.',
+    summary: 'Check that the process is running',
+    description: 'Asks no other service.',
     auth: ['none'],
     limit: 'none',
     answer: z.object({ status: z.literal('ok'), timestamp: instant }),
@@ -46,7 +47,8 @@ export default [
   route({
     method: 'get',
     path: '/health/ready',
-    summary: 'Whether database and cache can be reached and the process is not ending; 503 otherwise.',
+    summary: 'Check that the process can serve requests',
+    description: '503 when the database or the cache cannot be reached, or the process is ending.',
     auth: ['none'],
     limit: 'none',
     answer: z.object({
@@ -67,7 +69,7 @@ export default [
   route({
     method: 'get',
     path: '/health',
-    summary: 'What runs in the background, and how late posts have been.',
+    summary: 'Get background jobs and publishing lateness',
     auth: ['none'],
     limit: 'none',
     answer: z.object({

@@ -13,7 +13,8 @@ export default [
   route({
     method: 'post',
     path: '/admin/impersonate',
-    summary: 'Acts as a user for an hour; with `returnToken` the answer holds what a client without cookies sends in the header `impersonate`.',
+    summary: 'Start impersonating a user',
+    description: 'For an hour. With `returnToken` the answer holds what a client without cookies sends in the header `impersonate`.',
     auth: ['super-admin'],
     body: z.strictObject({ userId: z.uuid(), reason: z.string().trim().min(3).max(500), returnToken: z.boolean().optional() }),
     answer: z.strictObject({ userId: z.string(), email: z.string(), expiresAt: instant, token: z.string().optional() }),
@@ -28,7 +29,7 @@ export default [
   route({
     method: 'delete',
     path: '/admin/impersonate',
-    summary: 'Ends acting as a user.',
+    summary: 'Stop impersonating a user',
     auth: ['super-admin'],
     answer: z.strictObject({ success: z.literal(true) }),
     async handle({ rooms, reply, ...call }) {

@@ -8,7 +8,8 @@ export default [
   route({
     method: 'get',
     path: '/public/v1/integration-settings/:id',
-    summary: 'How to write for a channel: rules, greatest length, settings',
+    summary: 'Get the posting rules of a channel',
+    description: 'Rules as text, the greatest length, and the schema of its settings.',
     auth: ['api-key', 'oauth'],
     permission: 'channels:read',
     answer: z.strictObject({ output: ChannelRules }),

@@ -11,7 +11,8 @@ export default [
   route({
     method: 'get',
     path: '/public/v1/integrations',
-    summary: 'The channels of the organization, of one group when asked',
+    summary: 'List channels',
+    description: 'Those of one group when asked.',
     auth: ['api-key', 'oauth'],
     permission: 'channels:read',
     query: z.object({ group: z.string().max(255).optional() }),
@@ -22,7 +23,7 @@ export default [
   route({
     method: 'delete',
     path: '/public/v1/integrations/:id',
-    summary: 'Deletes a channel with its unpublished posts',
+    summary: 'Delete a channel and its unpublished posts',
     auth: ['api-key', 'oauth'],
     permission: 'channels:delete',
     answer: z.strictObject({ id: z.string(), name: z.string(), identifier: z.string() }),

@@ -29,7 +29,8 @@ const move = (name: 'enable' | 'disable') =>
   route({
     method: 'post',
     path: `/integrations/${name}`,
-    summary: name === 'enable' ? 'Starts a channel; its waiting posts go on' : 'Stops a channel; its posts wait',
+    summary: name === 'enable' ? 'Enable a channel' : 'Disable a channel',
+    description: name === 'enable' ? 'Its waiting posts go on.' : 'Its posts wait.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',
@@ -46,7 +47,7 @@ const move = (name: 'enable' | 'disable') =>
 
 const deletion = {
   method: 'delete',
-  summary: 'Deletes a channel with its unpublished posts',
+  summary: 'Delete a channel and its unpublished posts',
   auth: ['session'],
   impersonation: 'allowed',
   permission: 'channels:delete',
@@ -67,7 +68,7 @@ export default [
   route({
     method: 'get',
     path: '/integrations',
-    summary: 'Networks that can be connected here',
+    summary: 'List networks that can be connected',
     auth: ['session'],
     permission: 'channels:read',
     answer: z.strictObject({ social: z.array(NetworkShape), article: z.array(NetworkShape) }),
@@ -77,7 +78,7 @@ export default [
   route({
     method: 'get',
     path: '/integrations/list',
-    summary: 'The channels of the organization',
+    summary: 'List channels',
     auth: ['session'],
     permission: 'channels:read',
     answer: z.strictObject({ integrations: z.array(ChannelShape) }),
@@ -87,7 +88,7 @@ export default [
   route({
     method: 'get',
     path: '/integrations/customers',
-    summary: 'The groups of channels',
+    summary: 'List channel groups',
     auth: ['session'],
     permission: 'channels:read',
     answer: z.array(Group),
@@ -97,7 +98,7 @@ export default [
   route({
     method: 'get',
     path: '/integrations/:id',
-    summary: 'One channel',
+    summary: 'Get a channel',
     auth: ['session'],
     permission: 'channels:read',
     answer: ChannelShape,
@@ -107,7 +108,8 @@ export default [
   route({
     method: 'get',
     path: '/integrations/social/:provider',
-    summary: 'The address of the consent page of a network',
+    summary: 'Start connecting a channel',
+    description: 'Answers the address of the consent page of the network.',
     auth: ['session'],
     csrf: 'origin', // it keeps a state, and may register an app at the server that is named
     impersonation: 'allowed',
@@ -132,7 +134,8 @@ export default [
   route({
     method: 'post',
     path: '/integrations/social-connect/:provider',
-    summary: 'Connects a channel: with the code of the consent page, or with the fields of the network',
+    summary: 'Connect a channel',
+    description: 'With the code of the consent page, or with the fields of the network.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:create',
@@ -178,7 +181,8 @@ export default [
   route({
     method: 'post',
     path: '/integrations/:id/time',
-    summary: 'The times of day at which the channel posts, in minutes after midnight',
+    summary: 'Set the posting times of a channel',
+    description: 'Times of day, in minutes after midnight.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',
@@ -197,7 +201,8 @@ export default [
   route({
     method: 'put',
     path: '/integrations/:id/customer-name',
-    summary: 'Puts a channel into the group of that name, which is made on first use',
+    summary: 'Move a channel to a group by name',
+    description: 'A group of a new name is created.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',
@@ -209,7 +214,8 @@ export default [
   route({
     method: 'put',
     path: '/integrations/:id/group',
-    summary: 'Puts a channel into a group, or with null or an empty text out of its group',
+    summary: 'Move a channel to a group',
+    description: '`null` or an empty text takes it out of its group.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',
@@ -221,7 +227,8 @@ export default [
   route({
     method: 'post',
     path: '/integrations/:id/settings',
-    summary: 'The settings of the network for this channel, as JSON text',
+    summary: 'Set the network settings of a channel',
+    description: 'As JSON text.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',
@@ -233,7 +240,7 @@ export default [
   route({
     method: 'post',
     path: '/integrations/:id/nickname',
-    summary: 'Name and picture of the channel, as people here see them',
+    summary: 'Change the shown name and picture of a channel',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',
@@ -253,7 +260,8 @@ export default [
   route({
     method: 'put',
     path: '/integrations/:id/egress',
-    summary: 'Choose the route of a channel: `org` for that of the organization, `open`, or the id of a route.',
+    summary: 'Choose the egress route of a channel',
+    description: '`org` for that of the organization, `open`, or the id of a route.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',

@@ -7,7 +7,7 @@ export default [
   route({
     method: 'get',
     path: '/public/v1/is-connected',
-    summary: 'Whether the credential works.',
+    summary: 'Check the credential',
     auth: ['api-key', 'oauth'],
     answer: z.object({ connected: z.literal(true) }),
     handle: async () => {},

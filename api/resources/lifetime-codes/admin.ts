@@ -8,7 +8,8 @@ export default [
   route({
     method: 'post',
     path: '/admin/lifetime-codes',
-    summary: 'Makes codes for a plan for life; they are shown this once.',
+    summary: 'Create lifetime plan codes',
+    description: 'They are shown in this answer only.',
     auth: ['super-admin'],
     creates: true,
     body: z.strictObject({ count: z.int().min(1).max(100) }),

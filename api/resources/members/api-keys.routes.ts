@@ -12,7 +12,8 @@ export default [
   route({
     method: 'get',
     path: '/members/api-keys',
-    summary: 'The API keys of all members, newest first, revoked ones for 90 days.',
+    summary: 'List API keys of all members',
+    description: 'Newest first; revoked keys for 90 days.',
     auth: ['session'],
     permission: 'api_keys:read',
     answer: z.array(MemberKey),
@@ -23,7 +24,7 @@ export default [
   route({
     method: 'delete',
     path: '/members/api-keys/:id',
-    summary: 'Revokes an API key of any member.',
+    summary: 'Revoke an API key of a member',
     auth: ['session'],
     permission: 'api_keys:delete',
     answer: z.object({ success: z.literal(true) }),

@@ -32,7 +32,8 @@ export default [
   route({
     method: 'get',
     path: '/members',
-    summary: 'The members of the org, in the order of their coming.',
+    summary: 'List members',
+    description: 'In the order in which they joined.',
     auth: ['session'],
     permission: 'members:read',
     answer: z.array(Member),
@@ -43,7 +44,8 @@ export default [
   route({
     method: 'put',
     path: '/members/:id',
-    summary: 'Gives a member another role, or disables and enables the membership.',
+    summary: 'Change the role or status of a member',
+    description: '`disabled` disables the membership, or enables it again.',
     auth: ['session'],
     impersonation: 'refused',
     permission: 'members:update',
@@ -57,7 +59,8 @@ export default [
   route({
     method: 'delete',
     path: '/members/:id',
-    summary: 'Removes a member; the keys and tokens of the membership end at once, what the member made stays.',
+    summary: 'Remove a member',
+    description: 'Keys and tokens of the membership end at once; what the member made stays.',
     auth: ['session'],
     permission: 'members:delete',
     answer: Success,
@@ -68,7 +71,8 @@ export default [
   route({
     method: 'get',
     path: '/members/invitations',
-    summary: 'The open invitations of the org, newest first.',
+    summary: 'List open invitations',
+    description: 'Newest first.',
     auth: ['session'],
     permission: 'members:read',
     answer: z.array(Invitation),
@@ -79,7 +83,8 @@ export default [
   route({
     method: 'post',
     path: '/members/invitations',
-    summary: 'Invites an address: a link that works once, for seven days. It is answered here only; an invitation before it ends.',
+    summary: 'Invite a person by email',
+    description: 'The link works once, for seven days, and is answered here only; an earlier invitation of the address ends.',
     auth: ['session'],
     impersonation: 'refused',
     permission: 'members:create',
@@ -94,7 +99,7 @@ export default [
   route({
     method: 'delete',
     path: '/members/invitations/:id',
-    summary: 'Withdraws an invitation.',
+    summary: 'Withdraw an invitation',
     auth: ['session'],
     permission: 'members:delete',
     answer: Success,

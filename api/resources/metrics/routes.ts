@@ -10,8 +10,8 @@ export default [
   route({
     method: 'get',
     path: '/metrics',
-    summary:
-      'The numbers of this process in Prometheus form, for callers with the token of METRICS_TOKEN, outside production also for those on this machine; for others there is nothing here.',
+    summary: 'Get metrics in Prometheus text format',
+    description: 'For callers with the token of METRICS_TOKEN; outside production also for callers on the same machine. For others the route does not exist.',
     auth: ['none'],
     limit: '120/minute',
     limitBy: 'ip',

@@ -20,7 +20,8 @@ export default [
   route({
     method: 'get',
     path: '/notifications/preferences',
-    summary: 'What the user wants to be told, and how. No notification is sent yet.',
+    summary: 'Get notification preferences',
+    description: 'No notification is sent yet.',
     auth: ['session'],
     answer: Preferences,
     handle: ({ rooms, principal }) => rooms.identity.preferences(principal.userId),
@@ -30,7 +31,8 @@ export default [
   route({
     method: 'put',
     path: '/notifications/preferences',
-    summary: 'Changes what the user wants to be told; what is absent stays. Kept for the day on which notifications are sent.',
+    summary: 'Change notification preferences',
+    description: 'What is absent stays. No notification is sent yet.',
     auth: ['session'],
     impersonation: 'allowed',
     body: Change,

@@ -40,7 +40,8 @@ export default [
   route({
     method: 'get',
     path: '/oauth/authorize',
-    summary: 'What a consent screen shows of an authorization request; a browser that navigates here gets to the screen.',
+    summary: 'Get an authorization request for consent (RFC 6749)',
+    description: 'A browser that navigates here is led to the consent screen.',
     auth: ['none'],
     limit: '60/minute',
     errors: 'oauth',
@@ -81,7 +82,8 @@ export default [
   route({
     method: 'post',
     path: '/oauth/authorize',
-    summary: 'Approves or denies an authorization request; the answer says where the browser goes.',
+    summary: 'Approve or deny an authorization request (RFC 6749)',
+    description: 'The answer says where the browser goes.',
     auth: ['session'],
     impersonation: 'refused',
     bodyLimit: LIMIT,
@@ -106,7 +108,8 @@ export default [
   route({
     method: 'post',
     path: '/oauth/token',
-    summary: 'Exchanges an authorization code or a refresh token for a new pair of tokens.',
+    summary: 'Exchange a grant for tokens (RFC 6749)',
+    description: 'The grant is an authorization code or a refresh token.',
     auth: ['none'],
     limit: '20/minute',
     errors: 'oauth',
@@ -142,7 +145,8 @@ export default [
   route({
     method: 'post',
     path: '/oauth/revoke',
-    summary: 'Ends a token; one that is unknown is answered alike.',
+    summary: 'Revoke a token (RFC 7009)',
+    description: 'An unknown token is answered alike.',
     auth: ['none'],
     limit: '60/minute',
     errors: 'oauth',
@@ -161,6 +165,7 @@ export default [
     method: 'post',
     path: '/oauth/register',
     summary: 'Register an OAuth client dynamically (RFC 7591)',
+    description: 'For clients that meet this service for the first time.',
     auth: ['none'],
     limit: '20/hour',
     errors: 'registration',

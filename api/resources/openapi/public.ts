@@ -1,3 +1,3 @@
 import { documentRoute } from './handlers.ts';
 
-export default [documentRoute({ path: '/public/v1/openapi.json', prefix: '/public/v1/', summary: 'The public part of this interface as OpenAPI 3.1.' })];
+export default [documentRoute({ path: '/public/v1/openapi.json', prefix: '/public/v1/', summary: 'Get the OpenAPI document of the public API' })];

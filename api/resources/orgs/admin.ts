@@ -34,7 +34,8 @@ export default [
   route({
     method: 'get',
     path: '/admin/orgs',
-    summary: 'The orgs of the instance, newest first.',
+    summary: 'List organizations of the instance',
+    description: 'Newest first.',
     auth: ['super-admin'],
     query: SearchPage,
     answer: z.strictObject({ items: z.array(Org), nextCursor: z.string().nullable() }),
@@ -48,7 +49,7 @@ export default [
   route({
     method: 'get',
     path: '/admin/orgs/:orgId',
-    summary: 'An org with its limits.',
+    summary: 'Get an organization with its limits',
     auth: ['super-admin'],
     answer: Detail,
     handle: ({ rooms, params }) => whole(rooms, params.orgId),
@@ -58,7 +59,8 @@ export default [
   route({
     method: 'patch',
     path: '/admin/orgs/:orgId',
-    summary: 'Shuts an org, or opens it again: its members, keys and tokens are refused, and what is queued waits. `tier` gives it a plan by hand.',
+    summary: 'Change the status or plan of an organization',
+    description: '`disabled`: its members, keys and tokens are refused, and what is queued waits. `tier` gives it a plan by hand.',
     auth: ['super-admin'],
     body: z
       .strictObject({ disabled: z.boolean().optional(), tier: z.enum(TIERS).optional() })
@@ -76,7 +78,8 @@ export default [
   route({
     method: 'patch',
     path: '/admin/orgs/:orgId/limit-overrides',
-    summary: 'Sets limits of an org by hand: a number sets, null clears, an absent key stays.',
+    summary: 'Override limits of an organization',
+    description: 'A number sets, null clears, an absent key stays.',
     auth: ['super-admin'],
     body: z.strictObject({ overrides: z.partialRecord(z.enum(DIMENSIONS), z.int().min(0).nullable()) }),
     answer: z.strictObject({ orgId: z.string(), overrides: numbers, effective: numbers }),

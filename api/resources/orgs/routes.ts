@@ -18,7 +18,8 @@ export default [
   route({
     method: 'post',
     path: '/orgs',
-    summary: 'Makes a further org, owned by the user: five a day, and no more than ORGANIZATIONS_PER_OWNER in all.',
+    summary: 'Create an organization',
+    description: 'Owned by the user: five a day, and no more than ORGANIZATIONS_PER_OWNER in all.',
     auth: ['session'],
     impersonation: 'allowed',
     creates: true,
@@ -34,7 +35,7 @@ export default [
   route({
     method: 'get',
     path: '/orgs/current',
-    summary: 'The org acted for.',
+    summary: 'Get the current organization',
     auth: ['session'],
     permission: 'settings:read',
     answer: Organization,
@@ -45,7 +46,7 @@ export default [
   route({
     method: 'put',
     path: '/orgs/current',
-    summary: 'Changes name and time zone of the org.',
+    summary: 'Change name and time zone of the organization',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'settings:update',
@@ -58,7 +59,8 @@ export default [
   route({
     method: 'delete',
     path: '/orgs/current',
-    summary: 'Takes the org out of use, by an owner who repeats its name. Its subscription ends; its rows are kept for 30 days.',
+    summary: 'Delete the organization',
+    description: 'By an owner who repeats its name. Its subscription ends; its rows are kept for 30 days.',
     auth: ['session'],
     impersonation: 'refused',
     permission: 'settings:manage',
@@ -74,7 +76,8 @@ export default [
   route({
     method: 'post',
     path: '/orgs/current/transfer',
-    summary: 'Makes another member the owner; an owner who hands over becomes admin.',
+    summary: 'Transfer ownership of the organization',
+    description: 'To another member; an owner who hands over becomes admin.',
     auth: ['session'],
     impersonation: 'refused',
     permission: 'members:manage',

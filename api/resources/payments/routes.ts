@@ -11,7 +11,8 @@ export default [
   route({
     method: 'post',
     path: '/payments',
-    summary: 'Events of the payment processor, signed over the raw body.',
+    summary: 'Receive an event of the payment processor',
+    description: 'Signed over the raw body.',
     auth: ['none'],
     limit: '6000/hour',
     limitBy: 'ip',

@@ -182,7 +182,8 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
   route({
     method: 'post',
     path: `${prefix}/posts`,
-    summary: 'Creates posts for several channels at once, or edits those that the body names',
+    summary: 'Create or edit posts',
+    description: 'Creates posts for several channels at once, and edits those that the body names.',
     auth,
     impersonation: 'allowed',
     permission: 'posts:create',
@@ -197,7 +198,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
   route({
     method: 'get',
     path: `${prefix}/posts/:id`,
-    summary: 'One post with its thread',
+    summary: 'Get a post with its thread',
     auth,
     permission: 'posts:read',
     answer: one,
@@ -208,7 +209,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     route({
       method,
       path: `${prefix}/posts/:id`,
-      summary: method === 'put' ? 'Edits a post that is not out yet; settings are replaced' : 'Edits a post that is not out yet; settings are merged',
+      summary: `Edit an unpublished post and ${method === 'put' ? 'replace' : 'merge'} its settings`,
       auth,
       impersonation: 'allowed',
       permission: 'posts:update',
@@ -221,7 +222,8 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
   route({
     method: 'delete',
     path: `${prefix}/posts/:id`,
-    summary: 'Deletes a post with its thread, or a group; nothing of it goes out any more',
+    summary: 'Delete a post or group',
+    description: 'A post goes with its thread; nothing of it is published any more.',
     auth,
     impersonation: 'allowed',
     permission: 'posts:delete',
@@ -246,7 +248,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
   route({
     method: 'delete',
     path: `${prefix}/posts/group/:group`,
-    summary: 'Deletes all posts of a group',
+    summary: 'Delete all posts of a group',
     auth,
     impersonation: 'allowed',
     permission: 'posts:delete',
@@ -260,7 +262,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
   route({
     method: 'put',
     path: `${prefix}/posts/:id/status`,
-    summary: 'Queues a draft, or takes a post out of the queue',
+    summary: 'Queue a draft or unqueue a post',
     auth,
     impersonation: 'allowed',
     permission: 'posts:update',
@@ -275,7 +277,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
   route({
     method: 'put',
     path: `${prefix}/posts/:id/settings`,
-    summary: 'Merges settings into those of a post',
+    summary: 'Merge settings into those of a post',
     auth,
     impersonation: 'allowed',
     permission: 'posts:update',
@@ -291,7 +293,8 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
   route({
     method: 'get',
     path: `${prefix}/posts/:id/timeline`,
-    summary: 'What happened to a post, and why',
+    summary: 'Get the timeline of a post',
+    description: 'What happened to it, and why.',
     auth,
     permission: 'posts:read',
     answer: Timeline,
@@ -301,7 +304,8 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
   route({
     method: 'post',
     path: `${prefix}/posts/:id/retry`,
-    summary: 'Sends a failed post again; one whose answer was lost only with confirm',
+    summary: 'Retry a failed post',
+    description: 'One whose answer was lost only with `confirm`.',
     auth,
     impersonation: 'allowed',
     permission: 'posts:update',
@@ -316,7 +320,8 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
   route({
     method: 'get',
     path: `${prefix}/posts/:id/missing`,
-    summary: 'What the network shows that may be this post',
+    summary: 'Find matching posts on the network',
+    description: 'Those that may be this one, when its answer was lost.',
     auth,
     permission: 'posts:read',
     answer: z.array(z.strictObject({ id: z.string(), url: z.string() })),
@@ -326,7 +331,8 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
   route({
     method: 'put',
     path: `${prefix}/posts/:id/release-id`,
-    summary: 'Says which post of the network this one is',
+    summary: 'Set the published id of a post',
+    description: 'Names the post of the network that this one is.',
     auth,
     impersonation: 'allowed',
     permission: 'posts:update',

@@ -14,7 +14,8 @@ export default [
   route({
     method: 'get',
     path: '/public/v1/posts',
-    summary: 'Posts by date; without dates 30 days back and ahead',
+    summary: 'List posts by date',
+    description: 'Without dates from 30 days back to 30 days ahead.',
     auth: ['api-key', 'oauth'],
     permission: 'posts:read',
     query: Range.omit({ state: true }),

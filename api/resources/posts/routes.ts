@@ -14,7 +14,8 @@ export default [
   route({
     method: 'get',
     path: '/posts',
-    summary: 'Posts by date; without dates 30 days back and ahead',
+    summary: 'List posts by date',
+    description: 'Without dates from 30 days back to 30 days ahead.',
     auth: ['session'],
     permission: 'posts:read',
     query: Range,
@@ -25,7 +26,8 @@ export default [
   route({
     method: 'get',
     path: '/posts/list',
-    summary: 'Posts page by page, from page 0, the latest date first; `total` counts up to 10,000',
+    summary: 'List posts page by page',
+    description: 'Pages count from 0, the latest date first; `total` counts up to 10,000.',
     auth: ['session'],
     permission: 'posts:read',
     query: z.object({
@@ -49,7 +51,7 @@ export default [
   route({
     method: 'get',
     path: '/posts/group/:group',
-    summary: 'The posts of a group',
+    summary: 'List posts of a group',
     auth: ['session'],
     permission: 'posts:read',
     params: z.object({ group: z.string().min(1).max(255) }),
@@ -62,7 +64,8 @@ export default [
   route({
     method: 'put',
     path: '/posts/:id/date',
-    summary: 'Moves a post to another date; `update` leaves a draft a draft',
+    summary: 'Reschedule a post',
+    description: 'With `action: update` a draft stays a draft.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'posts:update',
@@ -77,20 +80,23 @@ export default [
   route({
     ...slot,
     path: '/posts/find-slot',
-    summary: 'The next free posting time, in UTC',
+    summary: 'Find the next free posting time',
+    description: 'In UTC.',
     handle: ({ rooms, principal }) => rooms.posts.findSlot(principal.orgId, undefined),
   }),
   route({
     ...slot,
     path: '/posts/find-slot/:integrationId',
-    summary: 'The next free posting time, in UTC',
+    summary: 'Find the next free posting time',
+    description: 'In UTC.',
     handle: ({ rooms, principal, params }) => rooms.posts.findSlot(principal.orgId, params.integrationId),
   }),
 
   route({
     method: 'post',
     path: '/posts/should-shortlink',
-    summary: 'Whether to ask a person if the links of these texts are to be shortened',
+    summary: 'Check whether to offer short links',
+    description: 'For the links of these texts.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'posts:create',
@@ -102,7 +108,8 @@ export default [
   route({
     method: 'get',
     path: '/posts/:id/statistics',
-    summary: 'How often the short links of a post and its thread were followed; null where the provider does not tell',
+    summary: 'Get short link clicks of a post',
+    description: 'Those of its thread too; `null` where the provider does not report clicks.',
     auth: ['session'],
     permission: 'posts:read',
     answer: z.strictObject({ clicks: z.array(z.strictObject({ short: z.string(), original: z.string(), clicks: z.int().nullable() })) }),

@@ -33,7 +33,8 @@ export default [
   route({
     method: 'get',
     path: '/admin/providers/health',
-    summary: 'How the calls of each provider version ended; what was never called has zeros.',
+    summary: 'List call statistics of provider versions',
+    description: 'A version that was never called has zeros.',
     auth: ['super-admin'],
     query: Filter,
     answer: z.array(Health),
@@ -44,7 +45,8 @@ export default [
   route({
     method: 'get',
     path: '/admin/providers/featured',
-    summary: 'The providers that are shown first, of one domain when given.',
+    summary: 'List featured providers',
+    description: 'Of one domain when given.',
     auth: ['super-admin'],
     query: Filter,
     answer: z.array(Featured),
@@ -55,7 +57,8 @@ export default [
   route({
     method: 'post',
     path: '/admin/providers/featured',
-    summary: 'Features a provider, or gives it another place; without an order it comes last.',
+    summary: 'Feature a provider or move it',
+    description: 'Without an order it comes last.',
     auth: ['super-admin'],
     creates: true,
     body: z.strictObject({ domain: id, providerId: id, featuredSortOrder: order.optional(), sortOrder: order.optional() }),
@@ -70,7 +73,8 @@ export default [
   route({
     method: 'delete',
     path: '/admin/providers/featured',
-    summary: 'Features a provider no more; one that is featured from the start returns with the next start.',
+    summary: 'Remove a provider from the featured ones',
+    description: 'One that is featured from the start returns with the next start.',
     auth: ['super-admin'],
     body: z.strictObject({ domain: id, providerId: id }),
     answer: z.strictObject({ success: z.literal(true) }),
@@ -81,7 +85,8 @@ export default [
   route({
     method: 'put',
     path: '/admin/providers/featured/reorder',
-    summary: 'Sets the places of featured providers of one domain, all or none.',
+    summary: 'Reorder the featured providers of a domain',
+    description: 'All places are set, or none.',
     auth: ['super-admin'],
     body: z.strictObject({ domain: id, items: z.array(z.strictObject({ providerId: id, featuredSortOrder: order })).max(200) }),
     answer: z.array(Featured),

@@ -37,7 +37,8 @@ export default [
   route({
     method: 'get',
     path: '/providers/catalog',
-    summary: 'Every provider that is registered, of one domain when given: featured ones first, then by name.',
+    summary: 'List registered providers',
+    description: 'Of one domain when given; featured ones first, then by name.',
     auth: ['session'],
     query: z.object({ domain: z.string().max(64).optional() }),
     answer: z.array(Entry),

@@ -1,3 +1,3 @@
 import { settingsRoutes } from './settings.handlers.ts';
 
-export default settingsRoutes({ path: '/admin/providers/settings', whose: 'the whole instance', auth: ['super-admin'], ownerOf: () => null });
+export default settingsRoutes({ path: '/admin/providers/settings', whose: 'the instance', auth: ['super-admin'], ownerOf: () => null });

@@ -7,7 +7,8 @@ export default [
   route({
     method: 'get',
     path: '/admin/queue',
-    summary: 'Posts that are due, at their provider, and late, over all orgs.',
+    summary: 'Count due, publishing and late posts',
+    description: 'Over all organizations.',
     auth: ['super-admin'],
     answer: z.strictObject({ due: z.int(), publishing: z.int(), late: z.int() }),
     handle: ({ rooms }) => rooms.admin.queue(),

@@ -17,7 +17,8 @@ export default [
   route({
     method: 'get',
     path: '/roles',
-    summary: 'The five system roles, then those of the org by name.',
+    summary: 'List roles',
+    description: 'The five system roles, then those of the organization by name.',
     auth: ['session'],
     permission: 'roles:read',
     answer: z.array(Role),
@@ -28,7 +29,7 @@ export default [
   route({
     method: 'get',
     path: '/roles/catalog',
-    summary: 'The resources and actions that permissions are made of.',
+    summary: 'List permission resources and actions',
     auth: ['session'],
     permission: 'roles:read',
     answer: z.object({ resources: z.array(z.string()), actions: z.array(z.string()) }),
@@ -39,7 +40,8 @@ export default [
   route({
     method: 'post',
     path: '/roles',
-    summary: 'Makes a role of the org; it grants no more than its maker holds.',
+    summary: 'Create a custom role',
+    description: 'It grants no more than its maker holds.',
     auth: ['session'],
     impersonation: 'refused',
     permission: 'roles:create',
@@ -53,7 +55,8 @@ export default [
   route({
     method: 'put',
     path: '/roles/:id',
-    summary: 'Changes a role of the org; for its members it holds at once.',
+    summary: 'Change a custom role',
+    description: 'For its members it holds at once.',
     auth: ['session'],
     impersonation: 'refused',
     permission: 'roles:update',
@@ -67,7 +70,7 @@ export default [
   route({
     method: 'delete',
     path: '/roles/:id',
-    summary: 'Deletes a role that nobody has.',
+    summary: 'Delete an unused role',
     auth: ['session'],
     permission: 'roles:delete',
     params: OneRole,

@@ -19,7 +19,8 @@ export default [
   route({
     method: 'get',
     path: '/sandbox/ledger',
-    summary: 'What the sandbox network was asked for a channel, oldest first',
+    summary: 'List requests to the sandbox network',
+    description: 'Those of one channel, oldest first.',
     auth: ['session'],
     permission: 'channels:read',
     query: z.object({

@@ -8,7 +8,7 @@ export default [
   route({
     method: 'post',
     path: '/admin/sessions/revoke-all',
-    summary: 'End every session of the instance but this one',
+    summary: 'End all other sessions of the instance',
     auth: ['super-admin'],
     answer: EndedSessions,
     handle: ({ rooms, principal, request }) => rooms.admin.users.endAllSessions(auditActor({ principal, request }), principal.sessionId!),

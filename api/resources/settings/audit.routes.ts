@@ -9,7 +9,8 @@ export default [
   route({
     method: 'get',
     path: '/settings/audit',
-    summary: 'Who did what in this org, newest first; as a file with `format=csv`.',
+    summary: 'List audit entries of the organization',
+    description: 'Newest first; as a file with `format=csv`.',
     auth: ['session'],
     permission: 'settings:manage', // S270: owner and admin; everybody else has `settings:read` too
     query: AuditQuery,

@@ -21,7 +21,8 @@ export default [
   route({
     method: 'get',
     path: '/settings',
-    summary: 'What the org has decided for itself, with the default where it has not.',
+    summary: 'Get settings of the organization',
+    description: 'The default where nothing was decided.',
     auth: ['session'],
     permission: 'settings:read',
     answer: OrgSettings,
@@ -32,7 +33,8 @@ export default [
   route({
     method: 'put',
     path: '/settings',
-    summary: 'Changes settings of the org; what is absent keeps its value.',
+    summary: 'Change settings of the organization',
+    description: 'What is absent keeps its value.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'settings:update',
@@ -58,7 +60,7 @@ export default [
   route({
     method: 'get',
     path: '/settings/shortlink',
-    summary: 'Whether links of posts are shortened.',
+    summary: 'Get the short link policy',
     auth: ['session'],
     permission: 'settings:read',
     answer: Shortlink,
@@ -69,7 +71,7 @@ export default [
   route({
     method: 'post',
     path: '/settings/shortlink',
-    summary: 'Says whether links of posts are shortened.',
+    summary: 'Set the short link policy',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'settings:update',

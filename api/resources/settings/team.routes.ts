@@ -15,7 +15,7 @@ export default [
   route({
     method: 'get',
     path: '/settings/team',
-    summary: 'The members of the org.',
+    summary: 'List members of the organization',
     auth: ['session'],
     permission: 'members:read',
     answer: Team,
@@ -26,7 +26,7 @@ export default [
   route({
     method: 'post',
     path: '/settings/team',
-    summary: 'Invites an address into the org.',
+    summary: 'Invite a person into the organization',
     auth: ['session'],
     impersonation: 'refused',
     permission: 'members:create',
@@ -41,7 +41,7 @@ export default [
   route({
     method: 'delete',
     path: '/settings/team/:id',
-    summary: 'Removes a member.',
+    summary: 'Remove a member from the organization',
     auth: ['session'],
     permission: 'members:delete',
     answer: z.object({ success: z.literal(true) }),

@@ -8,7 +8,8 @@ export default [
   route({
     method: 'get',
     path: '/public/v1/social/:provider',
-    summary: 'The address of the consent page of a network',
+    summary: 'Start connecting a channel',
+    description: 'Answers the address of the consent page of the network.',
     auth: ['api-key', 'oauth'],
     query: z.object({ refresh: z.string().max(255).optional() }),
     answer: z.strictObject({ url: z.string() }),

@@ -28,7 +28,8 @@ export default [
   route({
     method: 'get',
     path: '/uploads/:folder/:file',
-    summary: 'A stored file by its unguessable name; where another storage holds it, its address there',
+    summary: 'Download a stored file',
+    description: 'By its unguessable name; where another storage holds it, a redirect to its address there.',
     auth: ['none'],
     limit: '6000/minute', // a library shows many at once
     output: 'bytes',
@@ -81,7 +82,8 @@ export default [
   route({
     method: 'put',
     path: '/uploads/:folder/:file',
-    summary: 'Takes a part of an upload, at the address that sign-part has given',
+    summary: 'Upload one part of a file',
+    description: 'At the address that sign-part has given.',
     auth: ['none'],
     limit: '6000/minute', // a large file has thousands
     input: 'stream',

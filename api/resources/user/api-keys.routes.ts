@@ -15,7 +15,8 @@ export default [
   route({
     method: 'get',
     path: '/user/api-keys',
-    summary: 'Own API keys in this org, newest first, revoked ones for 90 days.',
+    summary: 'List own API keys',
+    description: 'Those in this organization, newest first; revoked keys for 90 days.',
     auth: ['session'],
     answer: z.array(ApiKey),
     handle: ({ rooms, principal }) => rooms.auth.apiKeys.list(principal.orgId, principal.userId),
@@ -25,7 +26,8 @@ export default [
   route({
     method: 'post',
     path: '/user/api-keys',
-    summary: 'Makes an API key; its text is shown in this answer only.',
+    summary: 'Create an API key',
+    description: 'Its text is shown in this answer only.',
     auth: ['session'],
     impersonation: 'refused',
     creates: true,
@@ -43,7 +45,8 @@ export default [
   route({
     method: 'post',
     path: '/user/api-keys/:id/rotate',
-    summary: 'Makes a new API key in the place of an old one, which stops working.',
+    summary: 'Rotate an API key',
+    description: 'Creates a new one in its place; the old one stops working.',
     auth: ['session'],
     impersonation: 'refused',
     creates: true,
@@ -62,7 +65,7 @@ export default [
   route({
     method: 'delete',
     path: '/user/api-keys/:id',
-    summary: 'Revokes an API key.',
+    summary: 'Revoke an API key',
     auth: ['session'],
     answer: Success,
     async handle({ rooms, principal, params, request }) {

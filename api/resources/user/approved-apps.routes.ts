@@ -18,7 +18,8 @@ export default [
   route({
     method: 'get',
     path: '/user/approved-apps',
-    summary: 'The apps that the user lets act for them in this org, newest first.',
+    summary: 'List authorized apps',
+    description: 'Those that the user lets act for them in this organization, newest first.',
     auth: ['session'],
     answer: z.array(Approval),
     handle: async ({ rooms, principal: { orgId, userId } }) => ({
@@ -31,7 +32,8 @@ export default [
   route({
     method: 'delete',
     path: '/user/approved-apps/:id',
-    summary: 'Revokes an authorization with all its tokens.',
+    summary: 'Revoke the authorization of an app',
+    description: 'With all its tokens.',
     auth: ['session'],
     answer: z.object({ success: z.literal(true) }),
     handle: (call) => call.rooms.oauth.consent.revoke(call.principal.orgId, auditActor(call), call.params.id),

@@ -24,7 +24,8 @@ export default [
   route({
     method: 'get',
     path: '/user/oauth-app',
-    summary: 'The OAuth app of the org; null when there is none.',
+    summary: 'Get the OAuth app',
+    description: '`null` when there is none.',
     auth: ['session'],
     permission: 'oauth_apps:manage',
     answer: App.nullable(),
@@ -35,7 +36,8 @@ export default [
   route({
     method: 'post',
     path: '/user/oauth-app',
-    summary: 'Makes the one OAuth app of the org; its secret is shown in this answer only.',
+    summary: 'Create the OAuth app',
+    description: 'One for each organization. Its secret is shown in this answer only.',
     auth: ['session'],
     impersonation: 'refused',
     permission: 'oauth_apps:manage',
@@ -54,7 +56,7 @@ export default [
   route({
     method: 'put',
     path: '/user/oauth-app',
-    summary: 'Changes what it is told of the OAuth app.',
+    summary: 'Change the OAuth app',
     auth: ['session'],
     impersonation: 'refused',
     permission: 'oauth_apps:manage',
@@ -70,7 +72,8 @@ export default [
   route({
     method: 'post',
     path: '/user/oauth-app/rotate-secret',
-    summary: 'A new secret, shown in this answer only; the old one stops working at once.',
+    summary: 'Rotate the secret of the OAuth app',
+    description: 'The new one is shown in this answer only; the old one stops working at once.',
     auth: ['session'],
     impersonation: 'refused',
     permission: 'oauth_apps:manage',
@@ -82,7 +85,8 @@ export default [
   route({
     method: 'delete',
     path: '/user/oauth-app',
-    summary: 'Deletes the OAuth app and revokes every authorization of it.',
+    summary: 'Delete the OAuth app',
+    description: 'Every authorization of it is revoked.',
     auth: ['session'],
     permission: 'oauth_apps:manage',
     answer: z.object({ success: z.literal(true) }),

@@ -66,7 +66,8 @@ export default [
   route({
     method: 'get',
     path: '/user/self',
-    summary: 'The user, the org acted for, and what the role allows there.',
+    summary: 'Get the user, organization and permissions',
+    description: 'The organization acted for, and what the role allows there.',
     auth: ['session'],
     answer: Self,
     handle: async ({ rooms, principal }) => ({
@@ -80,7 +81,7 @@ export default [
   route({
     method: 'get',
     path: '/user/organizations',
-    summary: 'The orgs of the user.',
+    summary: 'List organizations of the user',
     auth: ['session'],
     answer: z.array(z.object({ id: z.string(), name: z.string(), role: z.string(), disabled: z.boolean(), createdAt: instant })),
     handle: ({ rooms, principal }) => rooms.identity.organizationsOf(principal.userId),
@@ -90,7 +91,8 @@ export default [
   route({
     method: 'post',
     path: '/user/change-org',
-    summary: 'Acts for another org of the user from now on.',
+    summary: 'Switch to another organization',
+    description: 'The user acts for it from now on.',
     auth: ['session'],
     impersonation: 'allowed',
     body: z.strictObject({ id: z.uuid() }),
@@ -106,7 +108,7 @@ export default [
   route({
     method: 'get',
     path: '/user/personal',
-    summary: 'The profile of the user.',
+    summary: 'Get the user profile',
     auth: ['session'],
     answer: Profile,
     handle: ({ rooms, principal }) => rooms.identity.profile(principal.userId),
@@ -117,7 +119,8 @@ export default [
     route({
       method,
       path: '/user/personal',
-      summary: 'Changes the profile; what is absent stays.',
+      summary: 'Change the user profile',
+      description: 'What is absent stays.',
       auth: ['session'],
       impersonation: 'allowed',
       body: ProfileChange,
@@ -130,8 +133,9 @@ export default [
   route({
     method: 'post',
     path: '/user/change-password',
-    summary:
-      'Sets a new password and ends all other sessions, with `revokeKeys` all API keys and approved apps, too; an account that was activated without one needs no old one, soon after its activation.',
+    summary: 'Change the password',
+    description:
+      'Ends all other sessions, with `revokeKeys` all API keys and approved apps too. An account that was activated without a password needs no old one, soon after its activation.',
     auth: ['session'],
     impersonation: 'refused',
     limit: '10/minute',
@@ -144,7 +148,8 @@ export default [
   route({
     method: 'post',
     path: '/user/change-email',
-    summary: 'Asks a new address to confirm that it is the user’s; the old one is told.',
+    summary: 'Request a change of the email address',
+    description: 'The new address has to confirm it; the old one is told.',
     auth: ['session'],
     impersonation: 'refused',
     limit: '10/minute',
@@ -161,7 +166,8 @@ export default [
   route({
     method: 'delete',
     path: '/user',
-    summary: 'Deletes the account; it is kept for 30 days.',
+    summary: 'Delete the user account',
+    description: 'It is kept for 30 days.',
     auth: ['session'],
     impersonation: 'refused',
     limit: '10/minute',
@@ -178,7 +184,8 @@ export default [
   route({
     method: 'post',
     path: '/user/join-org',
-    summary: 'Takes an invitation that was made for the address of the user, and acts for that org from now on.',
+    summary: 'Accept an invitation',
+    description: 'One for the address of the user, who acts for that organization from now on.',
     auth: ['session'],
     planLimit: 'team_members',
     body: z.strictObject({ org: z.string().min(1).max(255) }),
@@ -194,7 +201,8 @@ export default [
   route({
     method: 'post',
     path: '/user/leave-org',
-    summary: 'Leaves an org, named so that a repeated request leaves no other. Whoever leaves the only one gets a new org of their own.',
+    summary: 'Leave an organization',
+    description: 'It is named, so that a repeated request leaves no other. Whoever leaves the only one gets a new one.',
     auth: ['session'],
     body: z.strictObject({ id: z.uuid() }),
     answer: Success,

@@ -13,7 +13,7 @@ export default [
   route({
     method: 'get',
     path: '/user/sessions',
-    summary: 'Where the user is logged in.',
+    summary: 'List sessions of the user',
     auth: ['session'],
     answer: z.array(z.object({ id: z.string(), userAgent: z.string(), ip: z.string(), lastUsedAt: instant, createdAt: instant, current: z.boolean() })),
     handle: async ({ rooms, principal }) => ({ rows: await rooms.auth.sessions.list(principal.userId), current: principal.sessionId }),
@@ -23,7 +23,8 @@ export default [
   route({
     method: 'post',
     path: '/user/sessions/revoke-all',
-    summary: 'Ends every session of the user, this one included.',
+    summary: 'End all sessions and log out',
+    description: 'This session included.',
     auth: ['session'],
     answer: Success.extend({ revoked: z.int() }),
     handle: ({ rooms, ...call }) => rooms.auth.sessions.revokeAll(auditActor(call)),
@@ -33,7 +34,7 @@ export default [
   route({
     method: 'post',
     path: '/user/sessions/:id/revoke',
-    summary: 'Ends one session of the user.',
+    summary: 'End one own session',
     auth: ['session'],
     answer: Success,
     handle: ({ rooms, params, ...call }) => rooms.auth.sessions.revoke(auditActor(call), params.id),

@@ -24,7 +24,8 @@ export default [
   route({
     method: 'get',
     path: '/admin/users',
-    summary: 'The users of the instance, newest first.',
+    summary: 'List users of the instance',
+    description: 'Newest first.',
     auth: ['super-admin'],
     query: SearchPage,
     answer: z.strictObject({ items: z.array(User), nextCursor: z.string().nullable() }),
@@ -35,7 +36,8 @@ export default [
   route({
     method: 'patch',
     path: '/admin/users/:id',
-    summary: 'Activates a user or locks them out, makes or unmakes a super-admin; 409 for the last one.',
+    summary: 'Change the activation or super-admin flag of a user',
+    description: '409 for the last super-admin.',
     auth: ['super-admin'],
     body: z
       .strictObject({ activated: z.boolean().optional(), isSuperAdmin: z.boolean().optional() })
@@ -48,7 +50,7 @@ export default [
   route({
     method: 'post',
     path: '/admin/users/:id/sessions/revoke-all',
-    summary: 'End every session of a user',
+    summary: 'End all sessions of a user',
     auth: ['super-admin'],
     answer: EndedSessions,
     handle: ({ rooms, principal, params, request }) => rooms.admin.users.endSessions(auditActor({ principal, request }), params.id),

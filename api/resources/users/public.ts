@@ -10,7 +10,8 @@ export default [
   route({
     method: 'get',
     path: '/public/v1/users',
-    summary: 'Users of the instance by a part of their name or address; only for keys of super-admins.',
+    summary: 'Search users of the instance',
+    description: 'By a part of their name or address; only for keys of super-admins.',
     auth: ['api-key'],
     query: z.object({ name: z.string().trim().min(1).max(254).optional() }),
     answer: z.array(z.strictObject({ id: z.string(), name: z.string(), email: z.string() })),

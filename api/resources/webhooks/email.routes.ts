@@ -10,7 +10,8 @@ export default [
   route({
     method: 'post',
     path: '/webhooks/email',
-    summary: 'Delivery events of the mail provider, proved over the raw body. 404 where the provider, `smtp` or none, tells of none.',
+    summary: 'Receive delivery events of the mail provider',
+    description: 'Proved over the raw body. 404 where the provider, `smtp` or none, reports none.',
     auth: ['none'],
     limit: '6000/hour',
     limitBy: 'ip',

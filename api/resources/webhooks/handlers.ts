@@ -76,7 +76,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
   route({
     method: 'get',
     path: `${prefix}/webhooks`,
-    summary: 'The webhooks of the org with their delivery statistics.',
+    summary: 'List webhooks with their delivery statistics',
     auth,
     answer: z.array(Webhook),
     handle: async ({ rooms, principal }) => (await rooms.webhooks.list(principal.orgId)).map((row) => viewFor(principal, row)),
@@ -86,7 +86,8 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
   route({
     method: 'post',
     path: `${prefix}/webhooks`,
-    summary: 'Makes a webhook. `secret: true` answers its own signing secret, once.',
+    summary: 'Create a webhook',
+    description: '`secret: true` answers its own signing secret, once.',
     auth,
     impersonation: 'allowed',
     permission: 'webhooks:create',
@@ -116,7 +117,8 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
   route({
     method: 'put',
     path: `${prefix}/webhooks`,
-    summary: 'Changes a webhook. `rotateSecret: true` answers a new signing secret, once; the one before signs beside it for 24 hours.',
+    summary: 'Change a webhook',
+    description: '`rotateSecret: true` answers a new signing secret, once; the one before signs beside it for 24 hours.',
     auth,
     impersonation: 'allowed',
     permission: 'webhooks:update',
@@ -129,7 +131,8 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
   route({
     method: 'delete',
     path: `${prefix}/webhooks/:id`,
-    summary: 'Deletes a webhook; deliveries that wait are dropped.',
+    summary: 'Delete a webhook',
+    description: 'Deliveries that wait are dropped.',
     auth,
     impersonation: 'allowed',
     permission: 'webhooks:delete',
@@ -144,7 +147,8 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
   route({
     method: 'get',
     path: `${prefix}/webhooks/:id/events`,
-    summary: 'The events of a webhook after a number, in order, for catching up.',
+    summary: 'List events of a webhook',
+    description: 'Those after a number, in order, for catching up.',
     auth,
     permission: 'webhooks:read',
     query: z.object({ after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0) }),

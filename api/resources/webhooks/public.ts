@@ -12,7 +12,7 @@ export default [
   route({
     method: 'get',
     path: '/public/v1/webhooks/:id',
-    summary: 'One webhook with its delivery statistics.',
+    summary: 'Get a webhook with its delivery statistics',
     auth: ['api-key', 'oauth'],
     answer: Webhook,
     handle: async ({ rooms, principal, params }) => viewFor(principal, await rooms.webhooks.get(principal.orgId, params.id)),
@@ -22,7 +22,8 @@ export default [
   route({
     method: 'put',
     path: '/public/v1/webhooks/:id',
-    summary: 'Changes a webhook; the id may be in the body as well.',
+    summary: 'Change a webhook by its id',
+    description: 'The id may be in the body as well.',
     auth: ['api-key', 'oauth'],
     permission: 'webhooks:update',
     body: WebhookUpdate.extend({ id: z.string().optional() }),

@@ -14,7 +14,7 @@ export default [
   route({
     method: 'get',
     path: '/webhooks/event-types',
-    summary: 'The events that a webhook can ask for.',
+    summary: 'List webhook event types',
     auth: ['session'],
     answer: z.array(z.strictObject({ event: z.string(), description: z.string(), signed: z.boolean() })),
     handle: async () => EVENT_TYPES,
@@ -24,7 +24,8 @@ export default [
   route({
     method: 'post',
     path: '/webhooks/test-ping/:id',
-    summary: 'Sends one signed `ping` to a webhook and says what came of it.',
+    summary: 'Send a test ping to a webhook',
+    description: 'One signed `ping`; the answer says what came of it.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'webhooks:create',
@@ -37,8 +38,8 @@ export default [
   route({
     method: 'post',
     path: '/webhooks/send',
-    summary:
-      "Sends one signed `ping` to a URL and says what came of it. Event and body are not the caller's to choose: the signature is that of the deployment.",
+    summary: 'Send a test ping to a URL',
+    description: "One signed `ping`; the answer says what came of it. Event and body are not the caller's to choose: the signature is that of the deployment.",
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'webhooks:create',
@@ -57,7 +58,8 @@ export default [
   route({
     method: 'get',
     path: '/webhooks/:id/deliveries',
-    summary: 'The attempts of a webhook, newest first.',
+    summary: 'List delivery attempts of a webhook',
+    description: 'Newest first.',
     auth: ['session'],
     permission: 'webhooks:read',
     ...attemptsPage,
@@ -67,7 +69,8 @@ export default [
   route({
     method: 'post',
     path: '/webhooks/:id/deliveries/:deliveryId/redeliver',
-    summary: 'Sends a delivery that is over once more, with the same id and bytes.',
+    summary: 'Redeliver a finished delivery',
+    description: 'With the same id and bytes.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'webhooks:create',

@@ -27,7 +27,7 @@ function isPublicPath(path: string, backendUrl: string): boolean {
 
 const authorizationServerMetadata = {
   method: 'get',
-  summary: 'Where the endpoints of the OAuth server are and what they can (RFC 8414).',
+  summary: 'Get the authorization server metadata (RFC 8414)',
   auth: ['none'],
   answer: AuthorizationServer,
   present: ({ backendUrl, frontendUrl, tokenEndpointUrl }: Config['http']) => authorizationServer({ backendUrl, frontendUrl, tokenBaseUrl: tokenEndpointUrl }),
@@ -37,7 +37,8 @@ export default [
   route({
     method: 'get',
     path: '/.well-known/apps-challenge',
-    summary: 'The challenge by which an app store knows the owner of this address.',
+    summary: 'Get the app store domain challenge',
+    description: 'As plain text.',
     auth: ['none'],
     output: 'text',
     answer: z.string(),
