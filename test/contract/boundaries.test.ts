@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { dirname, join, normalize, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 // A parser that is missing makes the boundary checker report a clean tree of nothing. So a tree with one violation
 // for each rule is planted, and each rule must catch its own.
@@ -118,4 +118,223 @@ test('a type-only import counts', () => {
       .filter(({ from }) => from === 'src/platform/kernel/planted-type.ts')
       .map(({ rule }) => rule.name),
   ).toContain('wing:platform');
+});
+
+interface Tables {
+  WINGS: Readonly<Record<string, readonly string[]>>;
+  ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  DOMAINS: string;
+  OWNERS: Readonly<Record<string, string>>;
+}
+const { tables } = require(resolve('.dependency-cruiser.cjs')) as { tables: Tables };
+const domains = tables.DOMAINS.split('|');
+
+const foldersIn = (folder: string) => readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+
+/** The files of the product below a folder, with their text. */
+function productIn(folder: string): { file: string; text: string }[] {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+  return files.map((file) => ({ file: join(folder, file), text: readFileSync(join(folder, file), 'utf8') }));
+}
+const imported = (text: string) => [...text.matchAll(/(?:\bfrom |\bimport\(|^import |\.resolve\()'([^']+)'/gm)].map(([, module]) => module!);
+
+/** Wing and room of a file below `src/`; the room is undefined for files that lie in the wing itself. */
+function placeOf(file: string): { wing: string; room: string | undefined } {
+  const [, wing = '', room, ...rest] = file.split('/');
+  if (room === undefined || rest.length === 0) return { wing, room: undefined };
+  return { wing, room: wing === 'providers' && domains.includes(room) ? 'domains' : room };
+}
+
+/** Grants of the tables that no import of the product uses. */
+function unusedGrants({ WINGS, ROOMS, OWNERS }: Tables): string[] {
+  const used = new Set<string>();
+  const packages = new Map<string, string[]>();
+  for (const { file, text } of ['src', 'api', 'actors'].flatMap(productIn)) {
+    const from = placeOf(file);
+    for (const module of imported(text)) {
+      if (!module.startsWith('.')) packages.set(module, [...(packages.get(module) ?? []), file]);
+      const target = normalize(join(dirname(file), module));
+      if (!module.startsWith('.') || !file.startsWith('src/') || !target.startsWith('src/')) continue;
+      const to = placeOf(target);
+      used.add(from.wing === to.wing ? `${from.wing}/${from.room} -> ${to.room}` : `${from.wing} -> ${to.wing}`);
+    }
+  }
+  const isOwned = (name: string, owner: string) =>
+    [...packages].some(([module, files]) => new RegExp(`^${name}(/|$)`).test(module) && files.some((file) => new RegExp(`^${owner}`).test(file)));
+  return [
+    ...Object.entries(WINGS).flatMap(([wing, others]) => others.map((other) => `${wing} -> ${other}`)),
+    ...Object.entries(ROOMS).flatMap(([wing, rooms]) =>
+      Object.entries(rooms).flatMap(([room, others]) => others.map((other) => `${wing}/${room} -> ${other}`)),
+    ),
+  ]
+    .filter((grant) => !used.has(grant))
+    .concat(
+      Object.entries(OWNERS).flatMap(([names, owner]) => names.split(/\|(?![^(]*\))/).flatMap((name) => (isOwned(name, owner) ? [] : [`${owner} -> ${name}`]))),
+    );
+}
+
+/** Rooms of the tables that are not there, and folders and files of `src/` that are no room. */
+function misplaced({ WINGS, ROOMS, DOMAINS }: Tables): string[] {
+  const roomsOf = (wing: string) =>
+    wing === 'providers' ? [...Object.keys(ROOMS[wing]!).filter((room) => room !== 'domains'), ...DOMAINS.split('|')] : Object.keys(ROOMS[wing] ?? {});
+  const compare = (folder: string, wanted: readonly string[]) => {
+    const there = foldersIn(folder);
+    return [
+      ...wanted.filter((name) => !there.includes(name)).map((name) => `${folder}/${name} is not there`),
+      ...there.filter((name) => !wanted.includes(name)).map((name) => `${folder}/${name} is no room`),
+    ];
+  };
+  const isDomain = (wing: string, room: string) => wing === 'providers' && DOMAINS.split('|').includes(room);
+  return [
+    ...compare('src', Object.keys(WINGS)),
+    ...Object.keys(WINGS)
+      .filter((wing) => existsSync(`src/${wing}`))
+      .flatMap((wing) => [
+        ...compare(`src/${wing}`, roomsOf(wing)),
+        ...[`src/${wing}/open.ts`, ...(ROOMS[wing] ? [] : [`src/${wing}/index.ts`])].filter((file) => !existsSync(file)).map((file) => `${file} is not there`),
+        ...(ROOMS[wing] ? readdirSync(`src/${wing}`).filter((file) => file.endsWith('.ts') && file !== 'open.ts') : []).map(
+          (file) => `src/${wing}/${file} lies in no room`,
+        ),
+        ...roomsOf(wing).flatMap((room) =>
+          isDomain(wing, room) || room === 'kit' || room === 'cli' || !existsSync(`src/${wing}/${room}`) || existsSync(`src/${wing}/${room}/index.ts`)
+            ? []
+            : [`src/${wing}/${room}/index.ts is not there`],
+        ),
+      ]),
+  ];
+}
+
+/** The rooms whose SQL inserts into, updates or deletes from each table. */
+function writersOf(files: readonly { file: string; text: string }[]): Map<string, Set<string>> {
+  const written = new Map<string, Set<string>>();
+  const created = new Set(
+    readdirSync('src/platform/db/migrations').flatMap((file) =>
+      [...readFileSync(join('src/platform/db/migrations', file), 'utf8').matchAll(/create (?:unlogged )?table (?:if not exists )?(\w+)/gi)].map(
+        ([, table]) => table!,
+      ),
+    ),
+  );
+  for (const { file, text } of files)
+    for (const [, table] of text.matchAll(/\b(?:insert\s+into|update|delete\s+from|merge\s+into|truncate)\s+(?:only\s+)?(\w+)/gi)) {
+      const { wing, room } = placeOf(file);
+      if (!created.has(table!)) continue;
+      written.set(table!, (written.get(table!) ?? new Set()).add(room === undefined ? wing : `${wing}/${room}`));
+    }
+  return written;
+}
+
+/** Rooms that write a table of another room: table → its room, and why each other one writes it. */
+const WRITES_OF_OTHERS: Readonly<Record<string, { owner: string; others: Readonly<Record<string, string>> }>> = {
+  api_keys: { owner: 'people/auth', others: { 'people/members': 'the statement that removes a membership revokes its keys' } },
+  channels: {
+    owner: 'publishing/channels',
+    others: {
+      'publishing/posts': 'slot and due time of a channel change in the statement that changes its posts',
+      'publishing/egress': 'the chosen route is a column of the channel',
+    },
+  },
+  connect_states: { owner: 'publishing/channels', others: { 'people/members': 'the statement that removes a membership ends what it began to connect' } },
+  idempotency_keys: { owner: 'platform/db', others: { 'publishing/posts': 'one statement stores the posts of many calls with their replies' } },
+  invitations: { owner: 'people/members', others: { 'people/organizations': 'the statement that removes an organization deletes them' } },
+  leases: { owner: 'platform/db', others: { 'platform/outbox': 'the relay gives up its lease when it ends' } },
+  memberships: {
+    owner: 'people/members',
+    others: {
+      'people/identity': 'a user is made with an organization and its owner in one statement, and leaves as one',
+      'people/auth': 'the last use of a session is written with that of the membership',
+      'people/organizations': 'an organization is made with its owner in one statement',
+    },
+  },
+  org_counters: { owner: 'entitlements', others: { 'publishing/posts': 'posts are counted in the statement that stores them' } },
+  organizations: {
+    owner: 'people/organizations',
+    others: {
+      'billing/subscriptions': 'trial and own refund are granted once in the life of an organization: columns of it',
+      entitlements: 'limits that an operator sets are a column of the organization',
+      'operations/admin': 'an operator disables an organization',
+      'people/auth': 'a registration that nobody confirmed is written anew, or deleted with its organization',
+      'people/identity': 'a user is made with an organization in one statement, and its last user removes it',
+      'people/members': 'a user who loses the last membership is given an organization of their own',
+      'publishing/egress': 'the usual route is a column of the organization',
+    },
+  },
+  outbox: {
+    owner: 'platform/outbox',
+    others: {
+      'publishing/channels': 'facts are announced in the statement of the change',
+      'publishing/posts': 'facts are announced in the statement of the change',
+    },
+  },
+  post_timeline: {
+    owner: 'publishing/posts',
+    others: {
+      'publishing/channels': 'a channel that stops or goes on tells it to its posts in its own statement',
+      'publishing/shortlinks': 'a link that was not made is told to its post',
+    },
+  },
+  posts: { owner: 'publishing/posts', others: { 'publishing/channels': 'a channel that stops or goes on pauses or resumes its posts in its own statement' } },
+  subscriptions: { owner: 'billing/subscriptions', others: { entitlements: 'lapses are forgotten when billing is off, where no billing runs' } },
+  user_profiles: { owner: 'people/identity', others: { 'people/auth': 'a registration that nobody confirmed is written anew' } },
+  users: {
+    owner: 'people/identity',
+    others: {
+      'operations/admin': 'an operator locks a user or makes one super-admin',
+      'people/auth': 'password, address, last use and traces of a log-in are columns of the user',
+    },
+  },
+};
+
+/** Rooms that write a table of another room without a reason above, and reasons that no write needs. */
+function unexplainedWrites(files: readonly { file: string; text: string }[]): string[] {
+  const written = writersOf(files);
+  return [
+    ...[...written].flatMap(([table, rooms]) => {
+      const { owner, others } = WRITES_OF_OTHERS[table] ?? { owner: [...rooms][0]!, others: {} };
+      return [...rooms].filter((room) => room !== owner && !(room in others)).map((room) => `${room} writes ${table} of ${owner}`);
+    }),
+    ...Object.entries(WRITES_OF_OTHERS).flatMap(([table, { owner, others }]) =>
+      [owner, ...Object.keys(others)].filter((room) => !written.get(table)?.has(room)).map((room) => `${room} does not write ${table}`),
+    ),
+  ];
+}
+
+describe('the tables of wings and rooms', () => {
+  test('hold no grant that no import uses', () => {
+    expect(unusedGrants(tables)).toEqual([]);
+    const planted = {
+      ...tables,
+      WINGS: { ...tables.WINGS, publishing: [...tables.WINGS['publishing']!, 'delivery'] },
+      ROOMS: { ...tables.ROOMS, delivery: { email: [], webhooks: ['email'] } },
+      OWNERS: { ...tables.OWNERS, 'undici|left-pad': 'src/platform/' },
+    };
+    expect(unusedGrants(planted)).toEqual(['publishing -> delivery', 'delivery/webhooks -> email', 'src/platform/ -> left-pad']);
+  });
+
+  test('name every folder of src, and none that is not there', () => {
+    expect(misplaced(tables)).toEqual([]);
+    const { library: _, ...ROOMS } = tables.ROOMS;
+    const planted = { ...tables, WINGS: { ...tables.WINGS, studio: [] }, ROOMS: { ...ROOMS, delivery: { email: [], push: [] } } };
+    expect(misplaced(planted)).toEqual([
+      'src/studio is not there',
+      'src/delivery/push is not there',
+      'src/delivery/webhooks is no room',
+      'src/library/media is no room',
+      'src/library/stock is no room',
+      'src/library/index.ts is not there',
+    ]);
+  });
+
+  test('each table of the database is written by its room, and by those others that have a reason', () => {
+    const files = productIn('src');
+    expect(unexplainedWrites(files)).toEqual([]);
+    const planted = [
+      { file: 'src/people/members/planted.ts', text: 'sql`insert into webhooks (id) values (1)`' },
+      { file: 'src/delivery/email/planted.ts', text: 'sql`with gone as (delete from users) select 1`' },
+    ];
+    expect(unexplainedWrites([...files, ...planted])).toEqual([
+      expect.stringMatching(/^people\/members writes webhooks/),
+      'delivery/email writes users of people/identity',
+    ]);
+    expect(unexplainedWrites(files.filter(({ file }) => !file.startsWith('src/publishing/egress/')))).toContain('publishing/egress does not write channels');
+  });
 });
