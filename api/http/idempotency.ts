@@ -1,4 +1,4 @@
-import { claimKey, releaseKey, settleKey } from '../../src/platform/db/index.ts';
+import { claimKey, releaseKey, completeKey } from '../../src/platform/db/index.ts';
 import type { Context } from '../../src/context.ts';
 import { AppError, invalidField, newId, sha256 } from '../../src/platform/kernel/index.ts';
 import type { Exchange } from './exchange.ts';
@@ -32,15 +32,15 @@ export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }:
   return { stored: { status, reply: reply.startsWith('v2:') ? vault.open(reply) : reply } }; // a reply that shows a secret is kept sealed
 }
 
-interface Settlement {
+interface Completion {
   status: number;
   reply: string;
   /** It asks to be tried again: its repeat must not get it for ever. */
   passing?: boolean;
 }
 
-/** Keeps the answer for whoever repeats the request; an answer that says nothing about the request itself gives the key back. A handler that wrote its answer with its effect has settled it already. */
-export async function settle(mine: IdempotencyClaim, { status, reply, passing = false }: Settlement, { sql }: Context): Promise<void> {
+/** Keeps the answer for whoever repeats the request; an answer that says nothing about the request itself gives the key back. A handler that wrote its answer with its effect has completed it already. */
+export async function complete(mine: IdempotencyClaim, { status, reply, passing = false }: Completion, { sql }: Context): Promise<void> {
   const kept = (status >= 200 && status < 300) || (KEPT_FAILURES.has(status) && !passing);
-  await (kept ? settleKey(sql, mine, status, reply) : releaseKey(sql, mine));
+  await (kept ? completeKey(sql, mine, status, reply) : releaseKey(sql, mine));
 }

@@ -12,7 +12,7 @@ import { checkCsrf } from './csrf.ts';
 import { auditActor } from './audit-actor.ts';
 import { refusalText } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import { claim, type Claimed, settle } from './idempotency.ts';
+import { claim, type Claimed, complete } from './idempotency.ts';
 import { permit } from './permit.ts';
 import type { AnyRoute, IdempotencyClaim, Reply, Room } from './route.ts';
 import { throttle } from './throttle.ts';
@@ -65,7 +65,7 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
   try {
     await perform(exchange, route, tools, input, mine);
   } catch (thrown) {
-    if (mine) await settleRefusal(exchange, thrown, mine, context);
+    if (mine) await completeRefused(exchange, thrown, mine, context);
     throw thrown;
   }
 }
@@ -113,14 +113,14 @@ async function perform(
   if (route.output === 'text' || route.output === 'bytes') return sendRaw(exchange, status, answer as string | Uint8Array | Readable);
   if (tools.checkAnswers && status !== 304) route.answer.parse(answer);
   const text = JSON.stringify(answer);
-  if (mine) await settle(mine, { status, reply: text }, context);
+  if (mine) await complete(mine, { status, reply: text }, context);
   sendJson(exchange, status, text);
 }
 
-async function settleRefusal(exchange: Exchange, thrown: unknown, mine: IdempotencyClaim, context: Context): Promise<void> {
+async function completeRefused(exchange: Exchange, thrown: unknown, mine: IdempotencyClaim, context: Context): Promise<void> {
   const error = asCallerError(thrown);
   const reply = refusalText(error, undefined, exchange.request.id, context.config.http.frontendUrl);
-  await settle(mine, { status: error.status, reply, passing: 'retryAfterMs' in error.extra }, context);
+  await complete(mine, { status: error.status, reply, passing: 'retryAfterMs' in error.extra }, context);
 }
 
 /** Answers any thrown value: the body of S3, and `Retry-After` where waiting helps. */

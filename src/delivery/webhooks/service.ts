@@ -1,6 +1,6 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
-import { type Database, settleKey, type Sql } from '../../platform/db/index.ts';
+import { type Database, completeKey, type Sql } from '../../platform/db/index.ts';
 import {
   AppError,
   type Clock,
@@ -178,7 +178,7 @@ export function openWebhooks({ sql, clock, vault, outbound, billing, incarnation
         const inserted = await store.insertWebhook(transaction, orgId, webhook);
         if (inserted) await note(transaction, orgId, webhook.by, 'created', webhook.id, named(webhook));
         const key = webhook.idempotency;
-        if (inserted && key && !(await settleKey(transaction, { orgId, ...key }, key.status, key.reply)))
+        if (inserted && key && !(await completeKey(transaction, { orgId, ...key }, key.status, key.reply)))
           throw new AppError('conflict', 'Another request with this Idempotency-Key took over');
         return { webhookId: webhook.id };
       }),

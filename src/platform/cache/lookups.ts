@@ -42,7 +42,7 @@ export function briefLookups<Value>({ clock, look }: { clock: Clock; look: (key:
     }
   };
   /** Into the memory that is right for the value, if nothing has happened to the key meanwhile. */
-  function settle(memory: Map<string, Known<Value>>, key: string, old: Known<Value>, entry: Known<Value>, value: Value | undefined): void {
+  function remember(memory: Map<string, Known<Value>>, key: string, old: Known<Value>, entry: Known<Value>, value: Value | undefined): void {
     const right = value === undefined ? unknown : known;
     if (memory.get(key) !== old || (right === memory && entry === old)) return;
     memory.delete(key);
@@ -55,7 +55,7 @@ export function briefLookups<Value>({ clock, look }: { clock: Clock; look: (key:
     entry.value.then(
       (value) => {
         entry.usedAt = old.usedAt;
-        settle(known, key, old, entry, value);
+        remember(known, key, old, entry, value);
       },
       () => (old.renewing = false), // it grows old, and then the request that asks hears of it
     );
@@ -85,7 +85,7 @@ export function briefLookups<Value>({ clock, look }: { clock: Clock; look: (key:
     keep(memory, key, entry);
     try {
       const value = await entry.value;
-      settle(memory, key, entry, entry, value);
+      remember(memory, key, entry, entry, value);
       return value;
     } catch (error) {
       if (memory.get(key) === entry) memory.delete(key); // a database that was away is asked again

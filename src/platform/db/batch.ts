@@ -39,7 +39,7 @@ export function groupCommit<Row, Result>(
 ) {
   const queues = new WeakMap<Sql, Queue<Row, Result>>();
 
-  async function settle(sql: Sql, taken: readonly Waiting<Row, Result>[]): Promise<void> {
+  async function resolveBatch(sql: Sql, taken: readonly Waiting<Row, Result>[]): Promise<void> {
     try {
       const results = await statement(
         sql,
@@ -54,7 +54,7 @@ export function groupCommit<Row, Result>(
     } catch (error) {
       const isOver = 'savepoint' in sql; // a transaction takes no statement after one that failed, and would hide why
       if (taken.length === 1 || isOver || !isDataError(error)) return taken.forEach(({ reject }) => reject(error)); // the caller reads back what became of its row
-      for (const one of taken) await settle(sql, [one]); // one bad row must not fail its neighbours
+      for (const one of taken) await resolveBatch(sql, [one]); // one bad row must not fail its neighbours
     }
   }
 
@@ -91,7 +91,7 @@ export function groupCommit<Row, Result>(
   }
 
   async function workOff(sql: Sql, queue: Queue<Row, Result>): Promise<void> {
-    while (queue.waiting.length > 0) await settle(sql, next(queue));
+    while (queue.waiting.length > 0) await resolveBatch(sql, next(queue));
     queue.running = false;
   }
 

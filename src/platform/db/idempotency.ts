@@ -27,7 +27,7 @@ export async function claimKey(sql: Sql, { orgId, scope, key, claim }: KeyClaim,
 }
 
 /** Writes the answer with its effect. False when the claim is no longer this request's: then its effect must not be committed. */
-export async function settleKey(sql: Sql, { orgId, scope, key, claim }: KeyClaim, status: number, reply: string): Promise<boolean> {
+export async function completeKey(sql: Sql, { orgId, scope, key, claim }: KeyClaim, status: number, reply: string): Promise<boolean> {
   const rows = await sql`
     update idempotency_keys set status = ${status}, reply = ${reply}
     where org_id = ${orgId} and scope = ${scope} and key = ${key} and claim = ${claim} and status is null returning 1`;

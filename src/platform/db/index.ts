@@ -1,6 +1,6 @@
 export { readConnections } from './gauges.ts';
 export { groupCommit, LOCKED } from './batch.ts';
-export { claimKey, dropOldKeys, type KeyClaim, releaseKey, settleKey } from './idempotency.ts';
+export { claimKey, dropOldKeys, type KeyClaim, releaseKey, completeKey } from './idempotency.ts';
 export {
   type Database,
   type DatabaseOptions,
