@@ -44,7 +44,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   Metrics: ['operations/metrics'],
   Providers: ['operations/settings-effect.publishing', 'operations/settings-effect.outbound', 'publishing/egress.api', 'providers/catalog.'],
   Organizations: ['people/organizations.', 'people/organizations.crud', 'entitlements/hosts'],
-  Outlet: ['delivery/email.'],
+  MailTransport: ['delivery/email.'],
   Override: ['delivery/email.'],
   Payments: ['billing/'],
   PaymentsOf: ['billing/'],

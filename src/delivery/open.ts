@@ -7,7 +7,7 @@ import type { Events, Logs } from '../platform/telemetry/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import type { EmailAdapter, Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
-import { openEmail, openOverride, type Outlet, siteOf } from './email/index.ts';
+import { openEmail, openOverride, type MailTransport, siteOf } from './email/index.ts';
 import { openWebhooks, webhooksConsumer } from './webhooks/index.ts';
 
 export interface DeliveryNeeds {
@@ -41,19 +41,19 @@ export async function openDeliveryWing({
   providerSettings,
 }: DeliveryNeeds) {
   await using opened = new AsyncDisposableStack();
-  const outlet = openOutlet(config, providers);
-  opened.defer(() => outlet?.mailer.close());
+  const transport = openMailTransport(config, providers);
+  opened.defer(() => transport?.mailer.close());
   const override = opened.use(
     openOverride({
       read: () => mailSettingsOf(config, providerSettings),
-      open: ({ adapter, values }) => outletOf(providers, adapter, providers.fields(adapter, values)),
+      open: ({ adapter, values }) => mailTransportOf(providers, adapter, providers.fields(adapter, values)),
     }),
   );
   const email = openEmail({
     sql,
     clock,
     vault,
-    outlet,
+    transport,
     override: override.current,
     site: siteOf(config),
     log: logs.of('email'),
@@ -84,11 +84,11 @@ export async function openDeliveryWing({
 }
 
 /** The mail provider that the settings choose, if it can send. */
-function openOutlet({ email: { provider } }: Config, providers: Providers): Outlet | undefined {
+function openMailTransport({ email: { provider } }: Config, providers: Providers): MailTransport | undefined {
   const adapter = providers.resolve('email', provider?.id ?? 'empty');
-  return outletOf(providers, adapter, provider ? providers.fields(adapter, provider.values) : {});
+  return mailTransportOf(providers, adapter, provider ? providers.fields(adapter, provider.values) : {});
 }
-function outletOf(providers: Providers, adapter: EmailAdapter, values: Readonly<Record<string, string>>): Outlet | undefined {
+function mailTransportOf(providers: Providers, adapter: EmailAdapter, values: Readonly<Record<string, string>>): MailTransport | undefined {
   const mailer = providers.mailer(adapter, values);
   return mailer && { providerId: adapter.id, providerVersion: adapter.version, mailer, reports: providers.mailReports(adapter, values) };
 }

@@ -42,7 +42,7 @@ export function openManage({ sql, processor, apply, tasks, email, vault, lockOrg
     await email.queue(tx, {
       to,
       orgId,
-      letter: { template: 'subscription-cancelled', data: { orgName, orgId, userEmail, feedback, endsAt: endsAt?.toISOString() ?? null } },
+      content: { template: 'subscription-cancelled', data: { orgName, orgId, userEmail, feedback, endsAt: endsAt?.toISOString() ?? null } },
     });
   }
 

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
-import type { Email, Letter } from '../../delivery/email/index.ts';
+import type { Email, MailContent } from '../../delivery/email/index.ts';
 import { GRACE_DAYS, NOTICE_DAYS } from './subscription-rules.ts';
 import * as store from './subscription-store.ts';
 
@@ -24,9 +24,10 @@ export function openNotices({ email, frontendUrl, payingRoles }: NoticesNeeds): 
   const url = `${frontendUrl.replace(/\/$/, '')}/billing`;
 
   /** To everybody who may manage billing, whatever else they want to hear of (S221). */
-  async function tell(sql: Sql, orgId: string, letterFor: (orgName: string) => Letter): Promise<void> {
+  async function tell(sql: Sql, orgId: string, letterFor: (orgName: string) => MailContent): Promise<void> {
     const { name } = await store.nameOf(sql, orgId);
-    for (const { email: to } of await store.payersOf(sql, orgId, payingRoles, 'billing:manage')) await email.queue(sql, { to, orgId, letter: letterFor(name) });
+    for (const { email: to } of await store.payersOf(sql, orgId, payingRoles, 'billing:manage'))
+      await email.queue(sql, { to, orgId, content: letterFor(name) });
   }
   const owing: Notices['owing'] = (sql, orgId, graceEndsAt) =>
     tell(sql, orgId, (orgName) => ({ template: 'payment-failed', data: { orgName, url, graceEndsAt: graceEndsAt.toISOString() } }));

@@ -3,7 +3,7 @@ import { AppError, isId, notFound, sha256 } from '../../platform/kernel/index.ts
 import type { Delivery, Told } from '../../providers/registry/index.ts';
 import { advance, isProvedBy, type Moved } from './delivery-store.ts';
 import { reasonOf } from './rules.ts';
-import type { Outlet } from './mail-transport.ts';
+import type { MailTransport } from './mail-transport.ts';
 
 export interface DeliveryEvents {
   mailTold(of: { emailId: string; status: Delivery['status'] }): void;
@@ -26,15 +26,15 @@ function cleaned({ messageId, id, status, reason }: Delivery): Delivery | undefi
  * Takes what the provider of mail tells (S172): 404 where none tells anything, 401 for what is not proved. Everything else is taken, known or
  * not, so that it is not sent again. Told twice, or in any order, it has the same effect once.
  */
-export async function receive({ sql, events }: Needs, outlet: Outlet | undefined, told: Told): Promise<void> {
-  if (!outlet?.reports) throw notFound();
-  const report = await outlet.reports(told);
+export async function receive({ sql, events }: Needs, transport: MailTransport | undefined, told: Told): Promise<void> {
+  if (!transport?.reports) throw notFound();
+  const report = await transport.reports(told);
   if (!report) throw notProved();
   const { token } = report;
   const deliveries = report.deliveries.flatMap((delivery) => cleaned(delivery) ?? []);
   const moved = await sql.begin(async (tx): Promise<readonly Moved[]> => {
     if (token !== undefined && !(await isProvedBy(tx, sha256(token), sha256(told.body)))) throw notProved();
-    return deliveries.length === 0 ? [] : await advance(tx, outlet.providerId, deliveries);
+    return deliveries.length === 0 ? [] : await advance(tx, transport.providerId, deliveries);
   });
   for (const { id, status } of moved) events.mailTold({ emailId: id, status });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Letter } from './templates.ts';
+import { MailContent } from './templates.ts';
 import { reasonOf, retryInMs } from './rules.ts';
 import { render } from './texts.ts';
 import { plain } from './escaping.ts';
@@ -7,8 +7,8 @@ import { plain } from './escaping.ts';
 const SITE = { name: 'Rookery', url: 'https://app.example.com' };
 const URL_OF = 'https://app.example.com/auth/activate/code-1?a=1&b=2';
 
-/** Every letter, with this text wherever people give one. */
-const lettersWith = (theirs: string): Letter[] => [
+/** Every content, with this text wherever people give one. */
+const contentsWith = (theirs: string): MailContent[] => [
   { template: 'activation', data: { name: theirs, url: URL_OF } },
   { template: 'address-known', data: { name: theirs, loginUrl: URL_OF } },
   { template: 'password-reset', data: { name: theirs, url: URL_OF } },
@@ -34,15 +34,15 @@ test('the mail about a cancellation says in text and page what the person wrote,
   expect(text).toContain('ann@');
 });
 
-test('there is a mail for every letter', () => {
-  expect(lettersWith('').map(({ template }) => template)).toEqual(Letter.options.map(({ shape }) => shape.template.value));
+test('there is a mail for every kind of mail', () => {
+  expect(contentsWith('').map(({ template }) => template)).toEqual(MailContent.options.map(({ shape }) => shape.template.value));
 });
 
-describe.each(lettersWith('Ann').map((letter) => [letter.template, letter] as const))('%s', (template, letter) => {
-  const wanted = 'url' in letter.data ? letter.data.url : 'loginUrl' in letter.data ? letter.data.loginUrl : undefined;
+describe.each(contentsWith('Ann').map((content) => [content.template, content] as const))('%s', (template, content) => {
+  const wanted = 'url' in content.data ? content.data.url : 'loginUrl' in content.data ? content.data.loginUrl : undefined;
 
-  test('has a subject, a text and a page, and links where its letter says and to the application only', () => {
-    const { subject, text, html } = render(letter, SITE);
+  test('has a subject, a text and a page, and links where its content says and to the application only', () => {
+    const { subject, text, html } = render(content, SITE);
     expect(subject).toMatch(/^[^\n]{10,100}$/);
     expect(text).toContain('Rookery');
     expect(new Set(hrefs(html))).toEqual(new Set([...(wanted ? [wanted.replaceAll('&', '&amp;')] : []), 'https://app.example.com/']));
@@ -50,7 +50,7 @@ describe.each(lettersWith('Ann').map((letter) => [letter.template, letter] as co
   });
 
   test('is read in a light and in a dark program, and loads nothing', () => {
-    const { html } = render(letter, SITE);
+    const { html } = render(content, SITE);
     expect(html).toContain('<meta name="color-scheme" content="light dark">');
     expect(html).not.toMatch(/<(img|script|link|iframe|form)\b|url\(|@import/i);
   });
@@ -71,10 +71,10 @@ describe.each(lettersWith('Ann').map((letter) => [letter.template, letter] as co
   ];
   test.each(HOSTILE)('makes no markup and no link of what people gave: %s [X5]', (theirs) => {
     const { subject, text, html } = render(
-      lettersWith(theirs).find((one) => one.template === template)!,
+      contentsWith(theirs).find((one) => one.template === template)!,
       SITE,
     );
-    const clean = render(letter, SITE);
+    const clean = render(content, SITE);
     expect(html.match(/<[^>]*>/g)).toHaveLength(clean.html.match(/<[^>]*>/g)!.length);
     expect(hrefs(html)).toEqual(hrefs(clean.html));
     for (const part of [subject, text, html]) expect(part).not.toMatch(/evil[.。]example|eve@e|mailto:e|https:\/\/evil|javascript:a/);
@@ -83,7 +83,7 @@ describe.each(lettersWith('Ann').map((letter) => [letter.template, letter] as co
   const BREAKS = ['a\r\nBcc: b@example.com', 'a\nb', 'a\u2028b', 'a\0b', '\u202Egnp.exe', 'x'.repeat(5_000), '=?utf-8?q?=0d=0ABcc:?='];
   test.each(BREAKS)('keeps its subject on one short line whatever it is given: %#', (theirs) => {
     const { subject } = render(
-      lettersWith(theirs).find((one) => one.template === template)!,
+      contentsWith(theirs).find((one) => one.template === template)!,
       SITE,
     );
     expect(subject).not.toMatch(/[\p{Cc}\u2028\u2029\u202A-\u202E]|=\?/u);

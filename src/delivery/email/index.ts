@@ -1,6 +1,6 @@
 export { type Rendered, type Site, siteOf } from './layout.ts';
-export { Letter, type Template } from './templates.ts';
-export type { Outlet } from './mail-transport.ts';
+export { MailContent, type Template } from './templates.ts';
+export type { MailTransport } from './mail-transport.ts';
 export { openOverride } from './override.ts';
 export type { Email, Mail } from './port.ts';
 export { presentEmail } from './present.ts';

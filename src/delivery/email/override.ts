@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../platform/kernel/index.ts';
-import type { Outlet } from './mail-transport.ts';
+import type { MailTransport } from './mail-transport.ts';
 
 /** A version of a provider, and what it is opened with. */
 interface Chosen<A> {
@@ -7,28 +7,28 @@ interface Chosen<A> {
   values: Readonly<Record<string, string>>;
 }
 export interface Override extends Disposable {
-  current(): Promise<Outlet | undefined>;
+  current(): Promise<MailTransport | undefined>;
 }
 
-/** The outlet of settings that an operator may change at any time: asked for each mail, and opened anew only when they are others. */
+/** The transport of settings that an operator may change at any time: asked for each mail, and opened anew only when they are others. */
 export function openOverride<A extends { version: string }>({
   read,
   open,
 }: {
   read: () => Promise<Chosen<A> | undefined>;
-  open: (chosen: Chosen<A>) => Outlet | undefined;
+  open: (chosen: Chosen<A>) => MailTransport | undefined;
 }): Override {
-  let last: { key: string; outlet: Outlet | undefined } | undefined;
-  const close = () => last?.outlet?.mailer.close(); // what is under way ends first
+  let last: { key: string; transport: MailTransport | undefined } | undefined;
+  const close = () => last?.transport?.mailer.close(); // what is under way ends first
 
   return {
     async current() {
       const chosen = await read();
       const key = chosen && sha256Hex(JSON.stringify([chosen.adapter.version, chosen.values]));
-      if (last?.key === key) return last?.outlet;
+      if (last?.key === key) return last?.transport;
       close();
-      last = chosen && key !== undefined ? { key, outlet: open(chosen) } : undefined;
-      return last?.outlet;
+      last = chosen && key !== undefined ? { key, transport: open(chosen) } : undefined;
+      return last?.transport;
     },
     [Symbol.dispose]: close,
   };

@@ -1,11 +1,11 @@
 import type { Sql } from '../../platform/db/index.ts';
-import type { Letter } from './templates.ts';
+import type { MailContent } from './templates.ts';
 
 export interface Mail {
   to: string;
   /** Null where no org stands behind it. */
   orgId: string | null;
-  letter: Letter;
+  content: MailContent;
 }
 
 export interface Email {

@@ -2,9 +2,9 @@ import type { Database } from '../../platform/db/index.ts';
 import { type Clock, ProviderError, type Vault } from '../../platform/kernel/index.ts';
 import { startWorker } from '../../platform/flow/index.ts';
 import type { Site } from './layout.ts';
-import { Letter } from './templates.ts';
+import { MailContent } from './templates.ts';
 import { reasonOf, retryInMs } from './rules.ts';
-import type { Outlet } from './mail-transport.ts';
+import type { MailTransport } from './mail-transport.ts';
 import { type Claimed, claimDue, markBounced, markSent, retryLater, type Sent } from './store.ts';
 import { render } from './texts.ts';
 
@@ -20,7 +20,7 @@ export interface SenderOptions {
   clock: Clock;
   vault: Vault;
   /** By what mail leaves now. */
-  outlet: () => Promise<Outlet>;
+  transport: () => Promise<MailTransport>;
   site: Site;
   log: SenderLog;
   events: SenderEvents;
@@ -36,15 +36,15 @@ const CONCURRENCY = 4;
  * Sends what is due. At least once: a process that dies after the server took a mail and before that is written down leaves it to be sent
  * again, under the same Message-ID.
  */
-export function startSender({ sql, clock, vault, outlet, site, log, events, leaseSeconds = 120, restMs = 1_000 }: SenderOptions): AsyncDisposable {
+export function startSender({ sql, clock, vault, transport, site, log, events, leaseSeconds = 120, restMs = 1_000 }: SenderOptions): AsyncDisposable {
   async function attempt(mail: Claimed): Promise<void> {
     const { id, to, template, attempts } = mail;
     const tell = (outcome: 'sent' | 'retried' | 'bounced', reason: string | null) =>
       events.mailAttempted({ emailId: id, template, attempt: attempts, outcome, reason });
     let sent: Sent;
     try {
-      const { mailer, providerId, providerVersion } = await outlet();
-      const { messageId } = await mailer.send({ id, to, ...render(Letter.parse(JSON.parse(vault.open(mail.letter))), site) });
+      const { mailer, providerId, providerVersion } = await transport();
+      const { messageId } = await mailer.send({ id, to, ...render(MailContent.parse(JSON.parse(vault.open(mail.letter))), site) });
       sent = { messageId, providerId, providerVersion };
     } catch (error) {
       const reason = reasonOf(error instanceof ProviderError ? error.message : `This mail could not be sent: ${String(error)}`);

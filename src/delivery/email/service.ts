@@ -4,7 +4,7 @@ import type { Told } from '../../providers/registry/index.ts';
 import { type DeliveryEvents, receive } from './deliveries.ts';
 import { dropOldTokens } from './delivery-store.ts';
 import type { Site } from './layout.ts';
-import type { Outlet } from './mail-transport.ts';
+import type { MailTransport } from './mail-transport.ts';
 import type { Email } from './port.ts';
 import { type SenderEvents, type SenderLog, startSender } from './sender.ts';
 import { isPlaceholder } from './rules.ts';
@@ -15,9 +15,9 @@ export interface EmailOptions {
   clock: Clock;
   vault: Vault;
   /** Undefined: no mail. */
-  outlet: Outlet | undefined;
+  transport: MailTransport | undefined;
   /** What stands in its place now, of the same provider: operators may change it at any time. */
-  override?: () => Promise<Outlet | undefined>;
+  override?: () => Promise<MailTransport | undefined>;
   site: Site;
   log: SenderLog;
   events: SenderEvents & DeliveryEvents;
@@ -37,20 +37,20 @@ export interface EmailRoom extends Email {
   dropOld(limit: number): Promise<number>;
 }
 
-export function openEmail({ sql, clock, vault, outlet, override, site, log, events, retentionDays }: EmailOptions): EmailRoom {
-  const current = async (first: Outlet): Promise<Outlet> => (await override?.()) ?? first;
+export function openEmail({ sql, clock, vault, transport, override, site, log, events, retentionDays }: EmailOptions): EmailRoom {
+  const current = async (first: MailTransport): Promise<MailTransport> => (await override?.()) ?? first;
   return {
-    enabled: outlet !== undefined,
+    enabled: transport !== undefined,
 
-    async queue(transaction, { to, orgId, letter }) {
-      if (!outlet || isPlaceholder(to)) return;
-      const { providerId, providerVersion } = outlet;
-      const sealed = vault.seal(JSON.stringify(letter));
-      await store.insertEmail(transaction, { id: newId(), orgId, to, template: letter.template, letter: sealed, providerId, providerVersion });
+    async queue(transaction, { to, orgId, content }) {
+      if (!transport || isPlaceholder(to)) return;
+      const { providerId, providerVersion } = transport;
+      const sealed = vault.seal(JSON.stringify(content));
+      await store.insertEmail(transaction, { id: newId(), orgId, to, template: content.template, letter: sealed, providerId, providerVersion });
     },
 
-    startSender: (options = {}) => outlet && startSender({ sql, clock, vault, outlet: () => current(outlet), site, log, events, ...options }),
-    receive: async (told) => receive({ sql, events }, outlet && (await current(outlet)), told),
+    startSender: (options = {}) => transport && startSender({ sql, clock, vault, transport: () => current(transport), site, log, events, ...options }),
+    receive: async (told) => receive({ sql, events }, transport && (await current(transport)), told),
 
     async list({ status, limit, cursor }) {
       if (cursor !== undefined && !isId(cursor)) throw invalidField('cursor', 'cursor: take it from the page before', 'invalid_format');

@@ -1,8 +1,8 @@
 import { type Content, layOut, type Part, type Rendered, type Site } from './layout.ts';
-import type { Letter, Template } from './templates.ts';
+import type { MailContent, Template } from './templates.ts';
 import { plain, plainLines, say, when } from './escaping.ts';
 
-type DataOf<T extends Template> = Extract<Letter, { template: T }>['data'];
+type DataOf<T extends Template> = Extract<MailContent, { template: T }>['data'];
 type Templates = { readonly [T in Template]: (data: DataOf<T>, site: Site) => Content };
 
 const hello = (name: string): Part => (name.trim() === '' ? 'Hello,' : say`Hello ${name},`);
@@ -122,8 +122,8 @@ const TEMPLATES: Templates = {
   }),
 };
 
-/** A letter as a mail. Nothing that people gave becomes markup, a header or a link (X5). */
-export function render(letter: Letter, site: Site): Rendered {
-  const template = TEMPLATES[letter.template] as (data: Letter['data'], site: Site) => Content; // of the data that its key names
-  return layOut(template(letter.data, site), site);
+/** Renders the content of a mail. Nothing that people gave becomes markup, a header or a link (X5). */
+export function render(content: MailContent, site: Site): Rendered {
+  const template = TEMPLATES[content.template] as (data: MailContent['data'], site: Site) => Content; // of the data that its key names
+  return layOut(template(content.data, site), site);
 }

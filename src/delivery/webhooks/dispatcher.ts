@@ -15,7 +15,7 @@ const HOLD_MARGIN_MS = 15_000;
 /** Between two tries while the database is away; shorter than the silence after which another host takes over. */
 const LONGEST_WAIT_MS = 2_000;
 
-export interface Courier {
+export interface Dispatcher {
   /** Sends what waits for the webhook of this actor, one after another, and ends when nothing is left for the next seconds. */
   deliver(key: string): Promise<void>;
   /** Takes nothing new; gives attempts under way `graceMs` to end, and hands back the rest. */
@@ -38,7 +38,7 @@ interface Round {
   ended: Promise<void>;
 }
 
-export function openCourier({ sql, clock, send, log, incarnation, timeoutMs, events }: Options): Courier {
+export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, events }: Options): Dispatcher {
   const advance = openAdvance({ incarnation, holdMs: timeoutMs + HOLD_MARGIN_MS, rotationHours: ROTATION_HOURS });
   const gate = openGate({ inAll: IN_FLIGHT, ofOne: IN_FLIGHT_OF_ONE_ORG });
   const rounds = new Map<string, Round>();

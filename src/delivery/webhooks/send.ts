@@ -4,7 +4,7 @@ import { ANSWER_BYTES, type Outcome, outcomeOf } from './rules.ts';
 import { CARRIED, signedHeaders } from './sign.ts';
 
 /** One request to one receiver. `secret` and `previousSecret` are sealed. */
-export interface Letter {
+export interface WebhookRequest {
   url: string;
   id: string;
   body: string;
@@ -13,7 +13,7 @@ export interface Letter {
   previousSecret?: string | null;
 }
 /** Sends once and says what came of it; never rejects. */
-export type Send = (letter: Letter, signal?: AbortSignal) => Promise<Outcome>;
+export type Send = (request: WebhookRequest, signal?: AbortSignal) => Promise<Outcome>;
 
 interface Options {
   outbound: Outbound;

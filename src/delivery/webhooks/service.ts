@@ -16,7 +16,7 @@ import {
 } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
 import type { Log } from '../../platform/outbox/index.ts';
-import { type Courier, openCourier, type WebhookEvents } from './dispatcher.ts';
+import { type Dispatcher, openDispatcher, type WebhookEvents } from './dispatcher.ts';
 import { isEvent, isUnheard } from './events.ts';
 import type { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.ts';
 import { dropOldDeliveries, workOfWebhooks } from './retention.ts';
@@ -25,7 +25,7 @@ import { openSend } from './send.ts';
 import * as store from './store.ts';
 
 /** Webhooks of organizations: who is told what, the deliveries and what became of them. */
-export interface Webhooks extends Courier {
+export interface Webhooks extends Dispatcher {
   list(orgId: string): Promise<readonly store.WebhookRow[]>;
   get(orgId: string, id: string): Promise<store.WebhookRow>;
   /** Judges what a client sent and makes what the Organization stores, the row as it will be, and the secret to be shown once. */
@@ -87,7 +87,7 @@ const newSecret = () => `whsec_${Buffer.from(randomHex(32), 'hex').toString('bas
 
 export function openWebhooks({ sql, clock, vault, outbound, billing, incarnation, signingKey, timeoutMs, log, events }: WebhooksOptions): Webhooks {
   const send = openSend({ outbound, clock, vault, signingKey, timeoutMs });
-  const courier = openCourier({ sql, clock, send, log, incarnation, timeoutMs, events });
+  const dispatcher = openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, events });
 
   /** Every fault of the URL, the events and the integrations at once; `kept` are integrations that were accepted before. */
   async function judge(orgId: string, { url, integrations, events: wanted = [] }: WebhookBody, kept: readonly string[] = []): Promise<void> {
@@ -117,7 +117,7 @@ export function openWebhooks({ sql, clock, vault, outbound, billing, incarnation
   }
 
   return {
-    ...courier,
+    ...dispatcher,
     list: (orgId) => store.listWebhooks(sql, orgId),
 
     async get(orgId, id) {

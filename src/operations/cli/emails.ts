@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type Letter, render, type Site } from '../../delivery/email/index.ts';
+import { type MailContent, render, type Site } from '../../delivery/email/index.ts';
 
-const samples = (url: string): readonly Letter[] => {
+const samples = (url: string): readonly MailContent[] => {
   const people = { name: 'Ann Example' };
   const later = '2030-01-02T15:30:00.000Z';
   return [
@@ -34,10 +34,10 @@ const samples = (url: string): readonly Letter[] => {
 export async function previewEmails(folder: string, site: Site, say: (line: string) => void): Promise<void> {
   const into = resolve(folder);
   await mkdir(into, { recursive: true });
-  for (const letter of samples(site.url)) {
-    const { subject, text, html } = render(letter, site);
-    await writeFile(join(into, `${letter.template}.html`), html);
-    await writeFile(join(into, `${letter.template}.txt`), `Subject: ${subject}\n\n${text}`);
+  for (const content of samples(site.url)) {
+    const { subject, text, html } = render(content, site);
+    await writeFile(join(into, `${content.template}.html`), html);
+    await writeFile(join(into, `${content.template}.txt`), `Subject: ${subject}\n\n${text}`);
   }
   say(`Mails written to ${into}`);
 }

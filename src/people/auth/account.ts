@@ -92,7 +92,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
     if (!email.enabled) return;
     const keys = (await apiKeys.liveOf(tx, userId)).map((key) => `the API key ${key.name} (${key.prefix}…) in ${key.orgName}`);
     const apps = (await approvals.namesOf(tx, userId)).map((app) => `the app ${app.name} in ${app.orgName}`);
-    await email.queue(tx, { to, orgId: null, letter: { template: 'password-changed', data: { name, opens: [...keys, ...apps] } } });
+    await email.queue(tx, { to, orgId: null, content: { template: 'password-changed', data: { name, opens: [...keys, ...apps] } } });
   }
 
   /** Everything that opens the account without its password. What is answered is to be called when it stands. */
@@ -151,12 +151,12 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
         await codes.insertCode(tx, userId, row, { email: change.email });
         const taken = await store.isTaken(tx, change.email);
         await writeAudit(tx, by, ofUser(userId, 'email.change_requested'));
-        await email.queue(tx, { to: account.email, orgId: null, letter: { template: 'email-changing', data: { name, newEmail: change.email } } });
+        await email.queue(tx, { to: account.email, orgId: null, content: { template: 'email-changing', data: { name, newEmail: change.email } } });
         // Whoever has the address is told of it; the answer is the same, so that nobody learns here which addresses are known.
-        const letter = taken
+        const content = taken
           ? ({ template: 'address-known', data: { name: '', loginUrl: `${frontendUrl.replace(/\/$/, '')}/auth/login` } } as const)
           : ({ template: 'email-change', data: { name, url, newEmail: change.email, oldEmail: account.email } } as const);
-        await email.queue(tx, { to: change.email, orgId: null, letter });
+        await email.queue(tx, { to: change.email, orgId: null, content });
       });
     },
 

@@ -100,7 +100,7 @@ export function openApiKeys({
       expiresAt: expiresAt?.toISOString() ?? null,
       ...(device && { device: `${device.ip}, ${device.userAgent || 'unnamed'}` }),
     };
-    await email.queue(tx, { to, orgId: null, letter: { template: 'key-made', data } });
+    await email.queue(tx, { to, orgId: null, content: { template: 'key-made', data } });
   }
 
   /** Of one user, or of anybody in the org. A key that is revoked already is left as it is. */

@@ -55,7 +55,7 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
   const underway = new Set<Promise<unknown>>();
   const loginUrl = `${frontendUrl.replace(/\/$/, '')}/auth/login`;
   const mail = (tx: Sql, to: { email: string; name: string }, template: 'activation' | 'password-reset', url: string) =>
-    email.queue(tx, { to: to.email, orgId: null, letter: { template, data: { name: to.name, url } } });
+    email.queue(tx, { to: to.email, orgId: null, content: { template, data: { name: to.name, url } } });
 
   /** The address has a user. As many statements as for a new one: who counts time learns nothing. */
   async function tellKnown(
@@ -70,7 +70,7 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
         { userId: null, impersonatorId: null, ip: person.ip },
         { orgId: null, action: 'user.registered_again', resource: 'user', resourceId: account.userId },
       );
-      return email.queue(tx, { to: account.email, orgId: null, letter: { template: 'address-known', data: { name: account.name, loginUrl } } });
+      return email.queue(tx, { to: account.email, orgId: null, content: { template: 'address-known', data: { name: account.name, loginUrl } } });
     }
     const { row, url } = makeCode('activate', frontendUrl);
     await keepRegistration(tx, account.userId, row, person);

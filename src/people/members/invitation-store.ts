@@ -70,7 +70,7 @@ export async function emailOf(sql: Sql, userId: string): Promise<string | undefi
   return row?.email;
 }
 
-/** For the letter. */
+/** For the mail. */
 export async function namesFor(sql: Sql, orgId: string, userId: string): Promise<{ orgName: string; inviterName: string }> {
   const [row] = await sql<{ orgName: string; inviterName: string }[]>`
     select o.name as "orgName", coalesce(nullif(trim(p.name || ' ' || p.last_name), ''), u.email) as "inviterName"

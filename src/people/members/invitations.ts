@@ -49,7 +49,7 @@ export function openInvitations({ email: mail, frontendUrl, ...deps }: MembersDe
         const url = `${frontendUrl.replace(/\/$/, '')}/?org=${token}`;
         if (sendEmail) {
           const data = { ...(await store.namesFor(tx, orgId, by.userId!)), roleName: role.name, url, expiresAt: expiresAt.toISOString() };
-          await mail.queue(tx, { to: email, orgId, letter: { template: 'invitation', data } });
+          await mail.queue(tx, { to: email, orgId, content: { template: 'invitation', data } });
         }
         await writeAudit(tx, by, { orgId, action: 'invitation.created', resource: 'members', resourceId: id, detail: { role: role.key } });
         return { id, email, role: role.key, roleId: role.key, url, expiresAt };

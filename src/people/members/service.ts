@@ -23,7 +23,7 @@ export interface Members {
 
 interface Options extends MembersDeps {
   email: Email;
-  /** Where links of letters lead. */
+  /** Where links of mails lead. */
   frontendUrl: string;
 }
 

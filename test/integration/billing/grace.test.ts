@@ -81,8 +81,8 @@ describe('a payment that failed', () => {
     await members(ann.orgId, 1);
     await fail();
     expect(await mailsTo(ann)).toEqual(['payment-failed']);
-    const [{ letter }] = (await mailsOf({ sql: world.sql, vault: world.app.context.vault }, ann.email)) as [Awaited<ReturnType<typeof mailsOf>>[0]];
-    expect(letter).toMatchObject({ template: 'payment-failed', data: { url: `${world.app.context.config.http.frontendUrl}/billing` } });
+    const [{ content }] = (await mailsOf({ sql: world.sql, vault: world.app.context.vault }, ann.email)) as [Awaited<ReturnType<typeof mailsOf>>[0]];
+    expect(content).toMatchObject({ template: 'payment-failed', data: { url: `${world.app.context.config.http.frontendUrl}/billing` } });
     for (const [days, mails] of [
       [2, 1],
       [1, 2],

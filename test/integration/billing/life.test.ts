@@ -275,7 +275,7 @@ describe('the end', () => {
     expect(cancelAt).toBe(new Date(remote.items.data[0]!.current_period_end * 1000).toISOString());
     expect(await mails()).toBe(before + 1);
     const [told] = (await mailsOf({ sql: world.sql, vault: world.app.context.vault }, 'money@example.com')).slice(-1);
-    expect(told!.letter).toMatchObject({ template: 'subscription-cancelled', data: { orgId: ann.orgId, userEmail: ann.email, feedback: 'too dear' } });
+    expect(told!.content).toMatchObject({ template: 'subscription-cancelled', data: { orgId: ann.orgId, userEmail: ann.email, feedback: 'too dear' } });
     await world.deliverAll();
     expect((await ann.client.post('/billing/cancel', { feedback: 'again' })).body).toEqual({ id, cancel_at: cancelAt });
     expect(await mails()).toBe(before + 1);

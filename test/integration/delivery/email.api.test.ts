@@ -67,7 +67,7 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-const queue = (to: string) => app.context.email.queue(db.sql, { to, orgId: null, letter: { template: 'password-changed', data: { name: 'Ann' } } });
+const queue = (to: string) => app.context.email.queue(db.sql, { to, orgId: null, content: { template: 'password-changed', data: { name: 'Ann' } } });
 const rowOf = async (to: string) =>
   (
     await db.sql`select status, attempts, provider_id, provider_message_id, letter, last_error, next_attempt_at - now() as wait from emails where to_address = ${to}`

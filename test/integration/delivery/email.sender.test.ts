@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import type { Letter } from '../../../src/delivery/email/index.ts';
+import type { MailContent } from '../../../src/delivery/email/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { mailServer, type MailServer } from '../../support/peers/mail-server.ts';
@@ -7,7 +7,7 @@ import { openSender, type SenderSetup, startSenderProcess } from '../../support/
 import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
 import { freePort } from '../../support/wire/ports.ts';
 
-const letter = (url = 'https://app.example.com/auth/activate/a-secret-code'): Letter => ({ template: 'activation', data: { name: 'Ann', url } });
+const content = (url = 'https://app.example.com/auth/activate/a-secret-code'): MailContent => ({ template: 'activation', data: { name: 'Ann', url } });
 
 await describePeer(
   'email',
@@ -42,7 +42,7 @@ await describePeer(
     });
 
     const send = (from = room, leaseSeconds = 120) => void senders.push(from.email.startSender({ leaseSeconds, restMs: 50 })!);
-    const queue = (to: string, what = letter()) => room.email.queue(db.sql, { to, orgId: null, letter: what });
+    const queue = (to: string, what = content()) => room.email.queue(db.sql, { to, orgId: null, content: what });
     const rowOf = async (to: string) => (await db.sql`select * from emails where to_address = ${to}`)[0]!;
     const comes = (to: string, status: string) => eventually(`the mail to ${to} is ${status}`, async () => (await rowOf(to))['status'] === status);
 
@@ -77,10 +77,10 @@ await describePeer(
 
     test('a mail stands exactly when the transaction does that wrote it', async () => {
       const [kept, dropped] = [address(), address()];
-      await db.sql.begin((tx) => room.email.queue(tx, { to: kept, orgId: null, letter: letter() }));
+      await db.sql.begin((tx) => room.email.queue(tx, { to: kept, orgId: null, content: content() }));
       await db.sql
         .begin(async (tx) => {
-          await room.email.queue(tx, { to: dropped, orgId: null, letter: letter() });
+          await room.email.queue(tx, { to: dropped, orgId: null, content: content() });
           throw new Error('rolled back');
         })
         .catch(() => undefined);

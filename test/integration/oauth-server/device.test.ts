@@ -167,7 +167,7 @@ test('its key ends after 90 days, and its owner is told by mail for which device
     await db.sql`select expires_at between now() + interval '89 days' and now() + interval '90 days' as ends from api_keys where prefix = ${prefix}`;
   expect(key).toEqual({ ends: true });
   const [mail] = await mailsOf(mailing.context, ann.email);
-  expect(mail!.letter).toEqual({
+  expect(mail!.content).toEqual({
     template: 'key-made',
     data: { name: '', keyName: 'CLI', prefix, orgName: 'Acme Ltd', expiresAt: expect.any(String), device: '127.0.0.1, a device' },
   });

@@ -5,7 +5,7 @@ import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
-import { codeTo, lettersTo, linkTo } from '../../support/worlds/mail-links.ts';
+import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail-links.ts';
 import { mailsOf } from '../../support/worlds/mails.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -195,7 +195,7 @@ describe('a new password', () => {
     expect((await bob.client.get('/user/self')).status).toBe(200);
     expect((await phone.get('/user/self')).body.code).toBe('session_revoked');
     expect([(await login(bob.email)).status, (await login(bob.email, 'a new password')).status]).toEqual([400, 200]);
-    expect(await lettersTo(app.context, bob.email)).toEqual([{ template: 'password-changed', data: { name: '', opens: [] } }]);
+    expect(await contentsTo(app.context, bob.email)).toEqual([{ template: 'password-changed', data: { name: '', opens: [] } }]);
     const [note] = await db.sql`select user_id, detail from audit_log where action = 'password.changed' and resource_id = ${bob.userId}`;
     expect(note).toEqual({ user_id: bob.userId, detail: { sessionsRevoked: 1 } });
   });
@@ -217,7 +217,7 @@ describe('a new password', () => {
     const key = await bob.withKey();
     const connected = async () => (await key.get('/public/v1/is-connected')).status;
     expect((await change(bob.client)).status).toBe(200);
-    expect((await lettersTo(app.context, bob.email)).at(-1)).toEqual({
+    expect((await contentsTo(app.context, bob.email)).at(-1)).toEqual({
       template: 'password-changed',
       data: { name: '', opens: [`the API key test (${key.key.slice(0, 12)}…) in Acme Ltd`] },
     });
@@ -225,7 +225,7 @@ describe('a new password', () => {
     const again = { oldPassword: 'a new password', password: 'the newest one', repeatPassword: 'the newest one', revokeKeys: true };
     expect((await change(bob.client, again)).status).toBe(200);
     const keys = await db.sql`select 1 from api_keys where user_id = ${bob.userId} and revoked_at is null`;
-    expect([keys.length, (await lettersTo(app.context, bob.email)).at(-1)]).toEqual([0, { template: 'password-changed', data: { name: '', opens: [] } }]);
+    expect([keys.length, (await contentsTo(app.context, bob.email)).at(-1)]).toEqual([0, { template: 'password-changed', data: { name: '', opens: [] } }]);
   });
   test('of two changes at once one holds, and the other is told', async () => {
     const bob = await somebody();
@@ -287,7 +287,7 @@ describe('a new address', () => {
     const email = address();
     const { status, body } = await ask(bob.client, email);
     expect([status, body]).toEqual([200, { success: true }]);
-    expect(await lettersTo(app.context, bob.email)).toEqual([{ template: 'email-changing', data: { name: '', newEmail: email } }]);
+    expect(await contentsTo(app.context, bob.email)).toEqual([{ template: 'email-changing', data: { name: '', newEmail: email } }]);
     expect((await bob.client.get('/user/self')).body.email).toBe(bob.email);
     const link = await linkTo(app.context, email, 'email-change');
     expect(link).toMatch(/^https:\/\/app\.example\.com\/auth\/confirm-email\/[A-Za-z0-9_-]{43}$/);
@@ -307,8 +307,8 @@ describe('a new address', () => {
     const [bob, eve] = [await somebody(), await somebody()];
     const email = address();
     await ask(bob.client, email);
-    const letter = (await lettersTo(app.context, email)).at(-1);
-    expect(letter).toMatchObject({ template: 'email-change', data: { oldEmail: bob.email, newEmail: email } }); // whose account it is
+    const content = (await contentsTo(app.context, email)).at(-1);
+    expect(content).toMatchObject({ template: 'email-change', data: { oldEmail: bob.email, newEmail: email } }); // whose account it is
     const code = await codeTo(app.context, email, 'email-change');
     expect([(await confirm(app.client(), code)).status, (await confirm(eve.client, code)).body]).toEqual([401, { can: false }]);
     expect((await bob.client.get('/user/self')).body.email).toBe(bob.email);
@@ -326,7 +326,7 @@ describe('a new address', () => {
     const [bob, eve] = [await somebody(), await somebody()];
     const [free, taken] = [await ask(bob.client, address()), await ask(bob.client, eve.email.toUpperCase())];
     expect([taken.status, taken.text]).toEqual([free.status, free.text]);
-    expect((await mailsOf(app.context, eve.email.toUpperCase())).map(({ letter }) => letter.template)).toEqual(['address-known']);
+    expect((await mailsOf(app.context, eve.email.toUpperCase())).map(({ content }) => content.template)).toEqual(['address-known']);
     const elsewhere = address();
     await ask(bob.client, elsewhere);
     const code = await codeTo(app.context, elsewhere, 'email-change');

@@ -276,11 +276,11 @@ describe('one kind of token is none of another', () => {
       await mailing.context.auth.sendRequested(20);
       await post('/auth/forgot', { email });
       await mailing.context.auth.sendRequested(20);
-      let letters: Awaited<ReturnType<typeof mailsOf>> = [];
-      await settles(async () => expect((letters = await mailsOf(mailing.context, email)).map(({ letter }) => letter.template)).toHaveLength(2)); // the process writes them, too, behind its answers
+      let mails: Awaited<ReturnType<typeof mailsOf>> = [];
+      await settles(async () => expect((mails = await mailsOf(mailing.context, email)).map(({ content }) => content.template)).toHaveLength(2)); // the process writes them, too, behind its answers
       const codeOf = (template: string) => {
-        const { letter } = letters.find((mail) => mail.letter.template === template)!;
-        return ('url' in letter.data ? letter.data.url : '').split('/').at(-1)!;
+        const { content } = mails.find((mail) => mail.content.template === template)!;
+        return ('url' in content.data ? content.data.url : '').split('/').at(-1)!;
       };
       const [activation, reset] = [codeOf('activation'), codeOf('password-reset')];
       for (const code of [activation, reset]) {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { fc } from '../../support/properties.ts';
 import { Client, type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
-import { lettersTo } from '../../support/worlds/mail-links.ts';
+import { contentsTo } from '../../support/worlds/mail-links.ts';
 
 // Ann reads one mailbox. Eve does not, and types its address wherever one can be typed. Whatever both do, in whatever order: no password that
 // Eve typed opens the account of that address, and no account of Eve's gets it.
@@ -47,8 +47,8 @@ const register = (client: Client, email: string, who: 'ann' | 'eve') =>
   client.post('/auth/register', { provider: 'LOCAL', email, password: WORDS[who], company: `Company of ${who}`, name: who });
 const login = (email: string, password: string) => app.client().post('/auth/login', { provider: 'LOCAL', email, password });
 async function codes(email: string, template: 'activation' | 'password-reset' | 'email-change'): Promise<string[]> {
-  const letters = await lettersTo(app.context, email);
-  return letters.flatMap((letter) => (letter.template === template ? [letter.data.url.split('/').at(-1)!] : []));
+  const mails = await contentsTo(app.context, email);
+  return mails.flatMap((content) => (content.template === template ? [content.data.url.split('/').at(-1)!] : []));
 }
 
 async function click({ email, browser, model }: World, which: 'oldest' | 'newest', client = browser): Promise<void> {

@@ -5,7 +5,7 @@ import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
-import { codeTo, lettersTo, linkTo } from '../../support/worlds/mail-links.ts';
+import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail-links.ts';
 import { workOf } from '../../support/worlds/work.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -45,8 +45,8 @@ describe('a forgotten password', () => {
       const { status, text, headers } = await forgot(email);
       expect([status, text, headers.getSetCookie()]).toEqual([200, '{"forgot":true}', []]);
     }
-    expect((await lettersTo(app.context, bob.email)).map(({ template }) => template)).toEqual(['password-reset', 'password-reset']); // to the address as it is kept
-    for (const email of [unknown, elsewhere, gone.email, bob.email.toUpperCase()]) expect(await lettersTo(app.context, email)).toEqual([]);
+    expect((await contentsTo(app.context, bob.email)).map(({ template }) => template)).toEqual(['password-reset', 'password-reset']); // to the address as it is kept
+    for (const email of [unknown, elsewhere, gone.email, bob.email.toUpperCase()]) expect(await contentsTo(app.context, email)).toEqual([]);
     expect(await linkTo(app.context, bob.email, 'password-reset')).toMatch(/^https:\/\/app\.example\.com\/auth\/forgot\/[A-Za-z0-9_-]{43}$/);
   });
   test('the token sets the password once, ends every session, key and approved app, and is told to the owner [S35, SE4]', async () => {
@@ -62,7 +62,7 @@ describe('a forgotten password', () => {
     expect((await bob.client.get('/user/self')).body.code).toBe('session_revoked');
     expect((await bob.client.post('/auth/refresh')).status).toBe(401);
     expect([(await login(bob.email, bob.password)).status, (await login(bob.email, 'a new password')).status]).toEqual([400, 200]);
-    expect((await lettersTo(app.context, bob.email)).at(-1)).toEqual({ template: 'password-changed', data: { name: '', opens: [] } });
+    expect((await contentsTo(app.context, bob.email)).at(-1)).toEqual({ template: 'password-changed', data: { name: '', opens: [] } });
     expect((await reset(code, 'yet another')).body).toEqual({ reset: false });
     expect((await login(bob.email, 'a new password')).status).toBe(200);
     expect((await key.get('/public/v1/is-connected')).status).toBe(401); // whoever knew the old password may have made it
@@ -186,12 +186,12 @@ describe('somebody whom a super-admin locked out', () => {
       db.sql`select password_hash, activated, locked_at, o.name from users u, organizations o where u.id = ${bob.userId} and o.id = ${bob.orgId}`;
     const before = await held();
     expect((await reset(code)).body).toEqual({ reset: false });
-    const count = (await lettersTo(app.context, bob.email)).length;
+    const count = (await contentsTo(app.context, bob.email)).length;
     await forgot(bob.email);
     await resend(bob.email);
-    expect(await lettersTo(app.context, bob.email)).toHaveLength(count);
+    expect(await contentsTo(app.context, bob.email)).toHaveLength(count);
     expect((await register(bob.email)).body).toEqual({ activate: true }); // as for anybody
-    expect((await lettersTo(app.context, bob.email)).at(-1)!.template).toBe('address-known');
+    expect((await contentsTo(app.context, bob.email)).at(-1)!.template).toBe('address-known');
     expect(await held()).toEqual(before);
     const refused = await login(bob.email, bob.password);
     expect([refused.status, refused.body.activate, refused.body.message]).toEqual([400, undefined, expect.stringContaining('locked')]);

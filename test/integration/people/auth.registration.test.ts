@@ -4,7 +4,7 @@ import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type Client, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { codeTo, lettersTo, linkTo } from '../../support/worlds/mail-links.ts';
+import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail-links.ts';
 import { mailsOf } from '../../support/worlds/mails.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -138,7 +138,7 @@ describe('an address that has a user', () => {
     const before = await userOf(email);
     const again = await register(email.toUpperCase(), { password: 'another password', company: 'Evil', name: 'Eve' });
     expect([again.status, again.text]).toEqual([200, '{"activate":true}']);
-    expect((await lettersTo(app.context, email)).at(-1)).toEqual({
+    expect((await contentsTo(app.context, email)).at(-1)).toEqual({
       template: 'address-known',
       data: { name: '', loginUrl: 'https://app.example.com/auth/login' },
     });
@@ -268,7 +268,7 @@ describe('the activation mail', () => {
     }
     const second = await codeOf(waiting);
     expect(second).not.toBe(first);
-    expect([(await lettersTo(app.context, active)).length, (await lettersTo(app.context, unknown)).length]).toEqual([1, 0]);
+    expect([(await contentsTo(app.context, active)).length, (await contentsTo(app.context, unknown)).length]).toEqual([1, 0]);
     expect((await activate(second, client)).body).toEqual({ can: true });
     expect((await activate(first, client)).body).toEqual({ can: false });
     expect((await login(waiting)).status).toBe(200);

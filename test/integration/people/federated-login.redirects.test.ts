@@ -291,8 +291,9 @@ describe('the mobile application', () => {
 
 test('no mail is written for people whose provider has no address', async () => {
   await using mailing = await loginApp({ sql: db.sql, env: WITH_MAIL });
-  const letter = { template: 'password-changed' as const, data: { name: 'Ann' } };
-  for (const to of ['wallet_eip155-1-0xabc@no-address.invalid', 'ann@example.test']) await mailing.context.email.queue(db.sql, { to, orgId: null, letter });
+  const content = { template: 'password-changed' as const, data: { name: 'Ann' } };
+  for (const to of ['wallet_eip155-1-0xabc@no-address.invalid', 'ann@example.test'])
+    await mailing.context.email.queue(db.sql, { to, orgId: null, content: content });
   const rows = await db.sql`select to_address from emails where template = 'password-changed'`;
   expect(rows.map((row) => row['to_address'])).toEqual(['ann@example.test']);
 });

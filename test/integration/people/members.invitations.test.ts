@@ -241,7 +241,7 @@ describe('an invitation', () => {
   });
 });
 
-describe('the letter', () => {
+describe('the mail', () => {
   test('is queued in the commit of the invitation, unless it is not wanted or the invitation is refused [S47]', async () => {
     const mailing = await testApp({ sql: db.sql, env: WITH_MAIL });
     const ann = await app.signUp();

@@ -2,17 +2,17 @@ import type { Context } from '../../../src/context.ts';
 import { eventually } from '../wire/eventually.ts';
 import { mailsOf } from './mails.ts';
 
-/** Writes what was asked for behind answers, and gives the letters to an address, oldest first. */
-export async function lettersTo(context: Context, email: string) {
+/** Writes what was asked for behind answers, and gives the mails to an address, oldest first. */
+export async function contentsTo(context: Context, email: string) {
   await eventually('what was asked for is written', async () => (await context.sql`select 1 from mail_requests`).length === 0);
-  return (await mailsOf(context, email)).map(({ letter }) => letter);
+  return (await mailsOf(context, email)).map(({ content }) => content);
 }
 
-/** The link of the latest letter of a template to an address. */
+/** The link of the latest content of a template to an address. */
 export async function linkTo(context: Context, email: string, template: string): Promise<string> {
-  const letter = (await lettersTo(context, email)).findLast((one) => one.template === template);
-  if (!letter || !('url' in letter.data)) throw new Error(`No ${template} went to ${email}`);
-  return letter.data.url;
+  const content = (await contentsTo(context, email)).findLast((one) => one.template === template);
+  if (!content || !('url' in content.data)) throw new Error(`No ${template} went to ${email}`);
+  return content.data.url;
 }
 
 /** The code at the end of that link. */
