@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { DOMAINS } from '../kit/declare/adapter.ts';
 import { adapters } from './registry.gen.ts';
-import { type AnyAdapter, declaredStatus } from './rules.ts';
+import type { AnyAdapter } from './domains.ts';
+import { declaredStatus } from './rules.ts';
 
 /** By `domain/id`: what an adapter was tried against beside its facts, and the test that does it. */
 export const Proofs = z.record(z.string(), z.array(z.strictObject({ by: z.string().min(1), in: z.string().min(1) })).min(1));

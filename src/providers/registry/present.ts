@@ -1,6 +1,6 @@
 import type { AuthType, Domain, Lifecycle } from '../kit/declare/adapter.ts';
 import type { Field, Fields } from '../kit/declare/fields.ts';
-import type { AnyAdapter } from './rules.ts';
+import type { AnyAdapter } from './domains.ts';
 import type { SocialAdapter } from '../social/_contract.ts';
 
 /** What the console is told of a credential field (S155). */

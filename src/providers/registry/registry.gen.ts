@@ -74,7 +74,7 @@ import auth_linkedin_v1 from '../auth/linkedin.v1.ts';
 import auth_local_v1 from '../auth/local.v1.ts';
 import auth_wallet_v1 from '../auth/wallet.v1.ts';
 import auth_x_v1 from '../auth/x.v1.ts';
-import type { AnyAdapter } from './rules.ts';
+import type { AnyAdapter } from './domains.ts';
 
 export const adapters: readonly AnyAdapter[] = [
   storage_backblaze_b2_v1,

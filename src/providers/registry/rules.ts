@@ -1,25 +1,8 @@
 import { AppError, type FieldError, judge, validationFailed } from '../../platform/kernel/index.ts';
 import { type Domain, DOMAINS, type Lifecycle, type Manifest } from '../kit/declare/adapter.ts';
 import { type Fields, MAX_LENGTH } from '../kit/declare/fields.ts';
-import type { AuthAdapter } from '../auth/_contract.ts';
-import type { ContentPackAdapter } from '../contentpack/_contract.ts';
-import type { EmailAdapter } from '../email/_contract.ts';
-import type { ShortlinkAdapter } from '../shortlink/_contract.ts';
 import type { SocialAdapter } from '../social/_contract.ts';
-import type { StorageAdapter } from '../storage/_contract.ts';
-import type { VpnAdapter } from '../vpn/_contract.ts';
-
-/** Which adapter a domain has. A new domain adds its line. */
-export interface AdapterOf {
-  auth: AuthAdapter;
-  social: SocialAdapter;
-  email: EmailAdapter;
-  contentpack: ContentPackAdapter;
-  shortlink: ShortlinkAdapter;
-  storage: StorageAdapter;
-  vpn: VpnAdapter;
-}
-export type AnyAdapter = AdapterOf[keyof AdapterOf];
+import type { AnyAdapter } from './domains.ts';
 
 /** `new` writes a row; `pinned` uses or edits a row that holds this version already. */
 export interface Resolve {

@@ -1,19 +1,13 @@
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Outbound } from '../../platform/outbound/index.ts';
 import { keepOutOfLogs } from '../../platform/telemetry/index.ts';
-import { openLogin } from '../auth/_open.ts';
-import { openContentPack } from '../contentpack/_open.ts';
-import { openMailer, openReports } from '../email/_open.ts';
 import { type Domain, type Lifecycle, TIMEOUT_MS } from '../kit/declare/adapter.ts';
 import type { Fields, Values } from '../kit/declare/fields.ts';
 import { openLines, type Outcome, secretsOf } from '../kit/wire/open-line.ts';
+import { type AdapterOf, type AnyAdapter, openDomains } from './domains.ts';
 import { type CatalogEntry, inOrder, presentCatalogEntry } from './present.ts';
 import { adapters as registered } from './registry.gen.ts';
-import { type AdapterOf, type AnyAdapter, chooseVersion, immutable, knownDomain, lifecycleOf, readFields, type Resolve } from './rules.ts';
-import { openShortener } from '../shortlink/_open.ts';
-import { openSocial, type SocialProviders } from '../social/_open.ts';
-import { openStorage } from '../storage/_open.ts';
-import { openRoutes, type Routes } from '../vpn/_open.ts';
+import { chooseVersion, immutable, knownDomain, lifecycleOf, readFields, type Resolve } from './rules.ts';
 
 export interface ProvidersOptions {
   outbound: Outbound;
@@ -44,8 +38,8 @@ export interface ProvidersOptions {
   onCall?: (outcome: Outcome) => void;
 }
 
-/** Each domain has its opening function in its folder, and its line below; everything else is the same for all. */
-export interface Providers extends SocialProviders {
+/** The registered providers: what is known of them, and the functions that open them. */
+export interface Providers extends ReturnType<typeof openDomains> {
   /** The adapters that are registered in this process, of one domain when given. */
   list(): readonly AnyAdapter[];
   list<D extends keyof AdapterOf>(domain: D): readonly AdapterOf[D][];
@@ -62,14 +56,6 @@ export interface Providers extends SocialProviders {
   check(adapter: AnyAdapter, values: Values, owner?: string | null): Promise<string | void> | undefined;
   /** The settings of an owner were changed: what is open with them is opened anew. */
   forget(provider: { domain: string; id: string }, orgId: string | null): void;
-
-  mailer: ReturnType<typeof openMailer>;
-  mailReports: ReturnType<typeof openReports>;
-  login: ReturnType<typeof openLogin>;
-  contentPack: ReturnType<typeof openContentPack>;
-  shortener: ReturnType<typeof openShortener>;
-  storage: ReturnType<typeof openStorage>;
-  routes: Routes;
 }
 
 /** The fields of a person's login, of settings and of a login at a network that their declarations call secret. */
@@ -102,7 +88,7 @@ export function openProviders({
     .map(immutable);
   const status = (adapter: AnyAdapter) => lifecycleOf(adapter, all, clock.now());
   const lines = openLines({ outbound, operatorOutbound, clock, servers, authorities, timeoutMs, folder, onCall });
-  const routes = openRoutes(lines, { outbound, echoUrl });
+  const domains = openDomains(lines, { apps, appName, outbound, echoUrl });
 
   return {
     list: (domain?: Domain) => all.filter((adapter) => domain === undefined || adapter.domain === domain) as never, // which its overloads name
@@ -116,17 +102,9 @@ export function openProviders({
     fields: (adapter, input, at) => readFields(adapter.credentials, input, at),
     check: (adapter, values, owner) =>
       adapter.domain === 'vpn'
-        ? routes.check(adapter, values, owner)
+        ? domains.routes.check(adapter, values, owner)
         : adapter.check && lines.call(adapter, { secrets: secretsOf(adapter, values) }, () => adapter.check!(lines.open(adapter, values, { owner }))),
     forget: lines.forget,
-
-    ...openSocial(lines, { apps, appName }),
-    mailer: openMailer(lines),
-    mailReports: openReports(lines),
-    login: openLogin(lines),
-    contentPack: openContentPack(lines),
-    shortener: openShortener(lines),
-    storage: openStorage(lines),
-    routes,
+    ...domains,
   };
 }

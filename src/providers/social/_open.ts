@@ -44,13 +44,13 @@ export interface SocialProviders {
   connect(adapter: SocialAdapter, options: ConnectOptions): Social;
 }
 
-interface Options {
+export interface SocialOptions {
   /** App credentials of the operator, by provider id; `server` where they belong to one server of many. */
   apps: Readonly<Record<string, App & { server?: string }>>;
   appName: string;
 }
 
-export function openSocial(lines: Lines, { apps, appName }: Options): SocialProviders {
+export function openSocial(lines: Lines, { apps, appName }: SocialOptions): SocialProviders {
   const { clock } = lines;
   const hidden = (tokens?: Tokens) => [tokens?.accessToken, tokens?.refreshToken];
   /** Of one login: `secrets` are what only this call has, beside the values and the tokens. */

@@ -5,7 +5,7 @@ import { type Lines, secretsOf } from '../kit/wire/open-line.ts';
 import type { Values } from '../kit/declare/fields.ts';
 import type { Vpn, VpnAdapter } from './_contract.ts';
 
-interface Options {
+export interface RoutesOptions {
   outbound: Pick<Outbound, 'fetch' | 'through'>;
   /** Answers the address of whoever asks: as text, or in JSON as `ip`. */
   echoUrl: string;
@@ -35,7 +35,7 @@ const FAILURES: Record<ProxyFault, ProviderFailure> = {
   target: 'unavailable',
 };
 
-export function openRoutes(lines: Lines, { outbound, echoUrl }: Options): Routes {
+export function openRoutes(lines: Lines, { outbound, echoUrl }: RoutesOptions): Routes {
   async function addressBy(egressRoute: Pick<EgressRoute, 'fetch'>): Promise<string> {
     const { status, text } = await ask(egressRoute);
     const said = text.trim();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Field } from '../../../src/providers/kit/declare/fields.ts';
 import { isAddressField } from '../../../src/providers/kit/declare/fields.ts';
 import { adapters } from '../../../src/providers/registry/registry.gen.ts';
-import type { AnyAdapter } from '../../../src/providers/registry/rules.ts';
+import type { AnyAdapter } from '../../../src/providers/registry/domains.ts';
 import { emptyAuditLog } from '../../support/worlds/audit.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
