@@ -12,6 +12,7 @@ export {
   openSession,
   type Sql,
 } from './client.ts';
+export { column, type RowOf, table } from './table.ts';
 export { type Lease, lease, type LeaseOptions, openLease } from './lease.ts';
 export { migrate } from './migrate.ts';
 export { type CronRun, declareRuns, dueRuns, listRuns, noteRun } from './cron-runs.ts';

@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
+import { unsettled } from './state.ts';
 
 /**
  * What the reminders of posts stand for, counted from the rows that carry them: channels that wait for a due time within the horizon and
@@ -7,14 +8,24 @@ import type { Sql } from '../../platform/db/index.ts';
 export async function workOfPosts(sql: Sql, horizonMs: number): Promise<{ pending: number; overdue: number; underWay: Record<string, number> }> {
   const [[channels], [questions], held] = await Promise.all([
     sql<{ pending: number; overdue: number }[]>`/* all orgs */
-      select count(*)::int as pending, (count(*) filter (where next_due_at < now() - interval '5 s'))::int as overdue from channels
-      where next_due_at is not null and slot_incarnation is null and not disabled and not refresh_needed and deleted_at is null
+      select count(*)::int as pending, (count(*) filter (where next_due_at < now() - interval '5 s'))::int as overdue
+      from channels
+      where next_due_at is not null
+        and slot_incarnation is null
+        and not disabled
+        and not refresh_needed
+        and deleted_at is null
         and next_due_at <= now() + ${horizonMs}::float8 * interval '1 ms'`,
     sql<{ pending: number; overdue: number }[]>`/* all orgs */
-      select count(*)::int as pending, (count(*) filter (where look_up_at < now() - interval '5 s'))::int as overdue from posts
-      where state = 'QUEUE' and detail in ('unconfirmed', 'processing') and look_up_at is not null`,
+      select count(*)::int as pending, (count(*) filter (where p.look_up_at < now() - interval '5 s'))::int as overdue
+      from posts p
+      where ${unsettled(sql)}
+        and p.look_up_at is not null`,
     sql<{ incarnation: string; n: number }[]>`/* all orgs */
-      select slot_incarnation as incarnation, count(*)::int as n from channels where slot_incarnation is not null group by 1`,
+      select slot_incarnation as incarnation, count(*)::int as n
+      from channels
+      where slot_incarnation is not null
+      group by 1`,
   ]);
   return {
     pending: channels!.pending + questions!.pending,

@@ -1,6 +1,7 @@
 export type { Attempt, Next, Outcome, ClaimedPost } from './dispatch/attempt.ts';
 export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './authoring/body.ts';
-export { Create, NewPost, PostChange, type PostMedia } from './authoring/input.ts';
+export { Create, NewPost, PostChange } from './authoring/input.ts';
+export { type PostMedia } from './row.ts';
 export type { LatenessFigures } from './dispatch/lateness.ts';
 export type { Heartbeat, ChannelSnapshot, ChannelsPort, Connected, Log, MediaPort, NetworkRules, DueChange, ReminderMoves, Processing } from './ports.ts';
 export { presentPost, presentPostWithThread, presentPublicPost, presentPublicPostWithThread, presentTimeline } from './present.ts';

@@ -2,7 +2,7 @@ import type { Sql } from '../../platform/db/index.ts';
 import type { Handle, Limits, Media, Post, Published, Social, SocialAdapter } from '../../providers/registry/index.ts';
 import type { Shortlinks } from '../shortlinks/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
-import type { PostMedia } from './authoring/input.ts';
+import type { PostMedia } from './row.ts';
 
 // What publishing needs of its neighbours. `openPosts` is handed these; `src/context.ts` binds them.
 

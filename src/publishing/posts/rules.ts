@@ -72,14 +72,13 @@ const settlement = (
   slot: 'free',
   data: null,
   topic: null,
-  payload: { channelId },
+  retryable: false,
   ...change,
 });
 
 /** What an outcome writes. `asked`: it was found by asking the network, not by sending. `undefined`: there is nothing to write. */
 export function settle(claimed: ClaimedPost, outcome: Outcome, asked?: 'unconfirmed' | 'processing'): Settlement {
-  const { channelId, attemptsFailed, lookUps } = claimed;
-  const attempts = attemptsFailed + 1;
+  const { attemptsFailed, lookUps } = claimed;
   const fail = (errorKind: string, error: string, retryable: boolean) =>
     settlement(claimed, {
       state: 'ERROR',
@@ -90,7 +89,7 @@ export function settle(claimed: ClaimedPost, outcome: Outcome, asked?: 'unconfir
       message: error,
       data: { errorKind },
       topic: 'post.failed',
-      payload: { channelId, errorKind, error, attempts, retryable },
+      retryable,
     });
   const undecided = (error: string) =>
     settlement(claimed, {
@@ -102,7 +101,6 @@ export function settle(claimed: ClaimedPost, outcome: Outcome, asked?: 'unconfir
       kind: 'failed',
       message: error,
       topic: 'post.unconfirmed',
-      payload: { channelId, error },
     });
   const again = (errorKind: string, error: string, dueInMs: number) =>
     settlement(claimed, {
@@ -115,7 +113,6 @@ export function settle(claimed: ClaimedPost, outcome: Outcome, asked?: 'unconfir
       message: error,
       data: { inMs: dueInMs },
       topic: 'post.retrying',
-      payload: { channelId, errorKind, error, attempt: attempts, inMs: dueInMs },
     });
 
   switch (outcome.kind) {
@@ -164,7 +161,6 @@ export function settle(claimed: ClaimedPost, outcome: Outcome, asked?: 'unconfir
         kind: 'paused',
         message: 'The channel needs a new login',
         topic: 'post.paused',
-        payload: { channelId, reason: 'channel' },
       });
     case 'rate_limited':
     case 'unavailable':

@@ -5,7 +5,8 @@ import { AppError, type Clock, invalidField, isId, newId, notFound } from '../..
 import type { Next, Outcome, ClaimedPost } from './dispatch/attempt.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './authoring/body.ts';
 import { checkDate, compose, type Composed, judgeContent, namedPosts, shortensLinks, typedSettings } from './authoring/compose.ts';
-import type { Create, PostChange, PostMedia } from './authoring/input.ts';
+import type { Create, PostChange } from './authoring/input.ts';
+import type { PostMedia } from './row.ts';
 import { type LatenessFigures, openLateness } from './dispatch/lateness.ts';
 import type { Heartbeat, ChannelsPort, LinksPort, Log, MediaPort, ReminderMoves, PostEvents } from './ports.ts';
 import { SLOT_LEASE_MS, lookUpOf, settle, HEARTBEAT_TIMEOUT_MS, UNCONFIRMED_LEASE_MS } from './rules.ts';
@@ -392,7 +393,7 @@ export function openPosts({ sql, clock, reminders, channels, media, links, incar
     settle: async (claimed, outcome, asked) => (await report(claimed, outcome, { asked })).lookUp,
     settleAndClaim: (claimed, outcome) => report(claimed, outcome, { claimsNext: !sender.closed }),
     async findUnsettled(orgId, postId, detail) {
-      const claimed = await scan.toAsk(sql, orgId, postId, detail, LOOK_UP_LEASE_MS);
+      const claimed = await scan.claimLookUp(sql, orgId, postId, detail, LOOK_UP_LEASE_MS);
       return lookingUp.has(postId) ? undefined : claimed;
     },
     async lookUp(claimed, about) {
@@ -464,7 +465,7 @@ export function openPosts({ sql, clock, reminders, channels, media, links, incar
       const rows = await get(orgId, postId);
       const post = rows.find(({ id }) => id === postId)!;
       if (post.state === 'PUBLISHED' && post.releaseId) return [];
-      const claimed = (await scan.unsettled(sql, orgId, postId, 'unconfirmed')) ?? (await scan.attempted(sql, orgId, postId));
+      const claimed = (await scan.waitsFor(sql, orgId, postId, 'unconfirmed')) ?? (await scan.lastAttempt(sql, orgId, postId));
       const outcome = claimed && (await sender.lookUp(claimed, 'unconfirmed'));
       if (outcome?.kind === 'published') return [{ id: outcome.release.id, url: outcome.release.url }];
       return outcome?.kind === 'undecided' ? [...(outcome.similar ?? [])] : [];

@@ -77,7 +77,7 @@ test('a claim whose answer was lost holds its channel for seconds, not to the de
 });
 
 test('a result that was written and whose answer was lost is written once; what its commit took goes out once, after the reconciler found it', async () => {
-  await using way = await cutsAnswerTo(db.url, 'The item of the thread before it was not published'); // only results say so
+  await using way = await cutsAnswerTo(db.url, 'as rests_until'); // only results say so
   const network = openNetwork();
   network.settlesWithinMs = 1_000;
   await using world = await startPublisher({ url: way.url, network });

@@ -1,5 +1,5 @@
 import type { Database, Sql } from '../../../platform/db/index.ts';
-import type { PostMedia } from './input.ts';
+import type { PostMedia } from '../row.ts';
 import type { ReminderMoves } from '../ports.ts';
 
 /** What a change does; `undefined` leaves a part as it is. Date, status, group and tags are those of the whole thread. */

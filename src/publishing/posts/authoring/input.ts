@@ -1,8 +1,5 @@
 import { z } from 'zod';
-
-/** A picture or film of a post, as it is stored: `id` names a file of the org, else `path` is an address outside. */
-export const PostMedia = z.strictObject({ id: z.string().optional(), path: z.string(), alt: z.string().default(''), thumbnail: z.string().nullish() });
-export type PostMedia = z.output<typeof PostMedia>;
+import { PostMedia } from '../row.ts';
 
 /** One item to be stored. The first of a thread is its root; ids are made by the caller, so a repeated call inserts nothing twice. */
 export const NewPost = z.strictObject({

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { PROVIDER_FAILURES } from '../../../platform/kernel/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
 import type { Link } from '../../shortlinks/index.ts';
-import type { PostMedia } from '../authoring/input.ts';
 import type { ChannelSnapshot } from '../ports.ts';
+import type { ClaimColumns } from '../row.ts';
 
 /** One attempt at one post: whoever reports on it names all of it, and the row refuses what is stale. */
 export interface Attempt {
@@ -14,20 +14,15 @@ export interface Attempt {
   incarnation: string;
 }
 
-/** All that sending needs, read by the statement that took the post. */
-export interface ClaimedPost extends Attempt {
-  content: string;
-  media: readonly PostMedia[];
+/** All that sending needs, read by the statement that claimed the post. */
+export interface ClaimedPost extends Attempt, Omit<ClaimColumns, 'saved'> {
   /** Links that were to go out short; undecided until just before the first request leaves. */
   links: readonly (Link & { decided: boolean })[];
-  settings: Readonly<Record<string, unknown>>;
   /** What an earlier attempt saved. */
   saved: unknown;
-  attemptsFailed: number;
   /** Items of the thread that are out, root first; empty for a root. */
   thread: readonly Published[];
-  /** By the database's clock: when the attempt was claimed, how long its answer has been missing (the request left before that), and how long after its due time it was claimed. */
-  claimedAt: Date;
+  /** By the database's clock: how long its answer has been missing (the request left before that), and how long after its due time it was claimed. */
   unansweredMs: number;
   lateMs: number;
   /** By the monotonic clock of this process: when it asked for the slot, which it surely held right after. */

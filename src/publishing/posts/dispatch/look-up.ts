@@ -1,9 +1,9 @@
 import { contentToText } from '../../../platform/content/index.ts';
 import type { Sql } from '../../../platform/db/index.ts';
 import type { Post, Published, Social } from '../../../providers/registry/index.ts';
-import type { ClaimedPost } from './attempt.ts';
+import type { Attempt, ClaimedPost } from './attempt.ts';
 import { SLOT_LEASE_MS, SKEW_MS } from '../rules.ts';
-import { ownedByOthers, undecidedSince } from './look-up-rows.ts';
+import { outcomeUnknown, publishing } from '../state.ts';
 
 /**
  * What the network shows of an attempt. `unclear`: posts that look like it, of which more than one could be it, or of
@@ -45,3 +45,44 @@ export async function findOnNetwork(sql: Sql, { claimed, post, settings, find }:
     ? { kind: 'found', release: only }
     : { kind: 'unclear', similar, pending: similar.length === 1 && twins.every(({ pending }) => pending) };
 }
+
+/** Another post of the channel whose release is not known: it may be behind a post that the network shows. */
+interface Undecided {
+  content: string;
+  media: number;
+  /** Its outcome is still coming; otherwise a person has to decide. */
+  pending: boolean;
+}
+
+const MOST = 100;
+
+/** Of these releases, those that other posts of the channel own, deleted posts included. */
+async function ownedByOthers(sql: Sql, { orgId, channelId, postId }: Attempt, releaseIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await sql<{ releaseId: string }[]>`
+    select release_id as "releaseId"
+    from posts
+    where org_id = ${orgId}
+      and channel_id = ${channelId}
+      and id <> ${postId}
+      and release_id = any(${releaseIds}::text[])`;
+  return new Set(rows.map(({ releaseId }) => releaseId));
+}
+
+/** Other posts of the channel that were claimed after `from` and have no known outcome yet, at most 100. */
+const undecidedSince = (sql: Sql, { orgId, channelId, postId }: Attempt, from: Date): Promise<Undecided[]> => sql<Undecided[]>`
+  select p.content, jsonb_array_length(p.media) as media, p.state = 'QUEUE' as pending
+  from posts p
+  where p.org_id = ${orgId}
+    and p.channel_id = ${channelId}
+    and p.id <> ${postId}
+    and ${outcomeUnknown(sql)}
+    and p.claimed_at > ${from}
+  union all
+  select p.content, jsonb_array_length(p.media), true
+  from channels c
+  join posts p on p.id = c.slot_post_id and p.org_id = c.org_id
+  where c.org_id = ${orgId}
+    and c.id = ${channelId}
+    and p.id <> ${postId}
+    and ${publishing(sql)}
+  limit ${MOST}`;

@@ -1,8 +1,9 @@
 import type { Database, Fragment, Sql } from '../../../platform/db/index.ts';
-import type { Published } from '../../../providers/registry/index.ts';
-import type { Attempt, ClaimedPost } from './attempt.ts';
-import type { PostMedia } from '../authoring/input.ts';
+import { timeline } from '../journal.ts';
 import type { DueChange, ReminderMoves } from '../ports.ts';
+import { publishing, unconfirmed, unsettled } from '../state.ts';
+import type { Attempt, ClaimedPost } from './attempt.ts';
+import { attemptColumns, attemptOf, type AttemptRow, snapshot } from './claim.ts';
 
 // What the reconciler looks for. Each scan stands on an index, is limited, and goes over all organizations.
 
@@ -13,7 +14,7 @@ export interface TakenOver {
   /** By the database's clock. */
   now: Date;
 }
-/** A post whose question to the network is to be asked again. */
+/** A post of which the network is to be asked again. */
 export interface Unsettled {
   orgId: string;
   postId: string;
@@ -26,57 +27,101 @@ export interface Unsettled {
  * that was being sent becomes `unconfirmed` under a new incarnation and keeps its slot for `leaseMs`, any other slot is free. One that
  * was unconfirmed already keeps its slot to the deadline, whoever is gone: the next post may not overtake it.
  */
-export const takeOver = (sql: Sql, host: { incarnation: string; silenceMs: number; leaseMs: number; limit: number }): Promise<TakenOver[]> => sql<TakenOver[]>`
+export const takeOver = (
+  sql: Sql,
+  { incarnation, silenceMs, leaseMs, limit }: { incarnation: string; silenceMs: number; leaseMs: number; limit: number },
+): Promise<TakenOver[]> => sql<TakenOver[]>`
   /* all orgs */
   with lost as materialized (
-    select c.id, c.org_id, c.slot_post_id from channels c
-    where c.slot_incarnation is not null and (
-      c.slot_until < now()
-      or (not exists (select from actor_hosts h where h.incarnation = c.slot_incarnation and h.last_beat > now() - ${host.silenceMs}::float8 * interval '1 ms')
-        and not exists (select from posts p where p.id = c.slot_post_id and p.org_id = c.org_id and p.state = 'QUEUE' and p.detail = 'unconfirmed')))
-    order by c.id limit ${host.limit} for no key update of c
+    select c.id, c.org_id, c.slot_post_id
+    from channels c
+    where c.slot_incarnation is not null
+      and (
+        c.slot_until < now()
+        or (
+          not exists (
+            select from actor_hosts h
+            where h.incarnation = c.slot_incarnation
+              and h.last_beat > now() - ${silenceMs}::float8 * interval '1 ms'
+          )
+          and not exists (
+            select from posts p
+            where p.id = c.slot_post_id
+              and p.org_id = c.org_id
+              and ${unconfirmed(sql)}
+          )
+        )
+      )
+    order by c.id
+    limit ${limit}
+    for no key update of c
   ), doubtful as (
-    update posts p set detail = 'unconfirmed', incarnation = ${host.incarnation}, look_ups = 0, look_up_at = now()
-    from lost l where p.id = l.slot_post_id and p.org_id = l.org_id and p.state = 'QUEUE' and p.detail = 'publishing'
+    update posts p
+    set detail = 'unconfirmed', incarnation = ${incarnation}, look_ups = 0, look_up_at = now()
+    from lost l
+    where p.id = l.slot_post_id
+      and p.org_id = l.org_id
+      and ${publishing(sql)}
     returning p.id, p.org_id, p.channel_id
-  ), told as (
-    insert into post_timeline (org_id, post_id, kind, message)
-    select org_id, id, 'unconfirmed', 'The host that was sending fell silent' from doubtful
-  ), slots as (
-    update channels c set
-      slot_incarnation = case when d.id is null then null else ${host.incarnation} end,
+  ), ${timeline(sql, { from: sql`doubtful`, kind: 'unconfirmed', message: 'The host that was sending fell silent' })}, slots as (
+    update channels c
+    set slot_incarnation = case when d.id is null then null else ${incarnation} end,
       slot_post_id = case when d.id is null then null else c.slot_post_id end,
-      slot_until = case when d.id is null then null else now() + ${host.leaseMs}::float8 * interval '1 ms' end,
-      due_version = c.due_version + 1, next_due_at = least(c.next_due_at, now())
-    from lost l left join doubtful d on d.channel_id = l.id where c.id = l.id and c.org_id = l.org_id
+      slot_until = case when d.id is null then null else now() + ${leaseMs}::float8 * interval '1 ms' end,
+      due_version = c.due_version + 1,
+      next_due_at = least(c.next_due_at, now())
+    from lost l
+    left join doubtful d on d.channel_id = l.id
+    where c.id = l.id
+      and c.org_id = l.org_id
   )
-  select l.org_id as "orgId", l.id as "channelId", d.id as "postId", now() as now from lost l left join doubtful d on d.channel_id = l.id`;
+  select l.org_id as "orgId", l.id as "channelId", d.id as "postId", now() as now
+  from lost l
+  left join doubtful d on d.channel_id = l.id`;
+
+/** A channel that would be worked on if its time had come. */
+const works = (sql: Sql) => sql`(not c.disabled and not c.refresh_needed and c.deleted_at is null)`;
 
 /** Channels that were due `graceMs` ago and that nobody works on. */
 export const overdue = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: number }): Promise<{ orgId: string; channelId: string }[]> => sql<
   { orgId: string; channelId: string }[]
 >`
   /* all orgs */
-  select c.org_id as "orgId", c.id as "channelId" from channels c
-  where c.next_due_at is not null and c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null
+  select c.org_id as "orgId", c.id as "channelId"
+  from channels c
+  where c.next_due_at is not null
+    and c.slot_incarnation is null
+    and ${works(sql)}
     and c.next_due_at < now() - ${graceMs}::float8 * interval '1 ms'
-  order by c.next_due_at limit ${limit}`;
+  order by c.next_due_at
+  limit ${limit}`;
 
 /** Registers reminders of channels whose next due time has come within the horizon. Answers how many. */
 export async function enter(database: Database, reminders: ReminderMoves, { horizonMs, limit }: { horizonMs: number; limit: number }): Promise<number> {
   const coming = await database<{ id: string }[]>`
     /* all orgs */
-    select c.id from channels c
-    where c.next_due_at is not null and c.reminder_due_at is distinct from c.next_due_at and not c.disabled and not c.refresh_needed and c.deleted_at is null
+    select c.id
+    from channels c
+    where c.next_due_at is not null
+      and c.reminder_due_at is distinct from c.next_due_at
+      and ${works(database)}
       and c.next_due_at <= now() + ${horizonMs}::float8 * interval '1 ms'
-    order by c.next_due_at limit ${limit}`;
+    order by c.next_due_at
+    limit ${limit}`;
   if (coming.length === 0) return 0;
   const { count, committed } = await database.begin(async (sql) => {
     const entered = await sql<DueChange[]>`
       /* all orgs */
-      update channels c set reminder_due_at = c.next_due_at
-      from (select id from channels where id in ${sql(coming.map(({ id }) => id))} order by id for no key update) l
-      where c.id = l.id and c.next_due_at is not null
+      update channels c
+      set reminder_due_at = c.next_due_at
+      from (
+        select id from channels
+        where id in ${sql(coming.map(({ id }) => id))}
+        order by id
+        for no key update
+      ) l
+      where c.id = l.id
+        and c.next_due_at is not null
       returning c.org_id as "orgId", c.id as "channelId", c.next_due_at as "dueAt"`;
     return { count: entered.length, committed: entered.length > 0 ? await reminders.within(sql, entered) : undefined };
   });
@@ -87,23 +132,42 @@ export async function enter(database: Database, reminders: ReminderMoves, { hori
 /** Posts whose look-up or poll was due `graceMs` ago: its reminder was lost. */
 export const unasked = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: number }): Promise<Unsettled[]> => sql<Unsettled[]>`
   /* all orgs */
-  select p.org_id as "orgId", p.id as "postId", p.detail, now() as now from posts p
-  where p.state = 'QUEUE' and p.detail in ('unconfirmed', 'processing') and p.look_up_at < now() - ${graceMs}::float8 * interval '1 ms'
-  order by p.look_up_at limit ${limit}`;
+  select p.org_id as "orgId", p.id as "postId", p.detail, now() as now
+  from posts p
+  where ${unsettled(sql)}
+    and p.look_up_at < now() - ${graceMs}::float8 * interval '1 ms'
+  order by p.look_up_at
+  limit ${limit}`;
 
 /** Holds the slots of posts that still wait for their turn. Answers the posts whose attempt is still this one: all others were taken over. */
 export async function renew(sql: Sql, attempts: readonly Attempt[], leaseMs: number): Promise<Set<string>> {
   if (attempts.length === 0) return new Set();
   const rows = await sql<{ postId: string }[]>`
-    update channels c set slot_until = now() + ${leaseMs}::float8 * interval '1 ms'
+    update channels c
+    set slot_until = now() + ${leaseMs}::float8 * interval '1 ms'
     from (
       select c.id, t.post_id
-      from unnest(${attempts.map(({ orgId }) => orgId)}::uuid[], ${attempts.map(({ channelId }) => channelId)}::uuid[], ${attempts.map(({ postId }) => postId)}::uuid[],
-        ${attempts.map(({ attempt }) => attempt)}::int[], ${attempts.map(({ incarnation }) => incarnation)}::text[]) as t (org_id, channel_id, post_id, attempt, incarnation)
-      join channels c on c.org_id = t.org_id and c.id = t.channel_id and c.slot_post_id = t.post_id and c.slot_incarnation = t.incarnation
-      join posts p on p.id = t.post_id and p.org_id = t.org_id and p.attempt = t.attempt and p.incarnation = t.incarnation and p.state = 'QUEUE' and p.detail = 'publishing'
-      order by c.id for no key update of c
-    ) l where c.id = l.id and c.slot_post_id = l.post_id
+      from unnest(
+        ${attempts.map(({ orgId }) => orgId)}::uuid[],
+        ${attempts.map(({ channelId }) => channelId)}::uuid[],
+        ${attempts.map(({ postId }) => postId)}::uuid[],
+        ${attempts.map(({ attempt }) => attempt)}::int[],
+        ${attempts.map(({ incarnation }) => incarnation)}::text[]
+      ) as t (org_id, channel_id, post_id, attempt, incarnation)
+      join channels c on c.org_id = t.org_id
+        and c.id = t.channel_id
+        and c.slot_post_id = t.post_id
+        and c.slot_incarnation = t.incarnation
+      join posts p on p.id = t.post_id
+        and p.org_id = t.org_id
+        and p.attempt = t.attempt
+        and p.incarnation = t.incarnation
+        and ${publishing(sql)}
+      order by c.id
+      for no key update of c
+    ) l
+    where c.id = l.id
+      and c.slot_post_id = l.post_id
     returning l.post_id as "postId"`;
   return new Set(rows.map(({ postId }) => postId));
 }
@@ -116,84 +180,71 @@ export const endUnknownSlot = (
   sql: Sql,
   { orgId, channelId, incarnation, known }: { orgId: string; channelId: string; incarnation: string; known: readonly string[] },
 ) => sql`
-  update channels c set slot_until = now()
+  update channels c
+  set slot_until = now()
   from posts p
-  where c.org_id = ${orgId} and c.id = ${channelId} and c.slot_incarnation = ${incarnation} and p.id = c.slot_post_id and p.org_id = c.org_id
-    and p.state = 'QUEUE' and p.detail = 'publishing' and p.incarnation = ${incarnation} and p.claimed_at < now() - interval '1 second' and p.id <> all(${known}::uuid[])`;
+  where c.org_id = ${orgId}
+    and c.id = ${channelId}
+    and c.slot_incarnation = ${incarnation}
+    and p.id = c.slot_post_id
+    and p.org_id = c.org_id
+    and ${publishing(sql)}
+    and p.incarnation = ${incarnation}
+    and p.claimed_at < now() - interval '1 second'
+    and p.id <> all(${known}::uuid[])`;
 
-interface UnsettledRow {
-  orgId: string;
-  channelId: string;
-  postId: string;
-  attempt: number;
-  incarnation: string;
-  content: string;
-  media: PostMedia[];
-  settings: Record<string, unknown>;
-  saved: { value: unknown } | null;
-  attemptsFailed: number;
-  thread: Published[] | null;
-  links: ClaimedPost['links'] | null;
-  claimedAt: Date;
-  unansweredMs: number;
-  mayHaveSent: boolean;
-  lookUps: number;
-  providerId: string;
-  providerVersion: string;
-  internalId: string;
-  name: string;
-  credentials: string;
-  tokenExpiresAt: Date | null;
-  channelSettings: Record<string, unknown>;
-  routeId: string | null;
-}
+type UnsettledRow = AttemptRow & { incarnation: string; unansweredMs: number; mayHaveSent: boolean; lookUps: number };
 
-/** The attempt of a post that is not settled, only while its row waits for this question. */
-export const unsettled = (sql: Sql, orgId: string, postId: string, detail: 'processing' | 'unconfirmed'): Promise<ClaimedPost | undefined> =>
-  attemptOf(sql, orgId, postId, sql`p.state = 'QUEUE' and p.detail = ${detail}`);
-/** The same for whoever asks now: the scan for questions that nobody asks leaves the post alone for `askMs`. */
-export const toAsk = (sql: Sql, orgId: string, postId: string, detail: 'processing' | 'unconfirmed', askMs: number): Promise<ClaimedPost | undefined> =>
-  attemptOf(sql, orgId, postId, sql`true`, {
-    with: sql`with asked as (
-      update posts set look_up_at = greatest(look_up_at, now() + ${askMs}::float8 * interval '1 ms')
-      where org_id = ${orgId} and id = ${postId} and state = 'QUEUE' and detail = ${detail} returning *)`,
+/** The attempt of a post that is not settled, only while its row waits for this look-up. */
+export const waitsFor = (sql: Sql, orgId: string, postId: string, detail: 'processing' | 'unconfirmed'): Promise<ClaimedPost | undefined> =>
+  readAttempt(sql, orgId, postId, sql`p.state = 'QUEUE' and p.detail = ${detail}`);
+
+/** The same for whoever looks it up now: the scan for posts that nobody looks up leaves it alone for `leaseMs`. */
+export const claimLookUp = (sql: Sql, orgId: string, postId: string, detail: 'processing' | 'unconfirmed', leaseMs: number): Promise<ClaimedPost | undefined> =>
+  readAttempt(sql, orgId, postId, sql`true`, {
+    with: sql`
+  with asked as (
+    update posts
+    set look_up_at = greatest(look_up_at, now() + ${leaseMs}::float8 * interval '1 ms')
+    where org_id = ${orgId}
+      and id = ${postId}
+      and state = 'QUEUE'
+      and detail = ${detail}
+    returning *
+  )`,
     posts: sql`asked`,
   });
-/** The last attempt of a post that failed, so that a person can look for it on the network. */
-export const attempted = (sql: Sql, orgId: string, postId: string): Promise<ClaimedPost | undefined> =>
-  attemptOf(sql, orgId, postId, sql`p.state in ('ERROR', 'PUBLISHED') and p.claimed_at is not null and p.incarnation is not null`);
 
-async function attemptOf(
+/** The last attempt of a post that failed, so that a person can look for it on the network. */
+export const lastAttempt = (sql: Sql, orgId: string, postId: string): Promise<ClaimedPost | undefined> =>
+  readAttempt(sql, orgId, postId, sql`p.state in ('ERROR', 'PUBLISHED') and p.claimed_at is not null and p.incarnation is not null`);
+
+// A post may wait for its turn long after it was claimed; when its answer is noted as missing, its request has left.
+const missingSince = (sql: Sql): Fragment => sql`coalesce((
+      select min(t.at)
+      from post_timeline t
+      where t.post_id = p.id
+        and t.org_id = p.org_id
+        and t.kind = 'unconfirmed'
+        and t.at >= p.claimed_at
+    ), p.claimed_at)`;
+
+async function readAttempt(
   sql: Sql,
   orgId: string,
   postId: string,
   condition: Fragment,
   from = { with: sql``, posts: sql`posts` },
 ): Promise<ClaimedPost | undefined> {
-  const [row] = await sql<UnsettledRow[]>`
-    ${from.with} select p.org_id as "orgId", p.channel_id as "channelId", p.id as "postId", p.attempt, p.incarnation, p.content, p.media, p.settings, p.saved, p.attempts_failed as "attemptsFailed",
-      p.claimed_at as "claimedAt",
-      -- a post may wait for its turn long after it was claimed; when its answer is noted as missing, its request has left
-      round(extract(epoch from now() - coalesce((select min(t.at) from post_timeline t where t.post_id = p.id and t.org_id = p.org_id and t.kind = 'unconfirmed' and t.at >= p.claimed_at), p.claimed_at)) * 1000)::float8 as "unansweredMs",
-      p.request_sent_at is not null as "mayHaveSent", p.look_ups as "lookUps",
-      case when p.root_post_id is not null then (
-        select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released) order by q.seq)
-        from posts q where q.org_id = p.org_id and q.state = 'PUBLISHED' and (q.id = p.root_post_id or q.root_post_id = p.root_post_id)
-      ) end as thread,
-      (select json_agg(json_build_object('url', l.url, 'short', l.short_url, 'decided', l.state in ('made', 'long'))) from short_links l where l.org_id = p.org_id and l.post_id = p.id) as links,
-      c.provider_id as "providerId", c.provider_version as "providerVersion", c.internal_id as "internalId", c.name, c.credentials, c.token_expires_at as "tokenExpiresAt", c.settings as "channelSettings",
-      case c.egress when 'route' then c.egress_setting_id when 'org' then (select o.egress_setting_id from organizations o where o.id = c.org_id) end as "routeId"
-    from ${from.posts} p join channels c on c.id = p.channel_id and c.org_id = p.org_id
-    where p.org_id = ${orgId} and p.id = ${postId} and ${condition}`;
+  const [row] = await sql<UnsettledRow[]>`${from.with}
+    select p.channel_id as "channelId", p.incarnation, p.request_sent_at is not null as "mayHaveSent", p.look_ups as "lookUps",
+      round(extract(epoch from now() - ${missingSince(sql)}) * 1000)::float8 as "unansweredMs",${attemptColumns(sql, 'p')}, ${snapshot(sql)} as channel
+    from ${from.posts} p
+    join channels c on c.id = p.channel_id and c.org_id = p.org_id
+    where p.org_id = ${orgId}
+      and p.id = ${postId}
+      and ${condition}`;
   if (!row) return undefined;
-  const { providerId, providerVersion, internalId, name, credentials, tokenExpiresAt, channelSettings, routeId, saved, thread, links, ...rest } = row;
-  return {
-    ...rest,
-    saved: saved?.value,
-    thread: thread ?? [],
-    links: links ?? [],
-    lateMs: 0,
-    heldSince: 0,
-    channel: { id: row.channelId, orgId, providerId, providerVersion, internalId, name, credentials, tokenExpiresAt, settings: channelSettings, routeId },
-  };
+  const { incarnation, unansweredMs, mayHaveSent, lookUps } = row;
+  return { ...attemptOf(row), incarnation, unansweredMs, mayHaveSent, lookUps, lateMs: 0, heldSince: 0 };
 }

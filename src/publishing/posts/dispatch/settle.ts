@@ -1,7 +1,11 @@
-import { groupCommit, type Json, LOCKED, type Sql } from '../../../platform/db/index.ts';
+import { type Fragment, groupCommit, type Json, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
+import { announce, type Topic } from '../../../platform/outbox/index.ts';
+import { failedFact, postFact, releasedFact, timeline, withChannel } from '../journal.ts';
+import { PARENT_FAILED, post } from '../row.ts';
+import { behindAnother, dueAfterParent, inFlight, outcomeUnknown, ready } from '../state.ts';
 import type { Attempt, ClaimedPost } from './attempt.ts';
-import { earliestDue, claimedColumns, claimedOf, type ClaimedRow, claimPicked, claimedTimeline } from './claim.ts';
+import { claimedColumns, claimedEntry, claimedOf, type ClaimedRow, claimPicked, earliestDue } from './claim.ts';
 
 /** What one attempt's end writes. `null` leaves a time as it is. */
 export interface Settlement extends Attempt {
@@ -23,8 +27,10 @@ export interface Settlement extends Attempt {
   kind: string;
   message: string;
   data: Json;
-  topic: string | null;
-  payload: Json;
+  /** The fact that is announced of it. */
+  topic: Extract<Topic, 'post.published' | 'post.failed' | 'post.unconfirmed' | 'post.retrying' | 'post.paused'> | null;
+  /** Of a failure: whether a person may try the same again. */
+  retryable: boolean;
   /** Where it is published, the same commit takes the next post of the channel that is due already. */
   claimsNext?: boolean;
 }
@@ -54,81 +60,176 @@ type Row = { n: number; channelId: string; settled: boolean; locked: boolean; lo
 export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }: SettleOptions) =>
   groupCommit(async (sql: Sql, rows: readonly Settlement[]): Promise<(Settled | undefined | typeof LOCKED)[]> => {
     const heldSince = clock.monotonic();
+    const input = rows.map((row, n) => ({ ...row, released: row.released ?? null, n }));
     const found = await sql<Row[]>`
       with input as (
-        select * from json_to_recordset(${JSON.stringify(rows.map((row, n) => ({ ...row, released: row.released ?? null, n })))}::text::json) as t (
-          n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text, "errorKind" text, error text,
-          "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8, "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text, payload jsonb, "claimsNext" boolean)
+        select *
+        from json_to_recordset(${JSON.stringify(input)}::text::json) as t (
+          n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text,
+          "errorKind" text, error text, "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8,
+          "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text,
+          retryable boolean, "claimsNext" boolean
+        )
       ), channel as materialized (
-        select c.* from (select distinct "orgId", "channelId" from input order by "channelId") i
-        cross join lateral (select c.*, c.disabled or c.refresh_needed as stopped from channels c where c.id = i."channelId" and c.org_id = i."orgId" for no key update of c skip locked) c
-      ), settled as (
-        update posts p set
-          state = i.state, error_kind = i."errorKind", error = i.error,
-          detail = case when i.detail = 'paused' and not c.stopped then 'retrying' when i.detail in ('scheduled', 'retrying') and c.stopped then 'paused' else i.detail end, -- a person may have logged in, or stopped the channel, meanwhile
-          deleted_at = coalesce(p.deleted_at, case when i.detail in ('scheduled', 'retrying', 'paused') then c.deleted_at end), -- it goes with its channel, and comes back with it
-          release_id = coalesce(i."releaseId", p.release_id), release_url = coalesce(i."releaseUrl", p.release_url), released = coalesce(nullif(i.released, 'null'), p.released),
-          published_at = case when i.state = 'PUBLISHED' then now() else p.published_at end,
-          due_at = case when i.detail = 'paused' and not c.stopped then now() + interval '10 seconds' else coalesce(greatest(now() + i."dueInMs" * interval '1 ms', case when i."dueInMs" is not null then p.publish_date end), p.due_at) end, -- never before the date, should the clock have been set back
-          look_up_at = now() + i."lookUpInMs" * interval '1 ms',
-          look_ups = p.look_ups + case when p.detail in ('unconfirmed', 'processing') then 1 else 0 end,
-          attempts_failed = p.attempts_failed + i.failed::int
-        from input i join channel c on c.id = i."channelId" and c.org_id = i."orgId"
-        where p.id = i."postId" and p.org_id = i."orgId" and p.channel_id = i."channelId" and p.attempt = i.attempt and p.incarnation = i.incarnation
-          and p.state = 'QUEUE' and p.detail in ('publishing', 'processing', 'unconfirmed')
-        returning p.id, p.org_id, p.channel_id, p.root_post_id, p.seq, p.state, p.detail, p.due_at, p.publish_date, p.look_up_at, i.n, i.slot, i.kind, i.message, i.data, i.topic, i.payload, i."errorKind" as error_kind,
-          i."claimsNext" and i.state = 'PUBLISHED' and i.slot = 'free' and c.slot_post_id = p.id and c.slot_incarnation = ${incarnation} and not c.stopped and c.deleted_at is null as goes_on
+        select c.*
+        from (select distinct "orgId", "channelId" from input order by "channelId") i
+        cross join lateral (
+          select c.*, c.disabled or c.refresh_needed as stopped
+          from channels c
+          where c.id = i."channelId"
+            and c.org_id = i."orgId"
+          for no key update of c
+          skip locked
+        ) c
+      ), settled as (${settlePosts(sql, incarnation)}
       ), opened as (
-        update posts p set due_at = greatest(now() + p.delay_minutes * interval '1 minute', p.publish_date)
+        update posts p
+        set due_at = ${dueAfterParent(sql)}
         from settled s
-        where s.state = 'PUBLISHED' and p.parent_post_id = s.id and p.org_id = s.org_id and p.state = 'QUEUE' and p.detail in ('scheduled', 'paused') and p.due_at is null and p.deleted_at is null
+        where s.state = 'PUBLISHED'
+          and p.parent_post_id = s.id
+          and p.org_id = s.org_id
+          and ${behindAnother(sql)}
         returning p.channel_id, p.due_at, p.detail
       ), abandoned as (
-        update posts p set state = 'ERROR', detail = null, error_kind = s.error_kind, error = 'The item of the thread before it was not published'
+        update posts p
+        set state = 'ERROR', detail = null, error_kind = s.error_kind, error = ${PARENT_FAILED}
         from settled s
-        where s.state = 'ERROR' and p.root_post_id = coalesce(s.root_post_id, s.id) and p.org_id = s.org_id and p.seq > s.seq and p.state = 'QUEUE' and p.deleted_at is null
+        where s.state = 'ERROR'
+          and p.root_post_id = coalesce(s.root_post_id, s.id)
+          and p.org_id = s.org_id
+          and p.seq > s.seq
+          and p.state = 'QUEUE'
+          and p.deleted_at is null
         returning p.id, p.org_id
       ), ended as materialized (
-        select channel_id, array_agg(id) filter (where slot = 'free') as freed, array_agg(id) filter (where slot = 'hold') as held,
-          min(due_at) filter (where state = 'QUEUE' and detail in ('scheduled', 'retrying')) as due_at,
+        select channel_id,
+          array_agg(id) filter (where slot = 'free') as freed,
+          array_agg(id) filter (where slot = 'hold') as held,
+          min(due_at) filter (where ${ready(sql, 'settled')}) as due_at,
           max(due_at) filter (where kind = 'rate_limited') as rests_until
-        from settled group by channel_id
+        from settled
+        group by channel_id
       ), picked as materialized (
-        select c.*, s.n, q.id as post_id from settled s join channel c on c.id = s.channel_id join ended e on e.channel_id = s.channel_id
+        select c.*, s.n, q.id as post_id
+        from settled s
+        join channel c on c.id = s.channel_id
+        join ended e on e.channel_id = s.channel_id
         cross join lateral (${earliestDue(sql)}
         ) q
-        where s.goes_on and e.rests_until is null and q.root_post_id is distinct from coalesce(s.root_post_id, s.id) and s.channel_id not in (select channel_id from opened)
+        where s.goes_on
+          and e.rests_until is null
+          and q.root_post_id is distinct from coalesce(s.root_post_id, s.id)
+          and s.channel_id not in (select channel_id from opened)
       ), claimed as (${claimPicked(sql, incarnation)}, c.n
-      ), slots as (
-        update channels c set
-          slot_incarnation = case when t.id is not null then ${incarnation} when c.slot_post_id = any(e.freed) then null else c.slot_incarnation end,
-          slot_until = case
-            when t.id is not null then now() + ${leaseMs}::float8 * interval '1 ms'
-            when c.slot_post_id = any(e.freed) then null when c.slot_post_id = any(e.held) then now() + ${unconfirmedMs}::float8 * interval '1 ms' else c.slot_until end,
-          slot_post_id = case when t.id is not null then t.id when c.slot_post_id = any(e.freed) then null else c.slot_post_id end,
-          resting_until = coalesce(e.rests_until, c.resting_until),
-          next_due_at = greatest(e.rests_until, least(c.next_due_at, e.due_at, (select min(o.due_at) from opened o where o.channel_id = c.id and o.detail = 'scheduled'))),
-          due_version = c.due_version + 1
-        from ended e left join claimed t on t.channel_id = e.channel_id where c.id = e.channel_id
-      ), told as (
-        insert into post_timeline (org_id, post_id, kind, message, data)
-        select org_id, id, kind, message, nullif(data, 'null') from settled
-        union all ${claimedTimeline(sql)}
-        union all select org_id, id, 'failed', 'The item of the thread before it was not published', null from abandoned
-      ), announced as (
-        insert into outbox (org_id, topic, entity_id, payload)
-        select org_id, topic, id, payload from settled where topic is not null and (topic <> 'post.published' or root_post_id is null)
-        union all
-        select org_id, 'post.late', id, jsonb_build_object('latenessMs', round(extract(epoch from now() - publish_date) * 1000)) from settled
-        where state = 'PUBLISHED' and root_post_id is null and now() - publish_date > ${lateMs}::float8 * interval '1 ms'
-      )
-      select i.n, i."channelId", s.n is not null as settled, k.id is null and exists (select from channels c where c.id = i."channelId" and c.org_id = i."orgId") as locked, s.look_up_at as "lookUpAt",${claimedColumns(sql)}
-      from input i left join channel k on k.id = i."channelId" and k.org_id = i."orgId" left join settled s on s.n = i.n left join claimed t on t.n = i.n`;
+      ), slots as (${moveSlots(sql, { incarnation, leaseMs, unconfirmedMs })}
+      ), ${timeline(sql, { from: sql`settled`, kind: sql`kind`, message: sql`message`, data: sql`nullif(data, 'null')` }, claimedEntry(sql), {
+        from: sql`abandoned`,
+        kind: 'failed',
+        message: PARENT_FAILED,
+      })}, ${facts(sql, lateMs)}
+      select i.n, i."channelId", s.n is not null as settled, s.look_up_at as "lookUpAt",
+        k.id is null and exists (select from channels c where c.id = i."channelId" and c.org_id = i."orgId") as locked,${claimedColumns(sql)}
+      from input i
+      left join channel k on k.id = i."channelId" and k.org_id = i."orgId"
+      left join settled s on s.n = i.n
+      left join claimed t on t.n = i.n`;
     const settled: (Settled | undefined | typeof LOCKED)[] = rows.map(() => undefined);
     for (const row of found) {
       if (row.locked) settled[row.n] = LOCKED;
-      else if (row.settled)
-        settled[row.n] = { lookUpAt: row.lookUpAt, next: row.postId === null ? undefined : claimedOf(row, rows[row.n]!.orgId, incarnation, heldSince) };
+      else if (row.settled) settled[row.n] = { lookUpAt: row.lookUpAt, next: row.postId === null ? undefined : claimedOf(row, incarnation, heldSince) };
     }
     return settled;
   });
+
+/** What each attempt writes to its post, while the row is still the attempt's own. */
+const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
+        update posts p
+        set state = i.state,
+          error_kind = i."errorKind",
+          error = i.error,
+          detail = case -- a person may have logged in, or stopped the channel, meanwhile
+            when i.detail = 'paused' and not c.stopped then 'retrying'
+            when i.detail in ('scheduled', 'retrying') and c.stopped then 'paused'
+            else i.detail
+          end,
+          deleted_at = coalesce( -- it goes with its channel, and comes back with it
+            p.deleted_at,
+            case when i.detail in ('scheduled', 'retrying', 'paused') then c.deleted_at end
+          ),
+          release_id = coalesce(i."releaseId", p.release_id),
+          release_url = coalesce(i."releaseUrl", p.release_url),
+          released = coalesce(nullif(i.released, 'null'), p.released),
+          published_at = case when i.state = 'PUBLISHED' then now() else p.published_at end,
+          due_at = case -- never before the date, should the clock have been set back
+            when i.detail = 'paused' and not c.stopped then now() + interval '10 seconds'
+            else coalesce(
+              greatest(now() + i."dueInMs" * interval '1 ms', case when i."dueInMs" is not null then p.publish_date end),
+              p.due_at
+            )
+          end,
+          look_up_at = now() + i."lookUpInMs" * interval '1 ms',
+          look_ups = p.look_ups + case when ${outcomeUnknown(sql)} then 1 else 0 end,
+          attempts_failed = p.attempts_failed + i.failed::int
+        from input i
+        join channel c on c.id = i."channelId" and c.org_id = i."orgId"
+        where p.id = i."postId"
+          and p.org_id = i."orgId"
+          and p.channel_id = i."channelId"
+          and p.attempt = i.attempt
+          and p.incarnation = i.incarnation
+          and ${inFlight(sql)}
+        returning ${post.names(sql, 'fact', 'p')}, p.seq, p.look_up_at,
+          i.n, i.slot, i.kind, i.message, i.data, i.topic, i.retryable,
+          i."claimsNext" and i.state = 'PUBLISHED' and i.slot = 'free' and c.slot_post_id = p.id
+            and c.slot_incarnation = ${incarnation} and not c.stopped and c.deleted_at is null as goes_on`;
+
+/** Frees slots, keeps them for unconfirmed posts, or hands them on to what was claimed. */
+const moveSlots = (sql: Sql, { incarnation, leaseMs, unconfirmedMs }: Pick<SettleOptions, 'incarnation' | 'leaseMs' | 'unconfirmedMs'>): Fragment => sql`
+        update channels c
+        set slot_incarnation = case
+            when t.id is not null then ${incarnation}
+            when c.slot_post_id = any(e.freed) then null
+            else c.slot_incarnation
+          end,
+          slot_until = case
+            when t.id is not null then now() + ${leaseMs}::float8 * interval '1 ms'
+            when c.slot_post_id = any(e.freed) then null
+            when c.slot_post_id = any(e.held) then now() + ${unconfirmedMs}::float8 * interval '1 ms'
+            else c.slot_until
+          end,
+          slot_post_id = case
+            when t.id is not null then t.id
+            when c.slot_post_id = any(e.freed) then null
+            else c.slot_post_id
+          end,
+          resting_until = coalesce(e.rests_until, c.resting_until),
+          next_due_at = greatest(e.rests_until, least(
+            c.next_due_at,
+            e.due_at,
+            (select min(o.due_at) from opened o where o.channel_id = c.id and o.detail = 'scheduled')
+          )),
+          due_version = c.due_version + 1
+        from ended e
+        left join claimed t on t.channel_id = e.channel_id
+        where c.id = e.channel_id`;
+
+/** The facts of what was settled. Only a first item is announced as published. */
+function facts(sql: Sql, lateMs: number): Fragment {
+  const of = (where: Fragment) => withChannel(sql, sql`(select * from settled where ${where})`, sql`channel`);
+  const latenessMs = sql`round(extract(epoch from now() - publish_date) * 1000)`;
+  return announce(sql, {
+    'post.published': { from: of(sql`topic = 'post.published' and root_post_id is null`), payload: releasedFact(sql) },
+    'post.failed': {
+      from: of(sql`topic = 'post.failed'`),
+      payload: { ...failedFact(sql), detail: sql`null`, attempts: sql`attempts_failed`, retryable: sql`retryable` },
+    },
+    'post.unconfirmed': { from: of(sql`topic = 'post.unconfirmed'`), payload: { ...postFact(sql), state: sql`state`, detail: sql`detail`, error: sql`error` } },
+    'post.retrying': { from: of(sql`topic = 'post.retrying'`), payload: { ...failedFact(sql), attempt: sql`attempts_failed`, nextAttemptAt: sql`due_at` } },
+    'post.paused': { from: sql`settled where topic = 'post.paused'`, payload: { channelId: sql`channel_id`, reason: sql`'channel'` } },
+    'post.late': {
+      from: of(sql`state = 'PUBLISHED' and root_post_id is null and now() - publish_date > ${lateMs}::float8 * interval '1 ms'`),
+      payload: { ...releasedFact(sql), latenessMs },
+    },
+  });
+}

@@ -1,7 +1,7 @@
 import { groupCommit, type Sql } from '../../../platform/db/index.ts';
 import { tenantKey } from '../../../platform/kernel/index.ts';
 import type { Limits } from '../../../providers/registry/index.ts';
-import type { PostMedia } from '../authoring/input.ts';
+import type { PostMedia } from '../row.ts';
 
 /** A post as the presenters take it: its row, its channel's card and its tags. */
 export interface PostRow {

@@ -1,0 +1,52 @@
+import type { Fragment, Sql } from '../../platform/db/index.ts';
+
+// What happened to posts: the only writer of `post_timeline`, and what their facts say.
+
+/** Entries for the timeline: one for each row behind `from`, whose columns `org_id` and `id` name the organization and the post. */
+export interface Entry {
+  from: Fragment;
+  kind: string | Fragment;
+  message: string | Fragment;
+  data?: Fragment;
+}
+
+/** The CTE `timeline`, which writes what a statement did to its posts. */
+export function timeline(sql: Sql, first: Entry, ...more: readonly Entry[]): Fragment {
+  return sql`
+    timeline as (${insertTimeline(sql, first, ...more)}
+    )`;
+}
+
+/** The insert itself, for a statement that does nothing after it. */
+export function insertTimeline(sql: Sql, first: Entry, ...more: readonly Entry[]): Fragment {
+  const textOf = (value: string | Fragment) => (typeof value === 'string' ? sql`${value}::text` : value);
+  const rows = ({ from, kind, message, data }: Entry) => sql`
+      select org_id, id, ${textOf(kind)}, ${textOf(message)}, ${data ?? sql`null::jsonb`}
+      from ${from}`;
+  return sql`
+      insert into post_timeline (org_id, post_id, kind, message, data)${more.reduce((all, entry) => sql`${all} union all ${rows(entry)}`, rows(first))}`;
+}
+
+/** The rows of a CTE with the columns of the use `fact`, each with its channel, which stands in `channel` as well. */
+export const withChannel = (sql: Sql, from: Fragment, channel: Fragment = sql`channels`): Fragment => sql`(
+        select f.*, c.provider_id, c.name as channel_name
+        from ${from} f
+        join ${channel} c on c.id = f.channel_id and c.org_id = f.org_id
+      ) posts_told`;
+
+/** What every fact of a post says, from rows of `withChannel`. */
+export const postFact = (sql: Sql) => ({
+  channelId: sql`channel_id`,
+  providerId: sql`provider_id`,
+  channelName: sql`channel_name`,
+  rootPostId: sql`root_post_id`,
+  groupId: sql`group_id`,
+  content: sql`content`,
+  publishDate: sql`publish_date`,
+});
+
+/** The same of a post that was published. */
+export const releasedFact = (sql: Sql) => ({ ...postFact(sql), url: sql`coalesce(release_url, '')` });
+
+/** The same of an attempt that failed. */
+export const failedFact = (sql: Sql) => ({ ...postFact(sql), errorKind: sql`error_kind`, error: sql`error` });

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { column, type RowOf, table } from '../../platform/db/index.ts';
+
+const { uuid, uuids, text, int, instant, oneOf, json, nullable, named } = column;
+
+/** A picture or film of a post, as it is stored: `id` names a file of the org, else `path` is an address outside. */
+export const PostMedia = z.strictObject({ id: z.string().optional(), path: z.string(), alt: z.string().default(''), thumbnail: z.string().nullish() });
+export type PostMedia = z.output<typeof PostMedia>;
+
+/**
+ * The columns of `posts`, each with its uses: `create` is given by who creates a post, `edit` and `thread` by who changes it (of the item,
+ * or of its whole thread), `item` by who replaces the items behind a root; `claim` is read for an attempt, `read` for the APIs, `fact` for the journal.
+ */
+export const post = table({
+  id: uuid('create', 'item', 'read', 'fact'),
+  orgId: uuid('read', 'fact'),
+  channelId: uuid('create', 'read', 'fact'),
+  group: named('group_id', text('create', 'thread', 'read', 'fact')),
+  parentPostId: nullable(uuid('create', 'item', 'read')),
+  rootPostId: nullable(uuid('create', 'read', 'fact')),
+  state: oneOf('QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT')('create', 'read', 'fact'),
+  detail: nullable(text('read', 'fact')),
+  errorKind: nullable(text('read', 'fact')),
+  error: nullable(text('read', 'fact')),
+  content: text('create', 'edit', 'item', 'claim', 'read', 'fact'),
+  media: json(z.array(PostMedia))('create', 'edit', 'item', 'claim', 'read'),
+  settings: json(z.record(z.string(), z.unknown()))('create', 'claim', 'read'),
+  title: nullable(text('create', 'edit', 'read')),
+  description: nullable(text('create', 'edit', 'read')),
+  delayMinutes: int('create', 'item', 'read'),
+  publishDate: instant('thread', 'read', 'fact'),
+  dueAt: nullable(instant('fact')),
+  tagIds: uuids('create', 'thread'),
+  creationMethod: oneOf('UNKNOWN', 'WEB', 'MCP', 'API', 'AUTOPOST', 'CLI')('create', 'read'),
+  attempt: int('claim'),
+  attemptsFailed: int('claim', 'fact'),
+  claimedAt: instant('claim'),
+  saved: nullable(json(z.object({ value: z.unknown() }))('claim')),
+  releaseId: nullable(text('read')),
+  releaseUrl: nullable(text('read', 'fact')),
+  version: int('read'),
+  publishedAt: nullable(instant('read')),
+  createdAt: instant('read'),
+  updatedAt: instant('read'),
+  deletedAt: nullable(instant('read')),
+});
+export type ClaimColumns = RowOf<typeof post, 'claim'>;
+export type ReadColumns = RowOf<typeof post, 'read'>;
+export type EditColumns = Partial<RowOf<typeof post, 'edit'> & RowOf<typeof post, 'thread'>>;
+
+/** Why the items behind a post that was given up are given up with it. */
+export const PARENT_FAILED = 'The item of the thread before it was not published';
