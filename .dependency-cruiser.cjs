@@ -22,7 +22,7 @@ const ROOMS = {
     telemetry: ['kernel'],
     db: ['kernel'],
     cache: ['kernel', 'flow'],
-    outbound: ['kernel'],
+    outbound: ['kernel', 'flow'],
     audit: ['kernel', 'db'],
     'error-log': ['kernel', 'telemetry', 'db'],
     'actor-runtime': ['kernel', 'flow', 'db'],

@@ -1,10 +1,9 @@
 import { type Database, isFinal } from '../../platform/db/index.ts';
-import { atMost } from '../../platform/flow/index.ts';
+import { atMost, openLimiter } from '../../platform/flow/index.ts';
 import { type Clock, newId, splitTenantKey } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/outbox/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import { type Attempted, type Next, openAdvance, type Step, type Taken } from './advance.ts';
-import { openGate } from './limiter.ts';
 import { retryInMs, ROTATION_HOURS } from './rules.ts';
 import type { Send } from './send.ts';
 
@@ -40,7 +39,7 @@ interface Round {
 
 export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, events }: Options): Dispatcher {
   const advance = openAdvance({ incarnation, holdMs: timeoutMs + HOLD_MARGIN_MS, rotationHours: ROTATION_HOURS });
-  const gate = openGate({ inAll: IN_FLIGHT, ofOne: IN_FLIGHT_OF_ONE_ORG });
+  const limiter = openLimiter({ total: IN_FLIGHT, perOwner: IN_FLIGHT_OF_ONE_ORG });
   const rounds = new Map<string, Round>();
   const giveUp = new AbortController();
   let draining = false;
@@ -79,13 +78,13 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
 
   async function run(key: string, round: Round): Promise<void> {
     const { orgId, id: webhookId } = splitTenantKey(key);
-    let leave = await gate.enter(orgId);
+    let place = await limiter.enter(orgId);
     let worked = false;
     let settled: Attempted | undefined;
     try {
       for (;;) {
         round.again = false;
-        const yielding = worked && gate.crowded(orgId);
+        const yielding = worked && limiter.isWanted(orgId);
         const next = await step({ orgId, webhookId, settled, take: !yielding && !draining });
         settled = undefined;
         if (next.kind === 'taken') {
@@ -94,14 +93,14 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
           continue;
         }
         if (draining || next.kind === 'held' || (next.kind === 'idle' && !round.again)) return;
-        leave();
+        place.leave();
         if (next.kind === 'early' && !yielding && !round.again) await rest(round, next.missingMs);
-        leave = await gate.enter(orgId);
+        place = await limiter.enter(orgId);
         worked = false;
       }
     } finally {
       rounds.delete(key); // in the same instant as the last look: a call that comes later starts a round of its own
-      leave();
+      place.leave();
     }
   }
 

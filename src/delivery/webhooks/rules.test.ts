@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { openGate } from './limiter.ts';
 import { mayBePlain, outcomeOf, pingBody, pingResult, retryInMs } from './rules.ts';
 import { signedHeaders } from './sign.ts';
 
@@ -45,28 +44,3 @@ test.each([
   ['http://notlocal/', true],
   ['http://evil-internal.com/', false],
 ])('plain http to %s: %s', (url, may) => expect(mayBePlain(new URL(url))).toBe(may));
-
-test('a gate lets in so many, of one owner fewer, and the next in line when one leaves', async () => {
-  const gate = openGate({ inAll: 3, ofOne: 2 });
-  const inside: string[] = [];
-  const enter = (owner: string) =>
-    gate.enter(owner).then((leave) => {
-      inside.push(owner);
-      return leave;
-    });
-  const a1 = await enter('a');
-  await enter('a');
-  const waiting = [enter('a'), enter('a'), enter('b'), enter('c')];
-  await waiting[2];
-  expect([inside, gate.crowded('a')]).toEqual([['a', 'a', 'b'], true]);
-  a1();
-  a1(); // leaving twice is leaving once
-  await waiting[0];
-  expect(inside).toEqual(['a', 'a', 'b', 'a']);
-  (await waiting[0]!)();
-  await waiting[1];
-  (await waiting[1]!)();
-  await waiting[3];
-  expect(inside).toEqual(['a', 'a', 'b', 'a', 'a', 'c']);
-  expect(gate.crowded('b')).toBe(false);
-});

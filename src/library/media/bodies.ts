@@ -9,7 +9,7 @@ import { ofStorage } from './remote.ts';
 import { READABLE } from './rules.ts';
 import type { FileRow } from './store.ts';
 import type { Place } from './storages.ts';
-import { openTurns } from '../../platform/flow/index.ts';
+import { openLimiter } from '../../platform/flow/index.ts';
 
 /** A file that is opened for sending holds about a megabyte on its way: in buffers here, and in those of its connection. */
 const OPEN_AT_ONCE = 64;
@@ -32,10 +32,10 @@ export const gone = (storageSettingId: string | null): ProviderError =>
 
 /** The files of a post as adapters send them: in pieces, and no longer than one attempt at the post lasts. */
 export function openBodies({ pictures, incoming }: Options): (file: FileRow, place: Place, signal: AbortSignal) => Bytes {
-  const turns = openTurns({ most: OPEN_AT_ONCE, each: OPEN_OF_ONE });
+  const limiter = openLimiter({ total: OPEN_AT_ONCE, perOwner: OPEN_OF_ONE });
 
   async function* read({ orgId, storageKey }: FileRow, { store, storageSettingId }: Place, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    using _ = await turns.enter(orgId, signal);
+    using _ = await limiter.enter(orgId, { signal });
     try {
       const stored = await store.open(storageKey);
       if (!stored) throw gone(storageSettingId);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../../platform/kernel/index.ts';
 import type { Done, Job, Size } from './picture-work.ts';
 import type { Told } from './picture-worker.ts';
-import { openTurns } from '../../platform/flow/index.ts';
+import { openLimiter } from '../../platform/flow/index.ts';
 
 /** Reads and draws pictures in processes beside this one, for the library and for what is published. */
 export interface Pictures extends AsyncDisposable {
@@ -56,7 +56,7 @@ function start(): ChildProcess {
 }
 
 export function openPictures(): Pictures {
-  const turns = openTurns({ most: AT_ONCE, each: OF_ONE });
+  const limiter = openLimiter({ total: AT_ONCE, perOwner: OF_ONE });
   const idle = new Map<ChildProcess, NodeJS.Timeout>();
   const all = new Map<ChildProcess, Promise<void>>();
   const up = new WeakSet<ChildProcess>();
@@ -130,15 +130,15 @@ export function openPictures(): Pictures {
 
   return {
     async measure(orgId, path) {
-      using _ = await turns.enter(orgId);
+      using _ = await limiter.enter(orgId);
       return await run({ kind: 'measure', path });
     },
     async thumbnail(orgId, path, target) {
-      using _ = await turns.enter(orgId);
+      using _ = await limiter.enter(orgId);
       return (await run({ kind: 'thumbnail', path, target }).catch(() => undefined)) !== undefined;
     },
     async fit(orgId, bring, { maxBytes, maxPixels }, target, signal) {
-      using _ = await turns.enter(orgId, signal);
+      using _ = await limiter.enter(orgId, { signal });
       await using source = await bring();
       const limits = { maxBytes: Math.min(maxBytes, MOST_BYTES), maxPixels: Math.min(maxPixels, MOST_PIXELS) };
       try {

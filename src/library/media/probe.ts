@@ -5,7 +5,7 @@ import { openFilms } from './video.ts';
 import type { Pictures } from './pictures.ts';
 import { openPosters } from './video-thumbnail.ts';
 import { ACCEPTED, type Format, READABLE } from './rules.ts';
-import { openTurns } from '../../platform/flow/index.ts';
+import { openLimiter } from '../../platform/flow/index.ts';
 
 export interface Probed extends Format {
   width: number | null;
@@ -38,9 +38,9 @@ function accepted(detected: { mime: string } | undefined): Format {
 /** The commands: films are not looked into where there is no `ffprobe`, and not drawn where there is no `ffmpeg`. */
 export async function openProber({ pictures, ffprobe, ffmpeg }: { pictures: Pictures; ffprobe: string; ffmpeg: string }): Promise<Prober> {
   const [films, posters] = await Promise.all([openFilms(ffprobe), openPosters(ffmpeg)]);
-  const turns = openTurns({ most: AT_ONCE, each: OF_ONE });
-  async function filmTurn<T>(orgId: string, work: () => Promise<T>): Promise<T> {
-    using _ = await turns.enter(orgId);
+  const limiter = openLimiter({ total: AT_ONCE, perOwner: OF_ONE });
+  async function limited<T>(orgId: string, work: () => Promise<T>): Promise<T> {
+    using _ = await limiter.enter(orgId);
     return await work();
   }
   const plays = ({ kind }: Format) => kind === 'video' || kind === 'audio';
@@ -56,11 +56,11 @@ export async function openProber({ pictures, ffprobe, ffmpeg }: { pictures: Pict
         if (!size) throw refused('This picture cannot be read');
         return { ...unknown, ...size };
       }
-      return films && plays(format) ? { ...unknown, ...(await filmTurn(orgId, () => films(path))) } : unknown;
+      return films && plays(format) ? { ...unknown, ...(await limited(orgId, () => films(path))) } : unknown;
     },
     async thumbnail(orgId, path, { mime, kind, durationMs }, target) {
       if (kind !== 'video') return READABLE.has(mime) && (await pictures.thumbnail(orgId, path, target));
-      const frame = posters && (await filmTurn(orgId, () => posters(path, durationMs)));
+      const frame = posters && (await limited(orgId, () => posters(path, durationMs)));
       if (!frame) return false;
       const framePath = `${target}-frame`;
       try {

@@ -1,5 +1,6 @@
 import { argon2, type Argon2Parameters, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { openLimiter } from '../../platform/flow/index.ts';
 import { busy } from '../../platform/kernel/index.ts';
 
 const argon2id = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>;
@@ -14,23 +15,13 @@ const text = (bytes: Buffer) => bytes.toString('base64').replace(/={1,2}$/, '');
 
 // Hashes run on the four threads of libuv, where names are resolved and files are read, too. Two at a time leave those
 // two threads, and hold 38 MiB however many log in at once; two hundred in wait are two to four seconds of work.
-const AT_A_TIME = 2;
 const IN_WAIT = 200;
-let running = 0;
-const waiting: (() => void)[] = [];
+const limiter = openLimiter({ total: 2 });
 
 async function hash(parameters: Argon2Parameters): Promise<Buffer> {
-  if (running >= AT_A_TIME) {
-    if (waiting.length >= IN_WAIT) throw busy(1_000);
-    await new Promise<void>((resolve) => waiting.push(resolve)); // who ends hands the place on
-  } else running += 1;
-  try {
-    return await argon2id('argon2id', parameters);
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else running -= 1;
-  }
+  if (limiter.waiting >= IN_WAIT) throw busy(1_000);
+  using _ = await limiter.enter('');
+  return await argon2id('argon2id', parameters);
 }
 
 /** Argon2id of a password as a PHC string, with a fresh salt. Throws `busy` when too many wait. */

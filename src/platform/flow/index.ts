@@ -1,5 +1,5 @@
 export { atMost } from './deadline.ts';
-export { openTurns } from './limiter.ts';
+export { type Limiter, LimiterClosed, openLimiter, type Place } from './limiter.ts';
 export { type Loop, startLoop } from './loop.ts';
 export { FairQueue, Fifo } from './queues.ts';
 export { startWorker } from './worker.ts';

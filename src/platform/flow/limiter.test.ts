@@ -1,54 +1,201 @@
-import { expect, test } from '@jest/globals';
-import { openTurns } from './limiter.ts';
+import { describe, expect, test } from '@jest/globals';
+import { LimiterClosed, type LimiterOptions, openLimiter, type Place } from './limiter.ts';
 
-/** Asks for a place and notes its key when it has one. */
-function world(options: Parameters<typeof openTurns>[0]) {
-  const turns = openTurns(options);
+const tick = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** Asks for a place and notes its owner when it has one. */
+function world(options: LimiterOptions) {
+  const limiter = openLimiter(options);
   const got: string[] = [];
-  const places: Disposable[] = [];
-  const ask = (key: string, signal?: AbortSignal) =>
-    turns.enter(key, signal).then((place) => {
-      got.push(key);
+  const places: Place[] = [];
+  const ask = (owner: string, signal?: AbortSignal) =>
+    limiter.enter(owner, signal && { signal }).then((place) => {
+      got.push(owner);
       places.push(place);
+      return place;
     });
-  const settled = () => new Promise((done) => setImmediate(done));
-  return { turns, got, places, ask, settled };
+  return { limiter, got, places, ask };
 }
 
-test('those who wait get a place in turn, however many one of them asks for', async () => {
-  const { got, places, ask, settled } = world({ most: 1 });
-  const asked = ['a', 'a', 'a', 'b', 'c', 'a'].map((key) => ask(key));
-  for (let n = 0; n < 6; n += 1) {
-    await settled();
-    expect(got).toHaveLength(n + 1);
-    places[n]![Symbol.dispose]();
-    places[n]![Symbol.dispose](); // twice is once
-  }
-  await Promise.all(asked);
-  expect(got).toEqual(['a', 'a', 'b', 'c', 'a', 'a']);
-});
+describe('openLimiter', () => {
+  test('deals places in turn, however many one owner asks for', async () => {
+    const { got, places, ask } = world({ total: 1 });
+    const asked = ['a', 'a', 'a', 'b', 'c', 'a'].map((owner) => ask(owner));
+    for (let n = 0; n < 6; n += 1) {
+      await tick();
+      expect(got).toHaveLength(n + 1);
+      places[n]![Symbol.dispose]();
+      places[n]![Symbol.dispose](); // twice is once
+    }
+    await Promise.all(asked);
+    expect(got).toEqual(['a', 'a', 'b', 'c', 'a', 'a']);
+  });
 
-test('one of them never has all places', async () => {
-  const { turns, got, places, ask, settled } = world({ most: 3, each: 2 });
-  for (const key of ['a', 'a', 'a', 'b', 'b']) void ask(key);
-  await settled();
-  expect([got, turns.taken]).toEqual([['a', 'a', 'b'], 3]);
-  places[2]![Symbol.dispose]();
-  await settled();
-  expect(got).toEqual(['a', 'a', 'b', 'b']);
-});
+  test('never gives all places to one owner', async () => {
+    const { limiter, got, places, ask } = world({ total: 3, perOwner: 2 });
+    for (const owner of ['a', 'a', 'a', 'b', 'b']) void ask(owner);
+    await tick();
+    expect([got, limiter.inFlight]).toEqual([['a', 'a', 'b'], 3]);
+    places[2]![Symbol.dispose]();
+    await tick();
+    expect(got).toEqual(['a', 'a', 'b', 'b']);
+  });
 
-test('who gives up waits no longer, and keeps nobody from a place', async () => {
-  const { turns, got, places, ask, settled } = world({ most: 1 });
-  void ask('a');
-  const over = new AbortController();
-  const given = ask('b', over.signal);
-  void ask('c');
-  over.abort(new Error('given up'));
-  await expect(given).rejects.toThrow('given up');
-  await expect(ask('d', over.signal)).rejects.toThrow('given up');
-  await settled();
-  places[0]![Symbol.dispose]();
-  await settled();
-  expect([got, turns.taken]).toEqual([['a', 'c'], 1]);
+  test('forgets who gives up, who then keeps nobody from a place', async () => {
+    const { limiter, got, places, ask } = world({ total: 1 });
+    void ask('a');
+    const over = new AbortController();
+    const given = ask('b', over.signal);
+    void ask('c');
+    over.abort(new Error('given up'));
+    await expect(given).rejects.toThrow('given up');
+    await expect(ask('d', over.signal)).rejects.toThrow('given up');
+    await tick();
+    places[0]![Symbol.dispose]();
+    await tick();
+    expect([got, limiter.inFlight, limiter.waiting]).toEqual([['a', 'c'], 1, 0]);
+  });
+
+  test('gives the free place of a lane to the next one who waits there, when the one whose turn it was gives up', async () => {
+    const limiter = openLimiter({ total: 2, perLane: 1, perOwner: 'share' });
+    const got: string[] = [];
+    const enter = async (owner: string, lane: string, signal?: AbortSignal) => {
+      const place = await limiter.enter(owner, { lane, ...(signal && { signal }) });
+      got.push(owner);
+      return place;
+    };
+    const x = await enter('x', 'full');
+    const y = await enter('y', 'other');
+    void enter('e', 'third');
+    const over = new AbortController();
+    enter('b', 'full', over.signal).catch(() => {});
+    void enter('c', 'full');
+    x.leave(); // the place is that of "e", whose turn came first, and the lane is kept for "b"
+    await tick();
+    over.abort();
+    y.leave();
+    await tick();
+    expect(got).toEqual(['x', 'y', 'e', 'c']);
+  });
+
+  test('leaves no place of a lane unused because one who waits there holds too much', async () => {
+    const limiter = openLimiter({ total: 5, perLane: 1, perOwner: 'share' });
+    const got: string[] = [];
+    const enter = async (owner: string, lane: string) => {
+      const place = await limiter.enter(owner, { lane });
+      got.push(owner);
+      return place;
+    };
+    await enter('e', '1');
+    await enter('b', '2');
+    const x = await enter('x', 'full');
+    await enter('f', '3');
+    void enter('e', '4'); // one is free, and it holds one
+    void enter('b', 'full');
+    void enter('c', 'full');
+    await tick();
+    x.leave(); // "e" takes a place elsewhere: now "b" holds too much
+    await tick();
+    expect(got).toEqual(['e', 'b', 'x', 'f', 'e', 'c']);
+  });
+
+  test('says whether somebody waits who could have the place of an owner', async () => {
+    const { limiter, got, ask } = world({ total: 3, perOwner: 2 });
+    const a1 = await ask('a');
+    await ask('a');
+    const waiting = [ask('a'), ask('a'), ask('b'), ask('c')];
+    await waiting[2];
+    expect([got, limiter.isWanted('a')]).toEqual([['a', 'a', 'b'], true]);
+    a1.leave();
+    a1.leave(); // leaving twice is leaving once
+    const c = await waiting[3]!; // "c" has none yet, "a" holds one still
+    expect(got).toEqual(['a', 'a', 'b', 'c']);
+    c.leave();
+    (await waiting[0]!).leave();
+    (await waiting[1]!).leave();
+    expect(got).toEqual(['a', 'a', 'b', 'c', 'a', 'a']);
+    expect(limiter.isWanted('b')).toBe(false);
+  });
+
+  test('lets every other owner through in turn while one floods it', async () => {
+    const limiter = openLimiter({ total: 1, perLane: 1, perOwner: 'share' });
+    const order: string[] = [];
+    const enter = (owner: string) =>
+      void limiter.enter(owner, { lane: 'lane' }).then(async ({ leave }) => {
+        order.push(owner);
+        await tick();
+        leave();
+      });
+    for (let n = 0; n < 100; n++) enter('flood');
+    for (const owner of ['a', 'b', 'c']) enter(owner);
+    while (order.length < 103) await tick();
+    expect(
+      order
+        .slice(0, 8)
+        .filter((owner) => owner !== 'flood')
+        .toSorted(),
+    ).toEqual(['a', 'b', 'c']);
+  });
+
+  test('holds only the lane in which calls hang', async () => {
+    const limiter = openLimiter({ total: 10, perLane: 3, perOwner: 'share' });
+    for (let n = 0; n < 20; n++) void limiter.enter(`org${n % 4}`, { lane: 'hangs' });
+    await tick();
+    expect([limiter.inFlight, limiter.waiting]).toEqual([3, 17]);
+    const { leave } = await limiter.enter('org0', { lane: 'healthy' });
+    leave();
+    expect(limiter.inFlight).toBe(3);
+  });
+
+  test('refuses those who wait when it closes; a place given back twice counts once', async () => {
+    const limiter = openLimiter({ total: 1, perLane: 1, perOwner: 'share' });
+    const { leave } = await limiter.enter('a', { lane: 'x' });
+    const waits = limiter.enter('b', { lane: 'x' });
+    limiter.close();
+    await expect(waits).rejects.toBeInstanceOf(LimiterClosed);
+    await expect(limiter.enter('c', { lane: 'x' })).rejects.toBeInstanceOf(LimiterClosed);
+    leave();
+    leave();
+    expect([limiter.inFlight, limiter.waiting]).toEqual([0, 0]);
+  });
+
+  test('has a place for whoever comes while all calls of others hang, however many lanes they hang in', async () => {
+    const limiter = openLimiter({ total: 64, perLane: 16, perOwner: 'share' });
+    for (let n = 0; n < 500; n++) void limiter.enter('a', { lane: `hangs${n}` });
+    await tick();
+    expect(limiter.inFlight).toBe(32);
+    for (let org = 0; org < 5; org++) for (let n = 0; n < 100; n++) void limiter.enter(`b${org}`, { lane: `b${org} hangs${n}` });
+    await tick();
+    expect(limiter.inFlight).toBeLessThan(64);
+    const { leave } = await limiter.enter('c', { lane: 'healthy' }); // and nobody has left
+    leave();
+  });
+
+  test('counts calls in a lane whose last call hung twice, until one of them answers', async () => {
+    const limiter = openLimiter({ total: 30, perLane: 30, perOwner: 'share' });
+    (await limiter.enter('a', { lane: 'lane' })).leave(true);
+    const inside: Place[] = [];
+    for (let n = 0; n < 30; n++) void limiter.enter('a', { lane: 'lane' }).then((place) => inside.push(place));
+    await tick();
+    expect(limiter.inFlight).toBe(10); // 20 are free, and it holds 20
+    inside.shift()!.leave();
+    await tick();
+    while (inside.length > 0 && limiter.waiting > 0) {
+      inside.shift()!.leave();
+      await tick();
+    }
+    expect(limiter.waiting).toBe(0);
+  });
+
+  test('gives every place that comes back to an owner who is alone', async () => {
+    const limiter = openLimiter({ total: 8, perLane: 8, perOwner: 'share' });
+    let entered = 0;
+    const calls = Array.from({ length: 100 }, async (_, n) => {
+      using _place = await limiter.enter('a', { lane: `lane${n % 3}` });
+      entered += 1;
+      await tick();
+    });
+    await Promise.all(calls);
+    expect([entered, limiter.inFlight, limiter.waiting]).toEqual([100, 0, 0]);
+  });
 });

@@ -1,65 +1,236 @@
-/** Places that are dealt: at most `most` are taken at a time, `each` of them by one key. Keys that wait get one in turn. */
-export interface Turns {
-  /** Waits for a place; disposing of the answer gives it back. Rejects with the reason of `signal` when that comes first. */
-  enter(key: string, signal?: AbortSignal): Promise<Disposable>;
-  readonly taken: number;
+export interface LimiterOptions {
+  /** Places of this process. */
+  total: number;
+  /** Places in one lane, such as one host that is called. */
+  perLane?: number;
+  /**
+   * Places of one owner, such as an organization. `share`: an owner gets a place only while it holds fewer than are free, so that
+   * one alone takes half of them, two a third each, and whoever comes next finds a place however long the others keep theirs.
+   */
+  perOwner?: number | 'share';
+}
+/** Deals the places of this process; owners that wait take turns, and so do the lanes of one owner. */
+export interface Limiter {
+  /** Waits for a place. Rejects with the reason of `signal` when that comes first, and with `LimiterClosed` once it is closed. */
+  enter(owner: string, at?: { lane?: string; signal?: AbortSignal }): Promise<Place>;
+  /** Whether somebody waits who could have the place of this owner. */
+  isWanted(owner: string): boolean;
+  /** Refuses whoever waits and whoever comes. */
+  close(): void;
+  readonly inFlight: number;
+  readonly waiting: number;
+}
+/** Disposing of it gives it back. */
+export interface Place extends Disposable {
+  /** The same. `hung`: the work ended because its time was over; the next places in that lane count twice, until one is given back otherwise. */
+  leave(hung?: boolean): void;
+}
+export class LimiterClosed extends Error {}
+
+interface Waiter {
+  resolve(place: Place): void;
+  reject(reason: LimiterClosed): void;
+}
+interface Lane {
+  name: string;
+  inFlight: number;
+  waiting: number;
+  /** Owners whose lanes are all full, this one among them. */
+  parked: Set<Owner>;
+}
+interface Owner {
+  id: string;
+  waiting: Map<Lane, Waiter[]>;
+  inFlight: number;
+  /** Places held; those in lanes that hang count twice. */
+  weight: number;
+  /** Its rank where it is listed. */
+  listed: number | undefined;
+  via: Lane | undefined;
 }
 
-export function openTurns({ most, each = most }: { most: number; each?: number }): Turns {
-  const waiting = new Map<string, (() => void)[]>(); // in the order of their turns
-  const taken = new Map<string, number>();
-  let total = 0;
+/** Lanes that hang and are remembered; the oldest is forgotten first. */
+const MOST_HANGING = 10_000;
 
-  function take(key: string): Disposable {
-    taken.set(key, (taken.get(key) ?? 0) + 1);
-    total += 1;
-    let isBack = false;
-    return {
-      [Symbol.dispose]() {
-        if (isBack) return;
-        isBack = true;
-        total -= 1;
-        const left = taken.get(key)! - 1;
-        if (left === 0) taken.delete(key);
-        else taken.set(key, left);
-        deal();
-      },
+/**
+ * Owners that can go on are listed by rank, and the lowest is first: with `share` the weight they hold, else whether they hold
+ * all that one may. An owner whose lanes are all full is parked there, and each place that a lane gets back lists one of them.
+ * So a place costs the same however many wait.
+ */
+export function openLimiter({ total, perLane = Infinity, perOwner = Infinity }: LimiterOptions): Limiter {
+  const lanes = new Map<string, Lane>();
+  const owners = new Map<string, Owner>();
+  /** By rank. */
+  const listed: Set<Owner>[] = [];
+  const hanging = new Set<string>();
+  /** Lanes that may have a place for those who are parked there. */
+  const offered = new Set<Lane>();
+  let onList = 0;
+  /** No owner that is listed ranks lower: a look at every rank for each place would cost more than the place. */
+  let lowest = 0;
+  let inFlight = 0;
+  let waiting = 0;
+  let closed = false;
+
+  const open = (lane: Lane) => lane.inFlight < perLane;
+  const rankOf = ({ weight }: Owner) => (perOwner === 'share' ? weight : weight < perOwner ? 0 : 1);
+  /** Owners of this rank and above have to wait. */
+  const bound = () => (perOwner === 'share' ? total - inFlight : Math.min(total - inFlight, 1));
+
+  function unlist(owner: Owner): void {
+    if (owner.listed === undefined) return;
+    listed[owner.listed]!.delete(owner);
+    onList -= 1;
+    owner.listed = undefined;
+  }
+  function list(owner: Owner, via?: Lane): void {
+    for (const lane of owner.waiting.keys()) lane.parked.delete(owner);
+    unlist(owner);
+    owner.via = via;
+    const rank = (owner.listed = rankOf(owner));
+    (listed[rank] ??= new Set()).add(owner);
+    onList += 1;
+    lowest = Math.min(lowest, rank);
+  }
+
+  /** Lists those who are parked at a lane, up to the first who may have its place now. */
+  function offer(lane: Lane): void {
+    for (const owner of lane.parked) {
+      if (!open(lane)) break;
+      list(owner, lane);
+      if (rankOf(owner) < bound()) return; // the lane stays offered: others may come before this owner, who then holds too much
+    }
+    offered.delete(lane);
+  }
+  function forget(owner: Owner, lane: Lane): void {
+    if (lane.inFlight === 0 && lane.waiting === 0) lanes.delete(lane.name);
+    if (owner.inFlight === 0 && owner.waiting.size === 0) owners.delete(owner.id);
+  }
+
+  function leave(owner: Owner, lane: Lane, weight: number, hung: boolean): void {
+    hanging.delete(lane.name);
+    if (hung) hanging.add(lane.name);
+    if (hanging.size > MOST_HANGING) hanging.delete(hanging.values().next().value!);
+    lane.inFlight -= 1;
+    inFlight -= 1;
+    owner.inFlight -= 1;
+    owner.weight -= weight;
+    if (owner.listed !== undefined && owner.listed !== rankOf(owner)) list(owner, owner.via);
+    offered.add(lane);
+    deal();
+    forget(owner, lane);
+  }
+
+  /** Gives up waiting; a place that the owner was listed for goes to the next one who waits there. */
+  function withdraw(owner: Owner, lane: Lane, waiter: Waiter): void {
+    const queue = owner.waiting.get(lane);
+    const at = queue?.indexOf(waiter) ?? -1;
+    if (!queue || at < 0) return;
+    queue.splice(at, 1);
+    waiting -= 1;
+    lane.waiting -= 1;
+    if (queue.length > 0) return;
+    owner.waiting.delete(lane);
+    lane.parked.delete(owner);
+    if (owner.waiting.size === 0) unlist(owner);
+    offered.add(lane);
+    deal();
+    forget(owner, lane);
+  }
+
+  function give(owner: Owner, lane: Lane): void {
+    const queue = owner.waiting.get(lane)!;
+    const waiter = queue.shift()!;
+    owner.waiting.delete(lane);
+    if (queue.length > 0) owner.waiting.set(lane, queue); // lanes of one owner take turns
+    const weight = hanging.has(lane.name) ? 2 : 1;
+    waiting -= 1;
+    lane.waiting -= 1;
+    lane.inFlight += 1;
+    inFlight += 1;
+    owner.inFlight += 1;
+    owner.weight += weight;
+    let left = false;
+    const once = (hung = false) => {
+      if (left) return;
+      left = true;
+      leave(owner, lane, weight, hung);
     };
+    waiter.resolve({ leave: once, [Symbol.dispose]: once });
   }
 
   function deal(): void {
-    for (const [key, queue] of waiting) {
-      if (total >= most) return;
-      if ((taken.get(key) ?? 0) >= each) continue;
-      waiting.delete(key);
-      const next = queue.shift()!;
-      if (queue.length > 0) waiting.set(key, queue); // behind the others; this loop comes to it again
-      next();
+    do {
+      offered.forEach(offer);
+      while (onList > 0 && lowest < bound()) {
+        const [owner] = listed[lowest] ?? [];
+        if (owner) serve(owner);
+        else lowest += 1;
+      }
+    } while (offered.size > 0);
+  }
+  function serve(owner: Owner): void {
+    unlist(owner);
+    const { via } = owner;
+    const lane = via && open(via) && owner.waiting.has(via) ? via : [...owner.waiting.keys()].find(open);
+    if (lane) {
+      give(owner, lane);
+      if (owner.waiting.size > 0) list(owner);
+    } else for (const full of owner.waiting.keys()) full.parked.add(owner);
+    if (via && via !== lane) offered.add(via); // its place was not used
+  }
+
+  function wait(owner: Owner, lane: Lane, waiter: Waiter): void {
+    const queue = owner.waiting.get(lane);
+    if (queue) queue.push(waiter);
+    else owner.waiting.set(lane, [waiter]);
+    waiting += 1;
+    lane.waiting += 1;
+    if (owner.listed === undefined) {
+      if (open(lane)) list(owner);
+      else lane.parked.add(owner);
     }
+    deal();
   }
 
   return {
-    get taken() {
-      return total;
+    get inFlight() {
+      return inFlight;
     },
-    enter(key, signal) {
-      return new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason);
-        const queue = waiting.get(key) ?? [];
-        const go = () => {
-          signal?.removeEventListener('abort', giveUp);
-          resolve(take(key));
-        };
-        const giveUp = () => {
-          queue.splice(queue.indexOf(go), 1);
-          if (queue.length === 0 && waiting.get(key) === queue) waiting.delete(key);
-          reject(signal!.reason);
-        };
-        signal?.addEventListener('abort', giveUp, { once: true });
-        queue.push(go);
-        waiting.set(key, queue);
-        deal();
-      });
+    get waiting() {
+      return waiting;
+    },
+    isWanted: (owner) => (inFlight >= total ? waiting > 0 : (owners.get(owner)?.waiting.size ?? 0) > 0),
+    enter(id, { lane: name = '', signal } = {}) {
+      if (closed) return Promise.reject(new LimiterClosed());
+      if (signal?.aborted) return Promise.reject(signal.reason);
+      const lane = lanes.get(name) ?? { name, inFlight: 0, waiting: 0, parked: new Set() };
+      lanes.set(name, lane);
+      const owner = owners.get(id) ?? { id, waiting: new Map(), inFlight: 0, weight: 0, listed: undefined, via: undefined };
+      owners.set(id, owner);
+      const { promise, resolve, reject } = Promise.withResolvers<Place>();
+      const waiter = { resolve, reject };
+      wait(owner, lane, waiter);
+      if (!signal) return promise;
+      const giveUp = () => {
+        withdraw(owner, lane, waiter);
+        reject(signal.reason);
+      };
+      signal.addEventListener('abort', giveUp, { once: true });
+      return promise.finally(() => signal.removeEventListener('abort', giveUp));
+    },
+    close() {
+      closed = true;
+      for (const owner of owners.values()) {
+        for (const queue of owner.waiting.values()) for (const waiter of queue) waiter.reject(new LimiterClosed());
+        owner.waiting.clear();
+        unlist(owner);
+      }
+      for (const lane of lanes.values()) {
+        lane.parked.clear();
+        lane.waiting = 0;
+      }
+      waiting = 0;
     },
   };
 }

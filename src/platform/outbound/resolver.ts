@@ -1,4 +1,5 @@
 import { lookup, Resolver } from 'node:dns/promises';
+import { openLimiter } from '../flow/index.ts';
 
 /** Answers every address of a name; rejects when it has none. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
@@ -15,19 +16,11 @@ const UNKNOWN = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']);
 export function systemResolver(servers?: readonly string[]): Resolve {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   if (servers) resolver.setServers(servers);
-  const waiting: (() => void)[] = [];
-  let running = 0;
+  const limiter = openLimiter({ total: AT_A_TIME });
 
   async function askSystem(name: string): Promise<string[]> {
-    if (running >= AT_A_TIME) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return (await lookup(name, { all: true, order: 'ipv4first' })).map(({ address }) => address);
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
-    }
+    using _ = await limiter.enter('');
+    return (await lookup(name, { all: true, order: 'ipv4first' })).map(({ address }) => address);
   }
 
   return async (name) => {

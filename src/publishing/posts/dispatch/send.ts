@@ -1,10 +1,10 @@
 import type { Database } from '../../../platform/db/index.ts';
+import { LimiterClosed, openLimiter, type Place } from '../../../platform/flow/index.ts';
 import { AppError, type Clock, draining, ProviderError } from '../../../platform/kernel/index.ts';
 import { contentToText } from '../../../platform/content/index.ts';
 import type { Media } from '../../../providers/registry/index.ts';
 import { type Link, withShortLinks } from '../../shortlinks/index.ts';
 import { type Outcome, Release, type ClaimedPost } from './attempt.ts';
-import { Closed, type Leave, openGate } from '../limiter.ts';
 import type { Heartbeat, ChannelsPort, Connected, LinksPort, Log, MediaPort } from '../ports.ts';
 import { findOnNetwork, type LookedUp } from './look-up.ts';
 import { HEARTBEAT_FRESH_MS, CALL_MS, SLOT_LEASE_MS, settles } from '../rules.ts';
@@ -52,7 +52,7 @@ const OVER = new Error('The attempt is over');
 class NotSent extends Error {}
 
 export interface Sender {
-  /** Fresh token, gate, adapter. A provider's failure is an outcome, never an exception. */
+  /** Fresh token, place, adapter. A provider's failure is an outcome, never an exception. */
   send(claimed: ClaimedPost): Promise<Outcome>;
   /** Asks the network for a post whose answer was lost, or that it still works on; waits for its turn among the look-ups. */
   lookUp(claimed: ClaimedPost, about: 'unconfirmed' | 'processing'): Promise<Outcome>;
@@ -101,8 +101,8 @@ const unclear = ({ similar, pending }: Extract<LookedUp, { kind: 'unclear' }>): 
 /** Sends what was claimed, beside the turns. Every wait of it is bounded. */
 export function openSender(needs: Needs): Sender {
   const { sql, clock, channels, media, heartbeat, log } = needs;
-  const gate = openGate({ total: needs.inFlight, perLane: needs.perLane });
-  const lookUps = openGate({ total: needs.lookUps.inAll, perLane: needs.lookUps.perLane }); // of their own: a network that hangs when it is asked holds up no post
+  const limiter = openLimiter({ total: needs.inFlight, perLane: needs.perLane, perOwner: 'share' });
+  const lookUps = openLimiter({ total: needs.lookUps.inAll, perLane: needs.lookUps.perLane, perOwner: 'share' }); // of their own: a network that hangs when it is asked holds up no post
   const works = new Set<Work>();
   let closed = false;
 
@@ -189,7 +189,7 @@ export function openSender(needs: Needs): Sender {
 
   async function publish(work: Work, { connected, files, links }: Ready): Promise<Outcome> {
     const { claimed } = work;
-    const leave = await gate.enter(claimed.orgId, connected.lane);
+    const place = await limiter.enter(claimed.orgId, { lane: connected.lane });
     let latenessMs = 0;
     let called: number | undefined;
     let failed = false;
@@ -222,7 +222,7 @@ export function openSender(needs: Needs): Sender {
       log.error({ err: error, postId: claimed.postId, provider: claimed.channel.providerId }, 'an adapter failed in a way it should not');
       return { kind: 'lost', message: 'The network answered something that cannot be read' }; // the request may have left
     } finally {
-      leave(failed && called !== undefined && clock.monotonic() - called >= Math.min(CALL_MS, HANGING_MS));
+      place.leave(failed && called !== undefined && clock.monotonic() - called >= Math.min(CALL_MS, HANGING_MS));
       if (called !== undefined) needs.called({ provider: claimed.channel.providerId, latenessMs, durationMs: clock.monotonic() - called });
     }
   }
@@ -232,15 +232,15 @@ export function openSender(needs: Needs): Sender {
       return closed;
     },
     get inFlight() {
-      return gate.inFlight;
+      return limiter.inFlight;
     },
     get waiting() {
-      return gate.waiting;
+      return limiter.waiting;
     },
     underWay: () => [...works],
     close() {
       closed = true;
-      gate.close();
+      limiter.close();
       lookUps.close();
     },
     async send(claimed) {
@@ -250,7 +250,7 @@ export function openSender(needs: Needs): Sender {
         const ready = await prepare(work);
         return 'kind' in ready ? ready : await publish(work, ready);
       } catch (error) {
-        if (error instanceof NotSent || error instanceof Closed) return { kind: 'not-sent' };
+        if (error instanceof NotSent || error instanceof LimiterClosed) return { kind: 'not-sent' };
         throw error;
       } finally {
         work.ended.abort(OVER);
@@ -261,7 +261,7 @@ export function openSender(needs: Needs): Sender {
     async lookUp(claimed, about) {
       const started = clock.monotonic();
       const ended = new AbortController();
-      let leave: Leave = () => {};
+      let place: Place | undefined;
       let called: number | undefined;
       let failed = false;
       let connected: Connected;
@@ -270,7 +270,7 @@ export function openSender(needs: Needs): Sender {
         connected = await channels.connect(claimed.orgId, claimed.channelId, claimed.channel, ended.signal);
         const { find } = connected.social;
         if (!find) return claimed.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'not-sent' };
-        leave = await lookUps.enter(claimed.orgId, connected.lane);
+        place = await lookUps.enter(claimed.orgId, { lane: connected.lane });
         const files = await filesOf(claimed, ended.signal);
         called = clock.monotonic();
         unansweredMs = claimed.unansweredMs + clock.monotonic() - started;
@@ -278,12 +278,12 @@ export function openSender(needs: Needs): Sender {
         if (shown.kind === 'found') return released(shown.release);
         if (shown.kind === 'unclear') return unclear(shown);
       } catch (error) {
-        if (error instanceof Closed) throw draining();
+        if (error instanceof LimiterClosed) throw draining();
         failed = true;
         return { kind: 'lost', message: failure(error)?.message ?? 'The network could not be asked', retryAfterMs: failure(error)?.retryAfterMs };
       } finally {
         ended.abort(OVER);
-        leave(failed && called !== undefined && clock.monotonic() - called >= Math.min(CALL_MS, HANGING_MS));
+        place?.leave(failed && called !== undefined && clock.monotonic() - called >= Math.min(CALL_MS, HANGING_MS));
       }
       if (about === 'processing') return { kind: 'processing', processingMs: Math.min(5_000 * 2 ** Math.min(claimed.lookUps, 5), 60_000) };
       const left = settles(connected) - unansweredMs;
