@@ -27,8 +27,8 @@ type Bytes = Pick<ForAdapter, 'name' | 'contentType' | 'size' | 'open' | 'fit'>;
 export const gone = (storageSettingId: string | null): ProviderError =>
   storageSettingId === null
     ? // another machine may have it: the post is tried again, there or when the folder is back
-      new ProviderError('unavailable', 'A picture or film is not in the upload folder of this machine (UPLOAD_FOLDER)')
-    : new ProviderError('rejected', 'The bytes of a picture or film are no longer in the storage');
+      new ProviderError('unavailable', 'A picture or video is not in the upload folder of this machine (UPLOAD_FOLDER)')
+    : new ProviderError('rejected', 'The bytes of a picture or video are no longer in the storage');
 
 /** The files of a post as adapters send them: in pieces, and no longer than one attempt at the post lasts. */
 export function openBodies({ pictures, incoming }: Options): (file: FileRow, place: Place, signal: AbortSignal) => Bytes {

@@ -1,10 +1,10 @@
 import type { Database } from '../../platform/db/index.ts';
 import { ProviderError } from '../../platform/kernel/index.ts';
 import type { Incoming } from './incoming.ts';
-import type { Keep } from './ingest.ts';
+import type { Ingest } from './ingest.ts';
 import type { Prober } from './probe.ts';
 import { type FetchFile, nameOfUrl } from './remote.ts';
-import { crossOut } from './pending-deletions-store.ts';
+import { confirmObjects } from './pending-deletions-store.ts';
 import * as store from './store.ts';
 import type { FileRow } from './store.ts';
 import type { Storages } from './storages.ts';
@@ -28,21 +28,21 @@ interface Options {
   storages: Storages;
   prober: Prober;
   incoming: Incoming;
-  keep: Keep;
+  ingest: Ingest;
   fetchFile: FetchFile;
   /** Of one upload: a copy may be as large. */
   maxBytes: number;
 }
 
-export function openCopies({ sql, storages, prober, incoming, keep, fetchFile, maxBytes: largest }: Options): Copies {
+export function openCopies({ sql, storages, prober, incoming, ingest, fetchFile, maxBytes: largest }: Options): Copies {
   const room = Math.max(MOST_BYTES, largest);
-  const underWay = new Map<string, Promise<FileRow>>();
+  const inFlight = new Map<string, Promise<FileRow>>();
   /** What comes to this process and has no row yet. */
   const coming = new Set<{ orgId: string; bytes: number }>();
   const bytesComing = (orgId: string) => [...coming].reduce((sum, one) => sum + (one.orgId === orgId ? one.bytes : 0), 0);
   const filesComing = (orgId: string) => [...coming].filter((one) => one.orgId === orgId).length;
   const later = () =>
-    new ProviderError('unavailable', 'Too many pictures and films from outside are being published: this one waits for room', { retryAfterMs: AGAIN_MS });
+    new ProviderError('unavailable', 'Too many pictures and videos from outside are being published: this one waits for room', { retryAfterMs: AGAIN_MS });
 
   async function drop(orgId: string): Promise<void> {
     const dropped = await store.dropUnneededCopies(sql, orgId, FRESH_MS);
@@ -51,7 +51,7 @@ export function openCopies({ sql, storages, prober, incoming, keep, fetchFile, m
       await storages
         .at(orgId, objects[0]!)
         .then((place) => place.store.remove(keys))
-        .then(() => crossOut(sql, keys))
+        .then(() => confirmObjects(sql, keys))
         .catch(() => undefined); // the sweep does it
     }
   }
@@ -83,7 +83,7 @@ export function openCopies({ sql, storages, prober, incoming, keep, fetchFile, m
       });
       const judged = { probed: await prober.look(orgId, received.path), bytes: received.size, path: received.path };
       const origin = { name: nameOfUrl(url), folder: null, listed: false, createdBy: null, sourceUrl: url };
-      return await keep(orgId, judged, origin, async (tx) => {
+      return await ingest(orgId, judged, origin, async (tx) => {
         const all = await store.copiesOf(tx, orgId, 'hold'); // of every process
         if (all.files > MOST_FILES || all.bytes > room) throw later();
       });
@@ -96,8 +96,8 @@ export function openCopies({ sql, storages, prober, incoming, keep, fetchFile, m
     drop,
     of(orgId, url, maxBytes) {
       const key = `${orgId} ${maxBytes} ${url}`;
-      const work = underWay.get(key) ?? fetched(orgId, url, Math.min(maxBytes, largest)).finally(() => underWay.delete(key));
-      underWay.set(key, work);
+      const work = inFlight.get(key) ?? fetched(orgId, url, Math.min(maxBytes, largest)).finally(() => inFlight.delete(key));
+      inFlight.set(key, work);
       return work;
     },
   };

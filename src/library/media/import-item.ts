@@ -19,7 +19,7 @@ interface Options {
   billing: Pick<Billing, 'enabled' | 'admit'>;
   storages: Pick<Storages, 'choose'>;
   fetchFile(from: Remote): Promise<Received>;
-  keepReceived(orgId: string, received: Received, origin: Origin): Promise<FileRow>;
+  ingestReceived(orgId: string, received: Received, origin: Origin): Promise<FileRow>;
 }
 
 /** Longer than an import can take. */
@@ -30,8 +30,8 @@ const RETRY_MS = 5_000;
  * Makes one file of each item, however many ask at once. Acquiring may use up a quota, so that it happens only under a claim that
  * one process holds, where the item is not there yet and the plan has any room.
  */
-export function openImport({ sql, billing, storages, fetchFile, keepReceived }: Options) {
-  const underWay = new Map<string, Promise<FileRow>>();
+export function openImport({ sql, billing, storages, fetchFile, ingestReceived }: Options) {
+  const inFlight = new Map<string, Promise<FileRow>>();
 
   async function fetched(from: Remote): Promise<Received> {
     try {
@@ -45,7 +45,7 @@ export function openImport({ sql, billing, storages, fetchFile, keepReceived }: 
     if (billing.enabled && !(await storages.choose(orgId)).ownStorage) await sql.begin((tx) => billing.admit(tx, orgId, 'storage_gb', 1));
     const { attribution, ...from } = await acquire();
     await using received = await fetched(from);
-    return await keepReceived(orgId, received, { name: attribution.title, folder: null, listed: true, createdBy: userId, sourceUrl: null, attribution });
+    return await ingestReceived(orgId, received, { name: attribution.title, folder: null, listed: true, createdBy: userId, sourceUrl: null, attribution });
   }
 
   async function make(orgId: string, userId: string, of: ItemName, acquire: () => Promise<StockItem>): Promise<FileRow> {
@@ -64,8 +64,8 @@ export function openImport({ sql, billing, storages, fetchFile, keepReceived }: 
 
   return (orgId: string, userId: string, of: ItemName, acquire: () => Promise<StockItem>): Promise<FileRow> => {
     const key = `${orgId} ${of.provider} ${of.itemId}`;
-    const work = underWay.get(key) ?? make(orgId, userId, of, acquire).finally(() => underWay.delete(key));
-    underWay.set(key, work);
+    const work = inFlight.get(key) ?? make(orgId, userId, of, acquire).finally(() => inFlight.delete(key));
+    inFlight.set(key, work);
     return work;
   };
 }

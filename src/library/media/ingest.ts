@@ -4,7 +4,7 @@ import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, newId, randomBase62 } from '../../platform/kernel/index.ts';
 import type { Attribution } from './attribution.ts';
 import type { Probed, Prober } from './probe.ts';
-import { crossOut, expectObjects, takeBack } from './pending-deletions-store.ts';
+import { confirmObjects, expectObjects, reclaimObjects } from './pending-deletions-store.ts';
 import { shownName } from './rules.ts';
 import { type FileRow, insertFile } from './store.ts';
 import type { Place, Storages } from './storages.ts';
@@ -31,7 +31,7 @@ export interface Judged {
 }
 
 /** Puts judged bytes where the organization keeps its files and writes the row, with `also` in the same commit. When that fails, nothing new is left in the storage; when nobody knows whether it failed, only what has no row. */
-export type Keep = (orgId: string, judged: Judged, origin: Origin, also?: (sql: Sql) => Promise<void>) => Promise<FileRow>;
+export type Ingest = (orgId: string, judged: Judged, origin: Origin, also?: (sql: Sql) => Promise<void>) => Promise<FileRow>;
 
 interface Options {
   sql: Database;
@@ -42,7 +42,7 @@ interface Options {
 
 export const mintKey = (orgId: string, extension: string): string => `${orgId}/${randomBase62(32)}.${extension}`;
 
-export function openIntake({ sql, billing, storages, prober }: Options): Keep {
+export function openIngest({ sql, billing, storages, prober }: Options): Ingest {
   /** Where it belongs: it stays where it lies under a name that tells what it is, unless it only lies here for want of a better place. */
   async function targetOf(orgId: string, { lies }: Judged): Promise<Place> {
     return lies && lies.place.storageSettingId !== null ? lies.place : storages.choose(orgId);
@@ -58,9 +58,9 @@ export function openIntake({ sql, billing, storages, prober }: Options): Keep {
 
   /** Takes away what no file has: where the answer of a commit was lost, a file may have it all the same. */
   async function removeFresh({ store }: Place, keys: readonly string[]): Promise<void> {
-    const nobodys = await takeBack(sql, keys);
+    const nobodys = await reclaimObjects(sql, keys);
     await store.remove(nobodys);
-    await crossOut(sql, nobodys);
+    await confirmObjects(sql, nobodys);
   }
 
   return async (orgId, judged, { name, sourceUrl, uploadId = null, attribution, ...said }, also) => {
@@ -101,7 +101,7 @@ export function openIntake({ sql, billing, storages, prober }: Options): Keep {
           uploadId,
           attribution: attribution ?? null,
         });
-        await crossOut(tx, fresh);
+        await confirmObjects(tx, fresh);
         await also?.(tx);
         return row;
       });

@@ -6,7 +6,7 @@ interface Sending extends Disposable {
 }
 
 /** The parts that come to this process: they count before they have arrived. Of two sendings of one part the later one is meant, and the earlier is stopped. */
-export function openUnderWay() {
+export function openPartsInFlight() {
   const uploads = new Map<string, Map<number, { bytes: number; stop(): void }>>();
   return {
     begin({ uploadId, number }: { uploadId: string; number: number }, bytes: number, stop: () => void): Sending {

@@ -10,9 +10,9 @@ import * as store from './store.ts';
 import type { FileRow } from './store.ts';
 import type { Place, Storages } from './storages.ts';
 
-const FETCHED_SECONDS = 6 * 3_600; // a network may fetch a film long after it was told of it
+const FETCHED_SECONDS = 6 * 3_600; // a network may fetch a video long after it was told of it
 
-/** A picture or film as a post names it: a file of the organization, else an address. */
+/** A picture or video as a post names it: a file of the organization, else an address. */
 export interface MediaItem {
   id?: string | undefined;
   path: string;
@@ -26,7 +26,7 @@ export interface PostMedia {
   judge(orgId: string, fields: readonly { at: string; items: readonly MediaItem[] }[]): Promise<void>;
   /** A post has settled: what was fetched for it is no longer needed. */
   settled(orgId: string, items: readonly MediaItem[]): Promise<void>;
-  /** The pictures and films of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
+  /** The pictures and videos of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
   load(orgId: string, items: readonly MediaItem[], attempt: Attempt): Promise<ForAdapter[]>;
 }
 
@@ -81,7 +81,7 @@ export function openPostMedia({ sql, outbound, storages, copies, bodies, maxByte
   }
 
   async function loadOne(orgId: string, item: MediaItem, own: FileRow | null | undefined, { signal, limits }: Attempt): Promise<ForAdapter> {
-    if (own === null) throw new ProviderError('rejected', 'A picture or film of this post is no longer in the library');
+    if (own === null) throw new ProviderError('rejected', 'A picture or video of this post is no longer in the library');
     const file =
       own ??
       (await copies.of(orgId, item.path, greatestOf(limits)).catch((error: unknown) => {

@@ -56,17 +56,17 @@ export function asInputError(error: unknown, maxBytes: number): unknown {
 /** What a failure of the storage means for the post: the network has not been asked, and its login has nothing to do with the storage's. */
 export function ofStorage(error: unknown): unknown {
   if (!(error instanceof ProviderError) || error.failure === 'rejected' || error.failure === 'unavailable') return error;
-  return new ProviderError('unavailable', `The storage of a picture or film: ${error.message}`, { cause: error, retryAfterMs: error.retryAfterMs });
+  return new ProviderError('unavailable', `The storage of a picture or video: ${error.message}`, { cause: error, retryAfterMs: error.retryAfterMs });
 }
 
 /** What a failed fetch means for the post: the same request can succeed later, or never. */
 export function asProviderError(error: unknown, url: string): unknown {
   const where = URL.canParse(url) ? new URL(url).host : 'the address';
-  const later = () => new ProviderError('unavailable', `A picture or film cannot be fetched from ${where} at the moment`, { cause: error });
+  const later = () => new ProviderError('unavailable', `A picture or video cannot be fetched from ${where} at the moment`, { cause: error });
   if (error instanceof FetchRefused)
     return error.status >= 500 || error.status === 429 || error.status === 408
       ? later()
-      : new ProviderError('rejected', `A picture or film is not there any more: ${where} answered ${error.status}`, { cause: error });
+      : new ProviderError('rejected', `A picture or video is not there any more: ${where} answered ${error.status}`, { cause: error });
   if (error instanceof OutboundError && ['unreachable', 'interrupted', 'timeout'].includes(error.failure)) return later();
   if (error instanceof ProviderError) return ofStorage(error);
   if (error instanceof AppError) return new ProviderError(error.status >= 500 ? 'unavailable' : 'rejected', error.message, { cause: error });

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const RUN_MS = 10_000; // a film takes well under one second; what takes far longer keeps others waiting for their turn
+const RUN_MS = 10_000; // a video takes well under one second; what takes far longer keeps others waiting for their turn
 const MEMORY_KIB = 1_048_576;
 const MOST_ANSWER = 4_000_000;
 // Set by a shell, for nothing else can: no more memory, no file written, and no more time than this even when we are gone. What a system does not know is left out.

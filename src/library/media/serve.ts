@@ -20,7 +20,7 @@ export interface StoredBytes extends AsyncDisposable {
 /** The bytes, or where the storage itself hands them out. */
 export type Served = StoredBytes | { url: string };
 
-/** A stored object by its key. What is no picture, film or sound is only ever saved. */
+/** A stored object by its key. What is no picture, video or sound is only ever saved. */
 export function openServe({ sql, storages }: { sql: Database; storages: Storages }): (key: string) => Promise<Served | undefined> {
   return async (key) => {
     const format = formatOfKey(key);

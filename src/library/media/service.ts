@@ -8,7 +8,7 @@ import type { Providers } from '../../providers/registry/index.ts';
 import { type ItemName, openImport, type StockItem } from './import-item.ts';
 import { openCopies } from './copies.ts';
 import { openBodies } from './bodies.ts';
-import { openIntake, type Origin } from './ingest.ts';
+import { openIngest, type Origin } from './ingest.ts';
 import { openPostMedia, type PostMedia } from './post-media.ts';
 import { type FileShape, presentFile } from './present.ts';
 import { openPictures } from './pictures.ts';
@@ -97,25 +97,25 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
   const pictures = openPictures();
   const prober = await openProber({ pictures, ffprobe: 'ffprobe', ffmpeg: 'ffmpeg' });
   const storages = openStorages(options);
-  const keep = openIntake({ sql, billing, storages, prober });
+  const ingest = openIngest({ sql, billing, storages, prober });
   const fetchFile = openRemote({ outbound, incoming });
-  const { dropAbandoned, ...uploads } = openUploads({ sql, clock, billing, storages, prober, keep, incoming, backendUrl, maxBytes, signingKey });
-  const copies = openCopies({ sql, storages, prober, incoming, keep, fetchFile, maxBytes });
+  const { dropAbandoned, ...uploads } = openUploads({ sql, clock, billing, storages, prober, ingest, incoming, backendUrl, maxBytes, signingKey });
+  const copies = openCopies({ sql, storages, prober, incoming, ingest, fetchFile, maxBytes });
   const present = (file: FileRow) => presentFile(file, backendUrl);
 
-  async function keepReceived(orgId: string, { path, size }: Received, origin: Origin): Promise<FileRow> {
-    return keep(orgId, { probed: await prober.look(orgId, path), bytes: size, path }, origin);
+  async function ingestReceived(orgId: string, { path, size }: Received, origin: Origin): Promise<FileRow> {
+    return ingest(orgId, { probed: await prober.look(orgId, path), bytes: size, path }, origin);
   }
   /** A file that somebody asked for by its address. */
-  async function keepFetched(orgId: string, from: Remote, origin: Origin): Promise<FileRow> {
+  async function ingestFetched(orgId: string, from: Remote, origin: Origin): Promise<FileRow> {
     try {
       await using received = await fetchFile(from, maxBytes);
-      return await keepReceived(orgId, received, origin); // awaited here: its bytes go when this ends
+      return await ingestReceived(orgId, received, origin); // awaited here: its bytes go when this ends
     } catch (error) {
       throw asInputError(error, maxBytes);
     }
   }
-  const importItem = openImport({ sql, billing, storages, fetchFile: (from) => fetchFile(from, maxBytes), keepReceived });
+  const importItem = openImport({ sql, billing, storages, fetchFile: (from) => fetchFile(from, maxBytes), ingestReceived });
   async function kept(file: FileRow): Promise<Kept> {
     const overQuota = file.storageSettingId === null && (await store.localBytes(sql, file.orgId)) > localQuotaBytes;
     return { file: present(file), overQuota };
@@ -138,12 +138,18 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
       const { fields, filename } = received;
       const listed = fields['preventSave'] !== 'true';
       return await kept(
-        await keepReceived(orgId, received, { name: filename, folder: plainLine(fields['folder'] ?? '') || null, listed, createdBy: userId, sourceUrl: null }),
+        await ingestReceived(orgId, received, {
+          name: filename,
+          folder: plainLine(fields['folder'] ?? '') || null,
+          listed,
+          createdBy: userId,
+          sourceUrl: null,
+        }),
       );
     },
 
     uploadFromUrl: async (orgId, userId, url, name) =>
-      kept(await keepFetched(orgId, { url }, { name: name ?? nameOfUrl(url), folder: null, listed: true, createdBy: userId, sourceUrl: null })),
+      kept(await ingestFetched(orgId, { url }, { name: name ?? nameOfUrl(url), folder: null, listed: true, createdBy: userId, sourceUrl: null })),
 
     importItem: async (orgId, userId, of, acquire) => kept(await importItem(orgId, userId, of, acquire)),
 

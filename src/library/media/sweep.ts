@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../../platform/db/index.ts';
 import { type Clock, ProviderError } from '../../platform/kernel/index.ts';
-import { crossOut, type Remains, takeDue } from './pending-deletions-store.ts';
+import { confirmObjects, type PendingDeletion, claimDueDeletions } from './pending-deletions-store.ts';
 import { dropDeleted, dropOldCopies } from './store.ts';
 import type { Storages } from './storages.ts';
 import type { Uploads } from './uploads.ts';
@@ -24,7 +24,7 @@ interface Options {
 /** Forgets what nobody needs any more, rows first, then the bytes that they leave; answers how many rows of the fullest kind. */
 export function openSweep({ sql, clock, storages, uploads, incoming, backendUrl, retention }: Options): (limit: number) => Promise<number> {
   /** Objects of one storage, in one call. What cannot be removed is held back, and tried again later. */
-  async function remove(objects: readonly Remains[]): Promise<void> {
+  async function remove(objects: readonly PendingDeletion[]): Promise<void> {
     const isGone = await storages.at(objects[0]!.orgId, objects[0]!).then(
       ({ store }) =>
         store.remove(objects.map(({ storageKey }) => storageKey)).then(
@@ -34,14 +34,14 @@ export function openSweep({ sql, clock, storages, uploads, incoming, backendUrl,
       (error: unknown) => error instanceof ProviderError && error.failure === 'rejected', // its settings are gone: nobody can remove them
     );
     const done = isGone ? objects : objects.filter(({ tries }) => tries >= MOST_TRIES);
-    await crossOut(
+    await confirmObjects(
       sql,
       done.map(({ storageKey }) => storageKey),
     );
   }
 
   async function removeDue(limit: number): Promise<number> {
-    const due = await takeDue(sql, limit);
+    const due = await claimDueDeletions(sql, limit);
     await Promise.all([...Map.groupBy(due, ({ storageSettingId }) => storageSettingId).values()].map(remove));
     return due.length;
   }

@@ -40,7 +40,7 @@ export async function bytesAnnounced(sql: Sql, orgId: string, except: string | n
 }
 
 /** Nobody else begins an upload of the org until the transaction ends. */
-export const holdUploads = (sql: Sql, orgId: string) => sql`select from organizations where id = ${orgId} for no key update`;
+export const lockUploads = (sql: Sql, orgId: string) => sql`select from organizations where id = ${orgId} for no key update`;
 
 export async function findUpload(sql: Sql, orgId: string, id: string, key: string): Promise<UploadRow | undefined> {
   const [row] = await sql<UploadRow[]>`select ${columns(sql)} from media_uploads where id = ${id} and org_id = ${orgId} and storage_key = ${key}`;
@@ -69,7 +69,7 @@ export async function uploadOfFile(
 }
 
 /** Holds an upload for who completes it or gives it up; undefined: somebody else does, or there is none. A hold that its process left behind ends by itself. */
-export async function holdUpload(sql: Sql, orgId: string, id: string, key: string, forMs: number): Promise<UploadRow | undefined> {
+export async function claimUpload(sql: Sql, orgId: string, id: string, key: string, forMs: number): Promise<UploadRow | undefined> {
   const [row] = await sql<UploadRow[]>`
     update media_uploads set held_until = now() + ${forMs}::float8 * interval '1 ms'
     where id = ${id} and org_id = ${orgId} and storage_key = ${key} and (held_until is null or held_until < now())
@@ -77,7 +77,7 @@ export async function holdUpload(sql: Sql, orgId: string, id: string, key: strin
   return row;
 }
 
-export const letGo = (sql: Sql, orgId: string, id: string) => sql`update media_uploads set held_until = null where id = ${id} and org_id = ${orgId}`;
+export const releaseUpload = (sql: Sql, orgId: string, id: string) => sql`update media_uploads set held_until = null where id = ${id} and org_id = ${orgId}`;
 
 /** False: it has become a file already, or was given up. */
 export const dropUpload = async (sql: Sql, orgId: string, id: string): Promise<boolean> =>

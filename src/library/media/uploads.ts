@@ -4,15 +4,15 @@ import type { Billing } from '../../entitlements/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, equalSecrets, hmacHex, isId, newId, notFound, ProviderError } from '../../platform/kernel/index.ts';
 import type { Multipart, Part } from '../../providers/registry/index.ts';
-import { type Judged, type Keep, mintKey } from './ingest.ts';
+import { type Judged, type Ingest, mintKey } from './ingest.ts';
 import type { Prober } from './probe.ts';
 import { type Incoming, tooLarge } from './incoming.ts';
 import { drain } from './receive.ts';
-import { leaveObject } from './pending-deletions-store.ts';
+import { addPendingDeletion } from './pending-deletions-store.ts';
 import { announced, formatOfKey, type NamedPart, partsOfWhole } from './rules.ts';
 import { fileOfUpload, type FileRow } from './store.ts';
 import type { Place, Storages } from './storages.ts';
-import { openUnderWay } from './parts-in-flight.ts';
+import { openPartsInFlight } from './parts-in-flight.ts';
 import * as store from './upload-store.ts';
 import type { UploadRow } from './upload-store.ts';
 
@@ -58,7 +58,7 @@ interface Options {
   billing: Pick<Billing, 'enabled' | 'admit' | 'lockOrg'>;
   storages: Storages;
   prober: Prober;
-  keep: Keep;
+  ingest: Ingest;
   incoming: Incoming;
   backendUrl: string;
   maxBytes: number;
@@ -68,16 +68,16 @@ interface Options {
 const MOST_OPEN = 100; // of one organization
 const MOST_OPEN_BYTES = 10 * 1024 ** 3; // of one organization, as announced: they may all lie here before anything becomes a file
 const SIGNED_SECONDS = 3_600;
-const HOLD_MS = 15 * 60_000; // completing takes a look at the whole, which may have to be fetched
+const CLAIM_MS = 15 * 60_000; // completing takes a look at the whole, which may have to be fetched
 const RETRY_MS = 1_000;
 const HEAD_BYTES = 1_048_576;
 const DAY_MS = 86_400_000;
 const unknown = () => notFound('Upload not found');
 
-export function openUploads({ sql, clock, billing, storages, prober, keep, incoming, backendUrl, maxBytes, signingKey }: Options): Uploads {
+export function openUploads({ sql, clock, billing, storages, prober, ingest, incoming, backendUrl, maxBytes, signingKey }: Options): Uploads {
   const idOf = ({ storageKey, providerUploadId }: UploadRow) => ({ key: storageKey, id: providerUploadId });
   const signatureOf = ({ uploadId, number, expires }: Omit<SignedPart, 'signature'>) => hmacHex(signingKey, `${uploadId} ${number} ${expires}`);
-  const underWay = openUnderWay();
+  const partsInFlight = openPartsInFlight();
   const secondsNow = () => Math.floor(clock.now().getTime() / 1_000);
 
   /** A failure of a storage; that of the disk of this machine is ours. */
@@ -97,7 +97,7 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
   /** Refuses at once what could not become a file in the end. */
   async function expectRoom(tx: Sql, orgId: string, bytes: number, { ownStorage }: Pick<Place, 'ownStorage'>): Promise<void> {
     if (billing.enabled && !ownStorage) await billing.lockOrg(tx, orgId);
-    await store.holdUploads(tx, orgId);
+    await store.lockUploads(tx, orgId);
     const open = await store.openUploadsOf(tx, orgId);
     if (billing.enabled && !ownStorage) await billing.admit(tx, orgId, 'storage_gb', open.bytes + bytes);
     if (open.n >= MOST_OPEN) throw new AppError('conflict', `${MOST_OPEN} uploads have been begun and not completed: complete or abort one first`);
@@ -130,7 +130,7 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
   const drop = (row: UploadRow): Promise<boolean> =>
     sql.begin(async (tx) => {
       const isOurs = await store.dropUpload(tx, row.orgId, row.id);
-      if (isOurs) await leaveObject(tx, row.orgId, row.storageKey, row);
+      if (isOurs) await addPendingDeletion(tx, row.orgId, row.storageKey, row);
       return isOurs;
     });
 
@@ -146,7 +146,7 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
     await Promise.all(old.filter(({ id }) => !named.has(id)).map((upload) => multipart.abort(upload)));
   }
 
-  async function giveUp(row: UploadRow): Promise<void> {
+  async function abort(row: UploadRow): Promise<void> {
     const { multipart } = await openParts(row);
     await multipart.abort(idOf(row));
     await drop(row);
@@ -170,9 +170,9 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
     const origin = { name: row.name, folder: null, listed: true, createdBy: row.createdBy, sourceUrl: null, uploadId: row.id };
     try {
       return await judge(row.orgId, place, row.storageKey, (judged) =>
-        keep(row.orgId, judged, origin, async (tx) => {
+        ingest(row.orgId, judged, origin, async (tx) => {
           if (!(await store.dropUpload(tx, row.orgId, row.id))) throw new AppError('conflict', 'This upload was completed or aborted meanwhile');
-          await leaveObject(tx, row.orgId, row.storageKey, row); // of an object that had to be put elsewhere
+          await addPendingDeletion(tx, row.orgId, row.storageKey, row); // of an object that had to be put elsewhere
         }),
       );
     } catch (error) {
@@ -196,7 +196,7 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
   return {
     async begin(orgId, userId, { name, size, type, fileHash = null as string | null }) {
       const format = announced(type, name);
-      if (!format) throw new AppError('unsupported_media', 'This kind of file is not accepted: send a picture, a film, a sound or a PDF');
+      if (!format) throw new AppError('unsupported_media', 'This kind of file is not accepted: send a picture, a video, a sound or a PDF');
       const chosen = await storages.choose(orgId);
       const { store: storage, ...where } = storages.forParts(chosen);
       const multipart = storage.multipart!;
@@ -238,7 +238,7 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
         if (!row) throw unknown();
         const bytes = Number(request.headers['content-length'] ?? 0);
         if (!(bytes > 0)) throw new AppError('invalid_request', 'Send the part as the body, with its Content-Length');
-        using sending = underWay.begin(part, bytes, () => request.destroy());
+        using sending = partsInFlight.begin(part, bytes, () => request.destroy());
         const { multipart } = await openParts(row);
         const arrived = await multipart.parts(idOf(row));
         if (!arrived) throw unknown();
@@ -261,12 +261,12 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
     },
 
     async complete(orgId, name, parts) {
-      const row = isId(name.uploadId) ? await store.holdUpload(sql, orgId, name.uploadId, name.key, HOLD_MS) : undefined;
+      const row = isId(name.uploadId) ? await store.claimUpload(sql, orgId, name.uploadId, name.key, CLAIM_MS) : undefined;
       if (!row) return await completedBefore(orgId, name);
       try {
         return await become(row, parts);
       } catch (error) {
-        await store.letGo(sql, orgId, row.id).catch(() => undefined); // else the hold ends by itself
+        await store.releaseUpload(sql, orgId, row.id).catch(() => undefined); // else the hold ends by itself
         // The hold may have ended, so that somebody else made the file; or we made it, and the answer of the commit was lost.
         const made = await fileOfUpload(sql, orgId, row.id).catch(() => undefined);
         if (!made) throw error;
@@ -276,14 +276,14 @@ export function openUploads({ sql, clock, billing, storages, prober, keep, incom
 
     async abort(orgId, name) {
       await find(orgId, name);
-      const row = await store.holdUpload(sql, orgId, name.uploadId, name.key, HOLD_MS);
+      const row = await store.claimUpload(sql, orgId, name.uploadId, name.key, CLAIM_MS);
       if (!row) throw new AppError('conflict', 'This upload is being completed');
-      await giveUp(row);
+      await abort(row);
     },
 
     async dropAbandoned(days, limit) {
       const taken = await store.takeAbandoned(sql, days, limit);
-      await Promise.allSettled(taken.map(giveUp)); // a storage that cannot be reached is asked again when the hold ends
+      await Promise.allSettled(taken.map(abort)); // a storage that cannot be reached is asked again when the hold ends
       await dropNobodys(storages.local, days);
       const shared = await storages.shared();
       if (shared !== storages.local) await dropNobodys(shared, days).catch(() => undefined); // not every server can tell what was begun

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { isThere, ONLY_THE_FILE, runConfined } from './sandboxed-exec.ts';
 
-/** What ffprobe says of a film or a sound. */
-export interface Film {
+/** What ffprobe says of a video or a sound. */
+export interface VideoProbe {
   width: number | null;
   height: number | null;
   durationMs: number | null;
   codecs: readonly string[];
 }
 /** Undefined: it cannot say anything of this file. */
-export type Films = (path: string) => Promise<Film | undefined>;
+export type ProbeVideo = (path: string) => Promise<VideoProbe | undefined>;
 
 const SHOWN = 'format=duration:stream=codec_type,codec_name,width,height:stream_disposition=attached_pic:stream_side_data=rotation';
 
@@ -29,21 +29,21 @@ const Said = z.object({
     .default([]),
 });
 
-/** ffprobe where the machine has it: a process without network for each film. */
-export async function openFilms(command: string): Promise<Films | undefined> {
+/** ffprobe where the machine has it: a process without network for each video. */
+export async function openVideoProbe(command: string): Promise<ProbeVideo | undefined> {
   if (!(await isThere(command))) return undefined;
   return async (path) => {
     try {
       const said = await runConfined(command, ['-v', 'error', ...ONLY_THE_FILE, '-print_format', 'json', '-show_entries', SHOWN, `file:${path}`]);
-      return filmOf(Said.parse(JSON.parse(said.toString())));
+      return probeOf(Said.parse(JSON.parse(said.toString())));
     } catch {
-      return undefined; // broken, unknown to this ffprobe, or too slow: networks judge films themselves
+      return undefined; // broken, unknown to this ffprobe, or too slow: networks judge videos themselves
     }
   };
 }
 
-function filmOf({ format, streams }: z.output<typeof Said>): Film {
-  const playing = streams.filter(({ disposition }) => disposition?.attached_pic !== 1); // the cover of a sound is no film
+function probeOf({ format, streams }: z.output<typeof Said>): VideoProbe {
+  const playing = streams.filter(({ disposition }) => disposition?.attached_pic !== 1); // the cover of a sound is no video
   const picture = playing.find(({ codec_type }) => codec_type === 'video');
   const turned = picture?.side_data_list?.some(({ rotation }) => rotation !== undefined && Math.abs(rotation) % 180 === 90) ?? false;
   const [width, height] = turned ? [picture?.height, picture?.width] : [picture?.width, picture?.height];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Attribution } from '../media/index.ts';
 import type { ContentPackAdapter, Item } from '../../providers/registry/index.ts';
 
-/** One picture or film that was found (S154). `preview` is null where the source gives no address that a browser may open. */
+/** One picture or video that was found (S154). `preview` is null where the source gives no address that a browser may open. */
 export const FoundItem = z.strictObject({
   id: z.string(),
   preview: z.string().nullable(),

@@ -14,7 +14,7 @@ export interface Search {
   kind: Kind;
   page: number;
 }
-/** Pictures and films of others: found, licensed, and taken into the library with what is to be said of them. */
+/** Pictures and videos of others: found, licensed, and taken into the library with what is to be said of them. */
 export interface Stock {
   search(orgId: string, search: Search): Promise<{ items: FoundItem[]; nextCursor: string | null }>;
   /** Taken once; whoever asks again gets the file that there is. */

@@ -14,7 +14,7 @@ export interface Wanted {
   kind: Kind;
   page: number;
 }
-/** A picture or film as its source offers it. Addresses that are not https are left out: browsers open them as they are. */
+/** A picture or video as its source offers it. Addresses that are not https are left out: browsers open them as they are. */
 export interface Item {
   id: string;
   title: string;
@@ -40,7 +40,7 @@ export interface Acquired {
 }
 
 /**
- * A source of pictures and films with the key of one owner. Failures are `ProviderError`s: `rejected` where the licence does not allow
+ * A source of pictures and videos with the key of one owner. Failures are `ProviderError`s: `rejected` where the licence does not allow
  * it, `exhausted` where the plan or its quota does not, `reauthorize` of the key.
  */
 export interface ContentPack {
@@ -111,7 +111,7 @@ export const refused = (failure: ProviderFailure, message: string, retryAfterMs?
   new ProviderError(failure, message, { retryAfterMs });
 
 const VIDEO = 'video-';
-/** The id of an item whose source counts pictures and films apart. */
+/** The id of an item whose source counts pictures and videos apart. */
 export const idOf = (kind: Kind, id: string): string => (kind === 'video' ? VIDEO + id : id);
 export const readId = (id: string): { kind: Kind; id: string } =>
   id.startsWith(VIDEO) ? { kind: 'video', id: id.slice(VIDEO.length) } : { kind: 'image', id };

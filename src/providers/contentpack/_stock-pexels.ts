@@ -41,15 +41,15 @@ const videoOf = ({ id, url, image, user }: z.output<typeof Video>) =>
 const FULL_HD = 1_920;
 /** The largest MP4 up to Full HD, else the smallest one. */
 function fileOf({ video_files: files }: z.output<typeof Video>): string | undefined {
-  const films = files.filter(({ file_type }) => file_type === 'video/mp4').toSorted((a, b) => (b.width ?? 0) - (a.width ?? 0));
-  return (films.find(({ width }) => (width ?? 0) <= FULL_HD) ?? films.at(-1))?.link;
+  const videos = files.filter(({ file_type }) => file_type === 'video/mp4').toSorted((a, b) => (b.width ?? 0) - (a.width ?? 0));
+  return (videos.find(({ width }) => (width ?? 0) <= FULL_HD) ?? videos.at(-1))?.link;
 }
 
 export const pexels = stockSource({
   id: 'pexels',
   version: 'v1',
   title: 'Pexels',
-  description: 'Free photos and films.',
+  description: 'Free photos and videos.',
   website: 'https://www.pexels.com',
   authType: 'api_key',
   credentials: { apiKey: secret('API key') },

@@ -6,10 +6,10 @@ import { secret } from '../kit/declare/fields.ts';
 const Hit = z.object({ id: Id, pageURL: Web, tags: Words, user: Words, user_id: Id.nullish() });
 const Picture = Hit.extend({ webformatURL: Web, largeImageURL: Download });
 const Size = z.object({ url: z.string(), thumbnail: Web });
-const Film = Hit.extend({ videos: z.object({ large: Size.nullish(), medium: Size, tiny: Size }) });
+const Video = Hit.extend({ videos: z.object({ large: Size.nullish(), medium: Size, tiny: Size }) });
 const pageOf = <H extends z.ZodType>(hit: H) => z.object({ totalHits: z.int(), hits: z.array(hit) });
 const Pictures = pageOf(Picture);
-const Films = pageOf(Film);
+const Videos = pageOf(Video);
 
 const itemOf = (kind: Kind, preview: string | null, { id, pageURL, tags, user, user_id }: z.output<typeof Hit>): Item => ({
   id: idOf(kind, id),
@@ -23,7 +23,7 @@ const itemOf = (kind: Kind, preview: string | null, { id, pageURL, tags, user, u
   credit: `${kind === 'video' ? 'Video' : 'Image'} by ${user ?? 'an unknown person'} on Pixabay`,
 });
 const pictureOf = (hit: z.output<typeof Picture>): Acquired => ({ item: itemOf('image', hit.webformatURL, hit), download: hit.largeImageURL });
-const filmOf = (hit: z.output<typeof Film>): Acquired => ({
+const videoOf = (hit: z.output<typeof Video>): Acquired => ({
   item: itemOf('video', hit.videos.tiny.thumbnail, hit),
   download: hit.videos.large?.url || hit.videos.medium.url, // the large one is empty where it is not there
 });
@@ -36,7 +36,7 @@ export const pixabay = stockSource({
   id: 'pixabay',
   version: 'v1',
   title: 'Pixabay',
-  description: 'Free photos, illustrations and films.',
+  description: 'Free photos, illustrations and videos.',
   website: 'https://pixabay.com',
   authType: 'api_key',
   credentials: { apiKey: secret('API key') },
@@ -52,8 +52,8 @@ export const pixabay = stockSource({
   connect({ http }) {
     const ask = async (kind: Kind, query: Record<string, string>) => {
       if (kind === 'video') {
-        const { hits, totalHits } = (await http.find('/api/videos/', Films, { query, absent: refusal(/"(id|page)"/) })) ?? { hits: [], totalHits: 0 };
-        return { found: hits.map(filmOf), totalHits };
+        const { hits, totalHits } = (await http.find('/api/videos/', Videos, { query, absent: refusal(/"(id|page)"/) })) ?? { hits: [], totalHits: 0 };
+        return { found: hits.map(videoOf), totalHits };
       }
       const { hits, totalHits } = (await http.find('/api/', Pictures, { query, absent: refusal(/"(id|page)"/) })) ?? { hits: [], totalHits: 0 };
       return { found: hits.map(pictureOf), totalHits };

@@ -23,8 +23,8 @@ const Quota = z.object({ available_entitlement: z.object({ quota: z.int() }).nul
 const COLUMNS = ['id', 'title', 'creator_name', 'thumbnail_url', 'details_url', 'media_type_id', 'nb_results']
   .map((name) => `result_columns[]=${name}`)
   .join('&');
-const FILMS = 4;
-const licenceOf = ({ media_type_id }: File): string => (media_type_id === FILMS ? 'Video_HD' : 'Standard');
+const VIDEOS = 4;
+const licenceOf = ({ media_type_id }: File): string => (media_type_id === VIDEOS ? 'Video_HD' : 'Standard');
 const itemOf = (file: File): Item => ({
   id: file.id,
   title: file.title ?? 'Photo',
@@ -57,7 +57,7 @@ export default contentPack({
   version: 'v1',
   status: 'active',
   title: 'Adobe Stock',
-  description: 'Stock photos and films with enterprise licences.',
+  description: 'Stock photos and videos with enterprise licences.',
   website: 'https://stock.adobe.com',
   authType: 'oauth2',
   setupNotes:

@@ -34,7 +34,7 @@ export default contentPack({
   version: 'v1',
   status: 'active',
   title: 'Vecteezy',
-  description: 'Stock photos and films.',
+  description: 'Stock photos and videos.',
   website: 'https://www.vecteezy.com',
   authType: 'api_key',
   setupNotes: 'Vecteezy gives access to each account on request. A download is the licence; the plan counts it.',

@@ -119,7 +119,7 @@ export interface Limits {
   needsMedia?: boolean;
   mediaTypes: readonly string[];
   imageBytes?: number;
-  /** Greatest size of a film, where it is the same at every server. */
+  /** Greatest size of a video, where it is the same at every server. */
   videoBytes?: number;
 }
 

@@ -148,7 +148,7 @@ export function presentRules({ title, settings }: SocialAdapter, limits: Limits)
   const { $schema: _, ...schema } = z.toJSONSchema(settings, { io: 'input', unrepresentable: 'any' });
   const rules = [
     `${title}: at most ${limits.text} ${limits.unit}`,
-    `${limits.needsMedia ? 'at least one and ' : ''}at most ${limits.media} pictures or films (${limits.mediaTypes.join(', ')})`,
+    `${limits.needsMedia ? 'at least one and ' : ''}at most ${limits.media} pictures or videos (${limits.mediaTypes.join(', ')})`,
     ...(limits.linkLength === undefined ? [] : [`every link counts as ${limits.linkLength}`]),
     ...(limits.imageBytes === undefined ? [] : [`a picture has at most ${limits.imageBytes} bytes`]),
   ];

@@ -59,7 +59,7 @@ export interface ChannelsPort {
 }
 
 export interface MediaPort {
-  /** The pictures and films of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
+  /** The pictures and videos of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
   load(orgId: string, items: readonly PostMedia[], attempt: { signal: AbortSignal; limits: Limits }): Promise<readonly Media[]>;
   /** A post has settled: what was fetched for it is no longer needed. */
   settled(orgId: string, items: readonly PostMedia[]): Promise<void>;

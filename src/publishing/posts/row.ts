@@ -3,7 +3,7 @@ import { column, type RowOf, table } from '../../platform/db/index.ts';
 
 const { uuid, uuids, text, int, instant, oneOf, json, nullable, named } = column;
 
-/** A picture or film of a post, as it is stored: `id` names a file of the org, else `path` is an address outside. */
+/** A picture or video of a post, as it is stored: `id` names a file of the org, else `path` is an address outside. */
 export const PostMedia = z.strictObject({ id: z.string().optional(), path: z.string(), alt: z.string().default(''), thumbnail: z.string().nullish() });
 export type PostMedia = z.output<typeof PostMedia>;
 

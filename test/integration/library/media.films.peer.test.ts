@@ -6,9 +6,9 @@ import { delimiter, dirname, join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runConfined } from '../../../src/library/media/sandboxed-exec.ts';
-import { openFilms } from '../../../src/library/media/video.ts';
+import { openVideoProbe } from '../../../src/library/media/video.ts';
 import type { Media } from '../../../src/library/media/index.ts';
-import { openPosters } from '../../../src/library/media/video-thumbnail.ts';
+import { openVideoThumbnails } from '../../../src/library/media/video-thumbnail.ts';
 import type { SignedUp, TestApp } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { type FilmTools, filmTools } from '../../support/peers/films.ts';
@@ -135,7 +135,7 @@ await describePeer('film', find, () => {
       await new Promise((ready) => server.once('listening', ready));
       const { port } = server.address() as AddressInfo;
       const whole = await tools.make(join(folder, 'secret.mp4'), ...PICTURE, '-c:v', 'libx264');
-      const [probe, draw] = [(await openFilms(tools.ffprobe))!, (await openPosters(tools.ffmpeg))!];
+      const [probe, draw] = [(await openVideoProbe(tools.ffprobe))!, (await openVideoThumbnails(tools.ffmpeg))!];
       expect(await probe(whole)).toMatchObject({ width: 320 });
       expect((await draw(whole, 2_000))!.length).toBeGreaterThan(1_000);
       const lists = {
@@ -157,7 +157,10 @@ await describePeer('film', find, () => {
     });
 
     test('that is not there is done without', async () => {
-      expect([await openFilms(join(folder, 'no-such-command')), await openPosters(join(folder, 'no-such-command'))]).toEqual([undefined, undefined]);
+      expect([await openVideoProbe(join(folder, 'no-such-command')), await openVideoThumbnails(join(folder, 'no-such-command'))]).toEqual([
+        undefined,
+        undefined,
+      ]);
     });
 
     test('has bounds of memory, of time and of files, and nothing of our environment [X4]', async () => {

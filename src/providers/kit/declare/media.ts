@@ -26,7 +26,7 @@ export interface Picture extends NamedBody {
   height: number;
 }
 
-/** A picture or film of a post, for as long as one attempt at the post lasts. */
+/** A picture or video of a post, for as long as one attempt at the post lasts. */
 export interface Media extends NamedBody {
   alt: string;
   width?: number;

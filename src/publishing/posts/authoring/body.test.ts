@@ -75,7 +75,7 @@ test('neither text nor media, too much media, media that is needed', () => {
       },
     ]),
   ).toThrow('at most 1 files');
-  expect(() => judge([{ content: 'x' }], { needsMedia: true })).toThrow('a picture or film is needed');
+  expect(() => judge([{ content: 'x' }], { needsMedia: true })).toThrow('a picture or video is needed');
   expect(() => judge([{ content: 'x' }, { content: '0123456789x' }])).toThrow('item 2 of the thread');
 });
 test('the channel’s provider stands in the settings, whatever was sent', () =>

@@ -47,7 +47,7 @@ export function judgeContent({ title, limits }: NetworkRules, card: Pick<Channel
     const length = textLength(text, limits, most);
     if (length > limits.text) fault(`${where}the text is longer than ${limits.text} ${limits.unit} (${length < most ? length : `${most} or more`})`);
     if (media.length > limits.media) fault(`${where}at most ${limits.media} files can be attached (${media.length})`);
-    if (limits.needsMedia && n === 0 && media.length === 0) fault('a picture or film is needed');
+    if (limits.needsMedia && n === 0 && media.length === 0) fault('a picture or video is needed');
   });
 }
 
