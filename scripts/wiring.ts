@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
@@ -16,9 +16,8 @@ import type { Setting } from '../src/platform/config/kinds.ts';
 import { SETTINGS } from '../src/platform/config/settings.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-const FILES = ['src/context.ts', 'actors/host/start.ts', 'actors/host/sweeper.ts'];
-/** Where the composition ends in a file: the loop that runs the sweeps has tests of its own. */
-const ENDS: Readonly<Record<string, string>> = { 'actors/host/sweeper.ts': 'export interface SweeperOptions' };
+const WINGS = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [`src/${entry.name}/open.ts`] : []));
+const FILES = ['src/context.ts', ...WINGS.toSorted(), 'actors/host/start.ts'];
 const JWT_SECRET = 'x'.repeat(32);
 const AT_ONCE = 2;
 /** While no test file ends for so long, those that are under way hang: that is noticed too. */
@@ -73,11 +72,15 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   onCall: ['providers/catalog.entries'],
   onChange: ['operations/outages'],
   onFound: ['operations/metrics'],
+  gauges: ['operations/metrics'],
+  listeners: ['delivery/webhooks.delivery'],
+  metrics: ['operations/metrics'],
   onHandlerError: ['operations/closing'],
   operatorOutbound: ['operations/settings-effect.outbound'],
   sandboxEnabled: ['operations/settings-effect.process'],
   seed: ['providers/catalog.entries'],
   urlOfPicture: ['operations/settings-effect.service'],
+  workers: ['delivery/email.sender', 'publishing/shortlinks'],
 };
 
 /** Asked last, for a change anywhere. */
@@ -148,13 +151,13 @@ function takenOut(lines: readonly string[], n: number): string[] {
 function changesOf(file: string): Change[] {
   const text = readFileSync(join(ROOT, file), 'utf8');
   const lines = text.split('\n');
+  const config = relative(dirname(file), 'src/platform/config/index.ts');
   const usual = [
-    `import { readConfig as readUsual } from '${file.startsWith('src/') ? './platform/config/index.ts' : '../../src/platform/config/index.ts'}';`,
+    `import { readConfig as readUsual } from '${config.startsWith('.') ? config : `./${config}`}';`,
     `const USUAL = readUsual({ JWT_SECRET: '${JWT_SECRET}' }).config;`,
     '',
   ].join('\n');
-  const end = lines.findIndex((line) => line.startsWith(ENDS[file] ?? 'the end'));
-  return droppable(end < 0 ? lines : lines.slice(0, end)).flatMap((n) => {
+  return droppable(lines).flatMap((n) => {
     const line = lines[n]!;
     const parts = takenOut(lines, n);
     const reads = new RegExp(String.raw`(?<![.\w'])(?:config(?=[,)])|(?:${['config', ...parts].join('|')})(?:\.[a-z]\w*)+)`, 'g');
@@ -231,14 +234,15 @@ function run(command: string, args: readonly string[], onLine: (line: string) =>
 async function compiling(changes: readonly Change[]): Promise<Set<number>> {
   const nameOf = (n: number) => join(copy, changedName(changes[n]!.file, n));
   const project = join(copy, 'tsconfig.changes.json');
+  const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false }; // a name left without a use says nothing about the change
   const left = new Set(changes.keys());
   for (const n of left) writeFileSync(nameOf(n), changes[n]!.text);
-  writeFileSync(project, JSON.stringify({ extends: './tsconfig.json', include: ['src/*', 'actors/*'] }));
+  writeFileSync(project, JSON.stringify({ extends: './tsconfig.json', compilerOptions, include: ['src/*.ts', 'src/*/*.ts', 'actors/*/*.ts'] }));
   // while a file has errors of syntax, only those are told: the types are checked in the round without such files
   for (let refused = new Set([-1]); refused.size > 0 && left.size > 0;) {
     const { code, said } = await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project, '--pretty', 'false']);
-    refused = new Set([...said.matchAll(/^[\w/.]+\.change-(\d+)\.ts\(/gm)].map(([, n]) => Number(n)));
-    if ((code === 0) !== (refused.size === 0) || /^(?![\w/.]+\.change-)[\w/.]+\.ts\(/m.test(said))
+    refused = new Set([...said.matchAll(/^[\w/.-]+\.change-(\d+)\.ts\(/gm)].map(([, n]) => Number(n)));
+    if ((code === 0) !== (refused.size === 0) || /^(?![\w/.-]+\.change-)[\w/.-]+\.ts\(/m.test(said))
       throw new Error(`The types do not fit without a change:\n${said}`);
     for (const n of refused) {
       left.delete(n);
@@ -277,12 +281,13 @@ function roundsOf(change: Change, settings: (path: string) => string[], texts: R
   const hasRow = (file: string) => names.length < 40 && names.some((name) => new RegExp(String.raw`effect\(\s*\[[^\]]*'${name}'`).test(texts.get(file)!));
   const beginnings = [
     ...change.options.flatMap((option) => OPTION_SHOWN_BY[option] ?? []),
-    ...(SHOWN_BY[change.room ?? ''] ?? (change.room === undefined ? [] : [`/${change.room.toLowerCase()}.`])),
+    ...(SHOWN_BY[change.room ?? ''] ??
+      (change.room === undefined ? [] : change.room.endsWith('Wing') ? [`${change.room.slice(0, -4).toLowerCase()}/`] : [`/${change.room.toLowerCase()}.`])),
     ...change.words.filter((word) => word.length > 3).map((word) => `/${word}.`),
   ];
-  const isSweep = change.file.endsWith('sweeper.ts') && change.room === undefined;
+  const isSweep = change.options.includes('everyMs');
   const files = [
-    ...all.filter((file) => isSweep && isTable(file) && texts.get(file)!.includes('sweepsOf')),
+    ...all.filter((file) => isSweep && isTable(file) && texts.get(file)!.includes('context.sweeps')),
     ...all.filter((file) => isTable(file) && hasRow(file)),
     ...all.filter((file) => isTable(file) && mention(file)),
     ...small(all.filter((file) => !isTable(file) && mention(file))).slice(0, 3),
