@@ -1,8 +1,10 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 // Each command that a page names is one that can be typed: the parts of a command are compared with what there is, and `--help` is run.
+// Each link leads to a file and a heading, each path of code to a file.
 
 jest.setTimeout(300_000); // each command of ours is a process
 
@@ -85,6 +87,40 @@ describe('the pages', () => {
       'node scripts/away.mjs',
     ])
       expect([line, fault(words(line))]).toEqual([line, expect.any(String)]);
+  });
+});
+
+/** A heading as a link names it. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, '')
+    .trim()
+    .replaceAll(/\s+/g, '-');
+const anchorsOf = (page: string) => [...readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading!));
+
+/** The links and paths of a page that lead nowhere. Pages of decisions tell of their day: only their links count. */
+function deadEnds(page: string, text: string): string[] {
+  const prose = text.replaceAll(/^```[^]*?^```/gm, '');
+  const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!).filter((link) => !/^(https?|mailto):/.test(link));
+  const dead = links.filter((link) => {
+    const [path = '', anchor] = link.split('#');
+    const to = path === '' ? page : join(dirname(page), path);
+    return !existsSync(to) || (anchor !== undefined && !anchorsOf(to).includes(anchor));
+  });
+  if (page.startsWith('docs/adr/')) return dead;
+  const paths = [...prose.matchAll(/`((?:src|api|actors|test|scripts|docs|dapr|components|sandbox)\/[\w./-]+\.\w+)`/g)].map(([, path]) => path!);
+  return [...dead, ...paths.filter((path) => !existsSync(path))];
+}
+
+describe('links and paths of the pages', () => {
+  test('lead to files and headings that are there', () => {
+    expect(pages.flatMap((page) => deadEnds(page, readFileSync(page, 'utf8')).map((to) => ({ page, to })))).toEqual([]);
+  });
+  test('dead ends are seen', () => {
+    const text = '[a](away.md) [b](../README.md) [c](security.md#away) [d](security.md#duties-of-the-operator) `src/away.ts` `src/context.ts`';
+    expect(deadEnds('docs/operations.md', text)).toEqual(['away.md', 'security.md#away', 'src/away.ts']);
+    expect(deadEnds('docs/adr/a.md', '`src/away.ts` [a](away.md)')).toEqual(['away.md']);
   });
 });
 
