@@ -1,7 +1,8 @@
 export type { JudgedRequest } from './consent.ts';
 export { type Addresses, authorizationServer } from './discovery.ts';
 export { OAuthError, type OAuthCode } from './errors.ts';
-export { presentApp, presentApproval, presentDevice, presentWaitingDevice, presentGrant, presentNewApp, presentRequest } from './present.ts';
+export type { DeviceCodes, WaitingDevice } from './devices.ts';
+export type { Grant } from './tokens.ts';
 export { ClientMetadata, RegisteredClient } from './registration.ts';
 export type { OAuth } from './service.ts';
-export { approvalNamesOf, deleteApprovalsOf } from './store.ts';
+export { approvalNamesOf, type ApprovalRow, type AppRow, deleteApprovalsOf } from './store.ts';

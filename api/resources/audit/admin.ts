@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { presentAuditOfInstance } from '../../../src/platform/audit/index.ts';
 import { routesOf } from '../../http/route.ts';
-import { AuditEntry, auditFile, auditPage, AuditQuery } from './handlers.ts';
+import { auditFile, auditPage, AuditQuery } from './handlers.ts';
+import { AuditEntryOfInstance, presentAuditOfInstance } from './shape.ts';
 
 const route = routesOf('sql');
 
@@ -13,7 +13,7 @@ export default [
     description: 'Those of the instance itself too, newest first; as a file with `format=csv`.',
     auth: ['super-admin'],
     query: AuditQuery.extend({ orgId: z.uuid().optional() }),
-    answer: z.strictObject({ items: z.array(AuditEntry.extend({ orgId: z.string().nullable() })), nextCursor: z.string().nullable() }),
+    answer: z.strictObject({ items: z.array(AuditEntryOfInstance), nextCursor: z.string().nullable() }),
     csv: (call) => auditFile(call, call.query.orgId ?? null),
     handle: (call) => auditPage(call, call.query.orgId ?? null, true),
     present: ({ items, nextCursor }) => ({ items: items.map(presentAuditOfInstance), nextCursor }),

@@ -2,21 +2,8 @@ import { z } from 'zod';
 import { listAudit, writeAudit, type AuditRow, auditCsv } from '../../../src/platform/audit/index.ts';
 import { type Page, pageOf } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { instant } from '../../http/fields.ts';
 import type { Call } from '../../http/route.ts';
 
-export const AuditEntry = z.strictObject({
-  id: z.string(),
-  at: instant,
-  userId: z.string().nullable(),
-  /** The super-admin who acted as the user. */
-  impersonatorId: z.string().nullable(),
-  ip: z.string().nullable(),
-  action: z.string(),
-  resource: z.string(),
-  resourceId: z.string().nullable(),
-  detail: z.record(z.string(), z.unknown()),
-});
 export const AuditQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(50),
   cursor: z

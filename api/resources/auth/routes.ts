@@ -1,15 +1,16 @@
 import { z } from 'zod';
-import { mobileLink, presentOffered } from '../../../src/people/federated-login/index.ts';
-import { AppError, isTimezone, randomBase64url } from '../../../src/platform/kernel/index.ts';
+import { mobileLink } from '../../../src/people/federated-login/index.ts';
+import { AppError, randomBase64url } from '../../../src/platform/kernel/index.ts';
 import { device, dropCookies, logIn, ReturnedTokens } from '../../http/credentials.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { emailText, nameText, newPassword, repeated } from '../../http/fields.ts';
+import { emailText, newPassword, repeated } from '../../http/fields.ts';
 import { networkOf } from '../../http/client-ip.ts';
 import { knownBrowserCookie, loginCookie, registrationCookie, setKnownBrowserCookie, setLoginCookie, setRegistrationCookie } from '../../http/login-cookie.ts';
 import { isOwner } from '../../http/own-machine.ts';
 import { type Call, type Request, routesOf } from '../../http/route.ts';
 import { type Counting, throttleBy } from '../../http/throttle.ts';
 import { logoutRoute } from './handlers.ts';
+import { isLocal, Login, LoginProvider, NewUser, presentLoginProvider } from './shape.ts';
 
 const route = routesOf('auth', 'cache', 'clock', 'config', 'events', 'identity', 'login');
 
@@ -31,36 +32,6 @@ async function throttleGuesses(rooms: Counting & Call<'auth'>['rooms'], email: s
 const line = z.string().max(4_096);
 const mailCode = z.string().max(500);
 const Address = z.strictObject({ email: emailText });
-const timezone = z.string().refine(isTimezone, 'not an IANA time zone');
-
-const byProvider = { provider: z.string().max(64), providerToken: z.string().max(16_384).optional() };
-const isLocal = (provider: string) => provider.toLowerCase() === 'local';
-
-type Proven = { provider: string; email?: string | undefined; password?: string | undefined; providerToken?: string | undefined };
-/** Email and password, or for another provider its token in their place (S30, S32). */
-const proven = <T extends z.ZodType<Proven>>(form: T, needsToken: (body: Proven) => boolean) =>
-  form.superRefine((body, { addIssue }) => {
-    for (const name of needsToken(body) ? (['providerToken'] as const) : (['email', 'password'] as const))
-      if (body[name] === undefined) addIssue({ code: 'invalid_type', expected: 'string', input: undefined, path: [name], message: 'is needed' });
-  });
-
-const NewUser = proven(
-  z.strictObject({
-    ...byProvider,
-    email: emailText.optional(),
-    password: newPassword.optional(),
-    company: nameText(3, 128),
-    name: nameText(0, 100).optional(),
-    timezone: timezone.optional(),
-    setupToken: z.string().min(1).max(128).optional(),
-    returnToken: z.boolean().optional(),
-  }),
-  ({ provider }) => !isLocal(provider),
-);
-const Login = proven(
-  z.strictObject({ ...byProvider, email: z.string().optional(), password: z.string().max(1024).optional(), returnToken: z.boolean().optional() }),
-  ({ provider, providerToken }) => !isLocal(provider) && providerToken !== undefined,
-);
 
 export default [
   route({
@@ -164,9 +135,9 @@ export default [
     path: '/auth/providers',
     summary: 'List login providers',
     auth: ['none'],
-    answer: z.array(z.strictObject({ identifier: z.string(), name: z.string(), type: z.string() })),
+    answer: z.array(LoginProvider),
     handle: ({ rooms }) => rooms.login.list(),
-    present: (offered) => offered.map(presentOffered),
+    present: (offered) => offered.map(presentLoginProvider),
   }),
 
   route({

@@ -1,73 +1,24 @@
 import { z } from 'zod';
-import { DIMENSIONS, TIERS } from '../../../src/entitlements/index.ts';
 import { PERIODS } from '../../../src/billing/subscriptions/index.ts';
-import { presentBilling, presentCharge, presentPackages, presentSubscription } from '../../../src/billing/payments/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
 import { type Caller, routesOf } from '../../http/route.ts';
+import {
+  BillingOverview,
+  Charge,
+  Dimension,
+  packs,
+  presentBilling,
+  presentCharge,
+  presentPackages,
+  presentSubscription,
+  PriceList,
+  Subscription,
+  Tier,
+} from './shape.ts';
 
 const route = routesOf('billing', 'payments');
 
-const packs = z.int().min(0);
-const Dimension = z.enum(DIMENSIONS);
-const Tier = z.enum(TIERS);
-const Subscription = z.strictObject({
-  id: z.string(),
-  organizationId: z.string(),
-  subscriptionTier: Tier,
-  period: z.enum(PERIODS),
-  identifier: z.string(),
-  totalChannels: z.int(),
-  extraStorage: packs,
-  extraVideoExports: packs,
-  extraChannels: packs,
-  extraTeamSeats: packs,
-  extraPosts: packs,
-  extraBrandKits: packs,
-  extraWebhooks: packs,
-  extraCompetitors: packs,
-  limitOverrides: z.record(z.string(), z.int()),
-  pendingTier: Tier.nullable(),
-  gracePeriodEnd: instant.nullable(),
-  isLifetime: z.boolean(),
-  isTrial: z.boolean(),
-  trialEndsAt: instant.nullable(),
-  cancelAt: instant.nullable(),
-  createdAt: instant,
-  updatedAt: instant,
-  deletedAt: instant.nullable(),
-});
-const Limit = z.strictObject({ plan: z.int(), addons: z.int(), override: z.int().nullable(), effective: z.int(), used: z.number() });
-const Package = z.strictObject({
-  tier: Tier,
-  monthPrice: z.int(),
-  yearPrice: z.int(),
-  channel: z.int(),
-  posts_per_month: z.int(),
-  team_members: z.int(),
-  brand_kits: z.int(),
-  campaigns: z.boolean(),
-  api: z.boolean(),
-  mcp: z.boolean(),
-  webhooks: z.int(),
-  competitors: z.int(),
-  analyticsRetentionDays: z.int(),
-  video_exports: z.int(),
-  storage_gb: z.int(),
-});
-const Charge = z.strictObject({
-  id: z.string(),
-  amount: z.int(),
-  currency: z.string(),
-  created: z.int(),
-  status: z.string(),
-  refunded: z.boolean(),
-  amount_refunded: z.int(),
-  description: z.string().nullable(),
-  receipt_url: z.string().nullable(),
-  invoice: z.string().nullable(),
-  invoice_pdf: z.string().nullable(),
-});
 const Going = z.array(z.strictObject({ id: z.string(), name: z.string() }));
 const Plan = z.strictObject({ period: z.enum(PERIODS), billing: Tier });
 const url = z.strictObject({ url: z.string() });
@@ -85,7 +36,7 @@ export default [
     path: '/billing',
     summary: 'Get the subscription and limits with their usage',
     ...read,
-    answer: z.strictObject({ subscription: Subscription.nullable(), limits: z.record(Dimension, Limit), billingEnabled: z.boolean() }),
+    answer: BillingOverview,
     async handle({ rooms: { billing, payments }, principal: { orgId } }) {
       const [subscription, { limits }] = await Promise.all([payments.subscription(orgId), billing.usage(orgId)]);
       return { subscription, limits, enabled: billing.enabled };
@@ -110,11 +61,7 @@ export default [
     summary: 'List plans and add-ons for sale',
     description: 'Prices of plans are in USD, of add-ons in cents a month.',
     auth: ['session'],
-    answer: z.strictObject({
-      enabled: z.boolean(),
-      packages: z.array(Package),
-      addons: z.array(z.strictObject({ type: Dimension, packSize: z.int(), priceCents: z.int() })),
-    }),
+    answer: PriceList,
     handle: async ({ rooms }) => ({ enabled: rooms.billing.enabled, addons: rooms.payments.addons }),
     present: presentPackages,
   }),
@@ -262,7 +209,7 @@ export default [
     method: 'get',
     path: '/billing/is-trial-finished',
     summary: 'Check whether the trial is over',
-    description: 'True where there was none.',
+    description: 'False while a trial runs, or may still begin.',
     auth: ['session'],
     answer: z.strictObject({ finished: z.boolean() }),
     handle: ({ rooms, principal }) => rooms.payments.isTrialFinished(principal.orgId),

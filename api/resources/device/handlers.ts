@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { presentDevice, presentWaitingDevice } from '../../../src/oauth-server/index.ts';
 import { device } from '../../http/credentials.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { instant } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
 import { throttleBy } from '../../http/throttle.ts';
+import { DeviceAuthorization, presentDevice, presentWaitingDevice, WaitingDevice } from './shape.ts';
 
 const route = routesOf('cache', 'clock', 'config', 'oauth');
 
@@ -25,7 +24,7 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
     input: 'json-or-form',
     bodyLimit: LIMIT,
     body: z.looseObject({}),
-    answer: z.object({ device_code: z.string(), user_code: z.string(), verification_uri: z.string(), expires_in: z.int(), interval: z.int() }),
+    answer: DeviceAuthorization,
     async handle({ rooms, request, reply }) {
       reply.header('Cache-Control', 'no-store');
       return { codes: await rooms.oauth.devices.start(device(request)), frontendUrl: rooms.config.http.frontendUrl };
@@ -60,7 +59,7 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
     auth: ['session'],
     impersonation: 'refused',
     body: z.strictObject({ user_code: z.string().min(1).max(100) }),
-    answer: z.object({ ip: z.string(), userAgent: z.string(), askedAt: instant }),
+    answer: WaitingDevice,
     async handle({ rooms, principal, body }) {
       await throttleBy(rooms, `device-find|user:${principal.userId}`, GUESSES, MINUTE_MS);
       return rooms.oauth.devices.find(body.user_code);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { choiceOf, EgressShape, presentEgress, presentHealth, RouteHealth } from '../../../src/publishing/egress/index.ts';
+import { choiceOf } from '../../../src/publishing/egress/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { routesOf } from '../../http/route.ts';
-import { EgressChoice } from './shape.ts';
+import { EgressChoice, EgressShape, presentEgress, presentHealth, RouteHealth } from './shape.ts';
 
 const route = routesOf('egress');
 

@@ -1,25 +1,9 @@
 import { z } from 'zod';
-import { EMAIL_STATUSES, presentEmail } from '../../../src/delivery/email/index.ts';
-import { instant } from '../../http/fields.ts';
+import { EMAIL_STATUSES } from '../../../src/delivery/email/index.ts';
 import { routesOf } from '../../http/route.ts';
+import { Email, presentEmail } from './shape.ts';
 
 const route = routesOf('email');
-
-const Email = z.strictObject({
-  id: z.string(),
-  orgId: z.string().nullable(),
-  to: z.string(),
-  template: z.string(),
-  status: z.enum(EMAIL_STATUSES),
-  providerId: z.string(),
-  providerVersion: z.string(),
-  providerMessageId: z.string().nullable(),
-  attempts: z.int(),
-  nextAttemptAt: instant.nullable(),
-  lastError: z.string().nullable(),
-  createdAt: instant,
-  sentAt: instant.nullable(),
-});
 
 export default [
   route({

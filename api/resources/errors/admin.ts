@@ -1,20 +1,8 @@
 import { z } from 'zod';
-import { presentError } from '../../../src/operations/admin/index.ts';
-import { instant } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
+import { InternalError, presentError } from './shape.ts';
 
 const route = routesOf('errors');
-
-const ErrorRow = z.strictObject({
-  id: z.string(),
-  at: instant,
-  /** The process that wrote it. */
-  incarnation: z.string(),
-  room: z.string(),
-  message: z.string(),
-  error: z.string().nullable(),
-  detail: z.record(z.string(), z.unknown()),
-});
 
 export default [
   route({
@@ -31,7 +19,7 @@ export default [
         .regex(/^\d{1,18}$/, 'take it from the page before')
         .optional(),
     }),
-    answer: z.strictObject({ items: z.array(ErrorRow), nextCursor: z.string().nullable() }),
+    answer: z.strictObject({ items: z.array(InternalError), nextCursor: z.string().nullable() }),
     handle: ({ rooms, query }) => rooms.errors.list(query),
     present: ({ items, nextCursor }) => ({ items: items.map(presentError), nextCursor }),
   }),

@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import { presentMemberKey } from '../../../src/people/auth/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { routesOf } from '../../http/route.ts';
-import { ApiKey } from '../user/shape.ts';
+import { MemberKey, presentMemberKey } from '../user/api-keys.shape.ts';
 
 const route = routesOf('auth', 'events');
-
-const MemberKey = ApiKey.extend({ user: z.object({ id: z.string(), email: z.string(), name: z.string() }) });
 
 export default [
   route({

@@ -1,29 +1,12 @@
 import { z } from 'zod';
-import { presentInvitation, presentMember } from '../../../src/people/members/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { instant } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
 import { invite, InvitationBody, named } from './handlers.ts';
+import { Invitation, Member, presentInvitation, presentMember } from './shape.ts';
 
 const route = routesOf('auth', 'cache', 'clock', 'config', 'members');
 
-const Role = z.object({ role: z.string(), roleId: z.string(), roleName: z.string() });
-const Member = Role.extend({
-  id: z.string(),
-  email: z.string(),
-  name: z.string(),
-  avatarUrl: z.string().nullable(),
-  disabled: z.boolean(),
-  lastOnline: instant.nullable(),
-  createdAt: instant,
-});
-const Invitation = Role.extend({
-  id: z.string(),
-  email: z.string(),
-  invitedBy: z.object({ id: z.string(), name: z.string(), email: z.string() }),
-  expiresAt: instant,
-  createdAt: instant,
-});
 const MadeInvitation = z.object({ id: z.string(), email: z.string(), role: z.string(), roleId: z.string(), url: z.string(), expiresAt: instant });
 const Success = z.object({ success: z.literal(true) });
 const success = () => ({ success: true as const });

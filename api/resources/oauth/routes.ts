@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { findCustomer } from '../../../src/billing/subscriptions/index.ts';
-import { ClientMetadata, OAuthError, presentGrant, presentRequest, RegisteredClient } from '../../../src/oauth-server/index.ts';
+import { ClientMetadata, OAuthError, RegisteredClient } from '../../../src/oauth-server/index.ts';
 import { consentPage } from '../../console/pages.ts';
 import { findRepeated, readParameters } from '../../http/body.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { type Reply, type Request, routesOf } from '../../http/route.ts';
+import { AuthorizationRequest, presentGrant, presentRequest, TokenPair } from './shape.ts';
 
 const route = routesOf('billing', 'config', 'oauth', 'sql');
 
@@ -46,18 +47,7 @@ export default [
     limit: '60/minute',
     errors: 'oauth',
     query: AuthorizationParameters,
-    answer: z.object({
-      app: z.object({
-        name: z.string(),
-        description: z.string(),
-        picture: z.object({ id: z.string(), path: z.string() }).nullable(),
-        clientId: z.string(),
-        redirectUrl: z.string(),
-      }),
-      state: z.string().nullable(),
-      scope: z.string(),
-      scopes: z.array(z.string()),
-    }),
+    answer: AuthorizationRequest,
     async handle({ rooms: { oauth, config }, query, request }) {
       refuseRepeated(request);
       return { judged: oauth.consent.judge(query, await oauth.consent.destination(query)), backendUrl: config.http.backendUrl };
@@ -125,15 +115,7 @@ export default [
       resource: z.string().optional(),
       ...credentials,
     }),
-    answer: z.object({
-      id: z.string(),
-      cus: z.string().nullable(),
-      access_token: z.string(),
-      token_type: z.literal('bearer'),
-      expires_in: z.int(),
-      refresh_token: z.string(),
-      scope: z.string(),
-    }),
+    answer: TokenPair,
     async handle({ rooms, body, request, reply }) {
       noStore(reply);
       const grant = await rooms.oauth.tokens.grant(body, claimOf(body, request), request.ip);

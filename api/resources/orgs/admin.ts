@@ -1,22 +1,13 @@
 import { z } from 'zod';
-import { presentOrg } from '../../../src/operations/admin/index.ts';
 import { DIMENSIONS, overrideLimits, TIERS } from '../../../src/entitlements/index.ts';
 import { AppError } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { instant, SearchPage } from '../../http/fields.ts';
+import { SearchPage } from '../../http/fields.ts';
 import { type Call, routesOf } from '../../http/route.ts';
+import { Org, presentOrg } from './admin.shape.ts';
 
 const route = routesOf('admin', 'billing', 'clock', 'sql');
 
-const Org = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  tier: z.string(),
-  members: z.int(),
-  channels: z.int(),
-  createdAt: instant,
-  disabled: z.boolean(),
-});
 const Limit = z.strictObject({ plan: z.number(), addons: z.number(), override: z.number().nullable(), effective: z.number(), used: z.number() });
 const numbers = z.record(z.string(), z.int());
 const Detail = Org.extend({ limits: z.record(z.string(), Limit) });

@@ -1,18 +1,16 @@
 import { z } from 'zod';
 import { isTimezone } from '../../../src/platform/kernel/index.ts';
-import { presentOrganization } from '../../../src/people/organizations/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { instant, nameText } from '../../http/fields.ts';
+import { nameText } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
 import { throttleBy } from '../../http/throttle.ts';
+import { Organization, presentOrganization } from './shape.ts';
 
 const route = routesOf('cache', 'clock', 'config', 'members', 'organizations');
 
 const DAY_MS = 24 * 60 * 60_000;
 /** Organizations that a person makes in a day; how many they may own is a setting. */
 const MADE_A_DAY = 5;
-
-const Organization = z.object({ id: z.string(), name: z.string(), timezone: z.string(), createdAt: instant });
 
 export default [
   route({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { DateText, presentPost, presentPostWithThread, STATES } from '../../../src/publishing/posts/index.ts';
-import { presentClicks } from '../../../src/publishing/shortlinks/index.ts';
 import { routesOf } from '../../http/route.ts';
 import { listOf, listPosts, Post, postRoutes, presentSlot, Range, Slot, updatable } from './handlers.ts';
+import { presentStatistics, Statistics } from './statistics.shape.ts';
 
 const route = routesOf('clock', 'posts', 'shortlinks');
 
@@ -112,11 +112,11 @@ export default [
     description: 'Those of its thread too; `null` where the provider does not report clicks.',
     auth: ['session'],
     permission: 'posts:read',
-    answer: z.strictObject({ clicks: z.array(z.strictObject({ short: z.string(), original: z.string(), clicks: z.int().nullable() })) }),
+    answer: Statistics,
     async handle({ rooms, principal, params: { id } }) {
       await rooms.posts.get(principal.orgId, id!);
       return rooms.shortlinks.clicks(principal.orgId, id!);
     },
-    present: presentClicks,
+    present: presentStatistics,
   }),
 ];

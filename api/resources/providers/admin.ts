@@ -1,33 +1,13 @@
 import { z } from 'zod';
-import { presentFeatured, presentHealth } from '../../../src/providers/catalog/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { routesOf } from '../../http/route.ts';
+import { Featured, Health, presentFeatured, presentHealth } from './shape.ts';
 
 const route = routesOf('providerCatalog');
 
 const id = z.string().min(1).max(64);
 const order = z.int().min(0).max(1_000_000);
 const Filter = z.object({ domain: z.string().max(64).optional() });
-const Health = z.strictObject({
-  domain: z.string(),
-  providerId: z.string(),
-  version: z.string(),
-  status: z.enum(['preview', 'active', 'deprecated', 'retired']),
-  health: z.strictObject({
-    successCount: z.int(),
-    errorCount: z.int(),
-    consecutiveErrors: z.int(),
-    lastSuccessAt: z.string().nullable(),
-    lastErrorAt: z.string().nullable(),
-  }),
-});
-const Featured = z.strictObject({
-  domain: z.string(),
-  providerId: z.string(),
-  featuredSortOrder: z.int(),
-  displayName: z.string(),
-  seeded: z.boolean(),
-});
 
 export default [
   route({

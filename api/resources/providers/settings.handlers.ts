@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Permission } from '../../../src/people/access/index.ts';
-import { type Owner, presentSetting } from '../../../src/providers/settings/index.ts';
+import { type Owner } from '../../../src/providers/settings/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { nameText } from '../../http/fields.ts';
 import { type AuthKind, type Principal, routesOf } from '../../http/route.ts';
+import { presentSetting, Setting } from './settings.shape.ts';
 
 const route = routesOf('providerSettings');
 
@@ -17,23 +18,6 @@ const NewSetting = z.strictObject({
   credentials: Fields,
   allowPreview: z.boolean().optional(),
   ...Changed,
-});
-const Setting = z.strictObject({
-  id: z.string(),
-  domain: z.string(),
-  providerId: z.string(),
-  version: z.string(),
-  name: z.string(),
-  isDefault: z.boolean(),
-  enabled: z.boolean(),
-  options: z.record(z.string(), z.string()),
-  credentials: z.record(z.string(), z.strictObject({ set: z.boolean(), hint: z.string().nullable() })),
-  status: z.enum(['preview', 'active', 'deprecated', 'retired']),
-  upgradeAvailable: z.string().nullable(),
-  lastTestAt: z.string().nullable(),
-  lastTestOk: z.boolean().nullable(),
-  createdAt: z.string(),
-  updatedAt: z.string(),
 });
 const Tested = z.strictObject({ ok: z.boolean(), message: z.string(), latencyMs: z.int() });
 

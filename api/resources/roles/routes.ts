@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { ACTIONS, PERMISSIONS, RESOURCES } from '../../../src/people/access/index.ts';
-import { presentRole, systemRoles } from '../../../src/people/members/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { nameText } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
+import { presentRole, Role, systemRoles } from './shape.ts';
 
 const route = routesOf('members');
 
-const Role = z.object({ id: z.string(), key: z.string(), name: z.string(), system: z.boolean(), permissions: z.array(z.string()) });
 const name = nameText(1, 100);
 const permissions = z.array(z.enum(PERMISSIONS)).max(PERMISSIONS.length);
 /** Of a system role the id is its key. */

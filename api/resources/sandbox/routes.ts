@@ -1,19 +1,10 @@
 import { z } from 'zod';
 import { isId, notFound } from '../../../src/platform/kernel/index.ts';
-import { sandboxLedger, presentLedger } from '../../../src/operations/sandbox/index.ts';
+import { sandboxLedger } from '../../../src/operations/sandbox/index.ts';
 import { routesOf } from '../../http/route.ts';
+import { LedgerPage, presentLedger } from './shape.ts';
 
 const route = routesOf('config', 'sql');
-
-const Item = z.object({
-  seq: z.int(),
-  at: z.string(),
-  postId: z.string().nullable(),
-  text: z.string(),
-  media: z.array(z.unknown()),
-  idempotencyKey: z.string().nullable(),
-  accepted: z.boolean(),
-});
 
 export default [
   route({
@@ -31,7 +22,7 @@ export default [
         .default('0'),
       limit: z.coerce.number().int().min(1).max(1_000).default(100),
     }),
-    answer: z.object({ items: z.array(Item), nextCursor: z.string().nullable() }),
+    answer: LedgerPage,
     async handle({ rooms, principal, query: { integrationId, after, limit } }) {
       const rows =
         isId(integrationId) && rooms.config.social.sandboxEnabled ? await sandboxLedger(rooms.sql, principal.orgId, integrationId, after, limit) : undefined;

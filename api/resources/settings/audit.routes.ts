@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { presentAudit } from '../../../src/platform/audit/index.ts';
 import { routesOf } from '../../http/route.ts';
-import { AuditEntry, auditFile, auditPage, AuditQuery } from '../audit/handlers.ts';
+import { auditFile, auditPage, AuditQuery } from '../audit/handlers.ts';
+import { AuditEntry, presentAudit } from '../audit/shape.ts';
 
 const route = routesOf('sql');
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { isTimezone, unbuilt } from '../../../src/platform/kernel/index.ts';
-import { HOLDS, presentSettings, Settings, settingsOf } from '../../../src/people/organizations/index.ts';
+import { HOLDS, Settings, settingsOf } from '../../../src/people/organizations/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { routesOf } from '../../http/route.ts';
+import { OrgSettings, presentSettings } from './shape.ts';
 
 const route = routesOf('organizations');
 
@@ -10,11 +11,6 @@ const route = routesOf('organizations');
 const { reconnectPolicy, shortlink, defaultShortlinkProviderId } = Settings.shape;
 const field = <T extends z.ZodType>(schema: z.ZodDefault<T>) => schema.unwrap().optional();
 
-const OrgSettings = Settings.extend({
-  timezone: z.string(),
-  approvalRequired: z.literal(HOLDS.approvalRequired),
-  missedPolicy: z.literal(HOLDS.missedPolicy),
-});
 const Shortlink = z.object({ shortlink: shortlink.unwrap() });
 
 export default [

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { presentApiKey } from '../../../src/people/auth/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { futureInstant, nameText } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
-import { ApiKey } from './shape.ts';
+import { ApiKey, presentApiKey } from './api-keys.shape.ts';
 
 const route = routesOf('auth', 'events');
 

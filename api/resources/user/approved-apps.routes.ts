@@ -1,18 +1,9 @@
 import { z } from 'zod';
-import { presentApproval } from '../../../src/oauth-server/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { instant } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
+import { Approval, presentApproval } from './approved-apps.shape.ts';
 
 const route = routesOf('config', 'oauth');
-
-const Approval = z.object({
-  id: z.string(),
-  app: z.object({ name: z.string(), description: z.string(), picture: z.object({ id: z.string(), path: z.string() }).nullable(), clientId: z.string() }),
-  scope: z.string(),
-  createdAt: instant,
-  lastUsedAt: instant.nullable(),
-});
 
 export default [
   route({

@@ -1,23 +1,11 @@
 import { z } from 'zod';
-import { presentApp, presentNewApp } from '../../../src/oauth-server/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { instant, nameText } from '../../http/fields.ts';
+import { nameText } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
+import { App, NewApp, presentApp, presentNewApp } from './oauth-app.shape.ts';
 
 const route = routesOf('config', 'oauth');
 
-const App = z.object({
-  id: z.string(),
-  name: z.string(),
-  description: z.string(),
-  pictureId: z.string().nullable(),
-  picture: z.object({ id: z.string(), path: z.string() }).nullable(),
-  redirectUrl: z.string(),
-  clientId: z.string(),
-  scope: z.string(),
-  createdAt: instant,
-  updatedAt: instant,
-});
 const fields = { description: z.string().max(500), pictureId: z.string().nullable(), redirectUrl: z.string().min(1).max(2_048) };
 
 export default [
@@ -48,7 +36,7 @@ export default [
       pictureId: fields.pictureId.default(null),
       redirectUrl: fields.redirectUrl,
     }),
-    answer: App.pick({ id: true, name: true, description: true, pictureId: true, clientId: true, redirectUrl: true }).extend({ clientSecret: z.string() }),
+    answer: NewApp,
     handle: (call) => call.rooms.oauth.apps.create(call.principal.orgId, auditActor(call), call.body),
     present: ({ app, clientSecret }) => presentNewApp(app, clientSecret),
   }),

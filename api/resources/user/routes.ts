@@ -1,50 +1,15 @@
 import { z } from 'zod';
-import { presentMembership, presentProfile, presentSelf } from '../../../src/people/identity/index.ts';
 import { isTimezone } from '../../../src/platform/kernel/index.ts';
 import { logOut } from '../../http/credentials.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { emailText, instant, nameText, newPassword, repeated } from '../../http/fields.ts';
+import { emailText, nameText, newPassword, repeated } from '../../http/fields.ts';
 import { type Caller, routesOf } from '../../http/route.ts';
 import { type Counting, throttleBy } from '../../http/throttle.ts';
 import { logoutRoute } from '../auth/handlers.ts';
+import { Membership, presentMembership, presentProfile, presentSelf, Profile, Self } from './shape.ts';
 
 const route = routesOf('auth', 'billing', 'cache', 'clock', 'config', 'identity', 'members', 'organizations');
 
-const Self = z.object({
-  id: z.string(),
-  email: z.string(),
-  name: z.string(),
-  lastName: z.string(),
-  bio: z.string(),
-  avatarUrl: z.string().nullable(),
-  timezone: z.string(),
-  providerName: z.string(),
-  activated: z.boolean(),
-  hasPassword: z.boolean(),
-  isSuperAdmin: z.boolean(),
-  admin: z.boolean(),
-  impersonate: z.boolean(),
-  orgId: z.string(),
-  orgName: z.string(),
-  role: z.string(),
-  permissions: z.array(z.string()),
-  tier: z.string(),
-  isLifetime: z.boolean(),
-  isTrialing: z.boolean(),
-  allowTrial: z.boolean(),
-  totalChannels: z.int(),
-  billingEnabled: z.boolean(),
-  lastReadNotifications: instant,
-});
-
-const Profile = z.object({
-  name: z.string(),
-  lastName: z.string(),
-  bio: z.string(),
-  avatarUrl: z.string().nullable(),
-  pictureId: z.string().nullable(),
-  timezone: z.string(),
-});
 const ProfileChange = z.strictObject({
   name: nameText(0, 100).optional(),
   lastName: nameText(0, 100).optional(),
@@ -83,7 +48,7 @@ export default [
     path: '/user/organizations',
     summary: 'List organizations of the user',
     auth: ['session'],
-    answer: z.array(z.object({ id: z.string(), name: z.string(), role: z.string(), disabled: z.boolean(), createdAt: instant })),
+    answer: z.array(Membership),
     handle: ({ rooms, principal }) => rooms.identity.organizationsOf(principal.userId),
     present: (rows) => rows.map(presentMembership),
   }),

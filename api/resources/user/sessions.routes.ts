@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { presentSession } from '../../../src/people/auth/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { instant } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
+import { presentSession, Session } from './sessions.shape.ts';
 
 const route = routesOf('auth');
 
@@ -15,7 +14,7 @@ export default [
     path: '/user/sessions',
     summary: 'List sessions of the user',
     auth: ['session'],
-    answer: z.array(z.object({ id: z.string(), userAgent: z.string(), ip: z.string(), lastUsedAt: instant, createdAt: instant, current: z.boolean() })),
+    answer: z.array(Session),
     handle: async ({ rooms, principal }) => ({ rows: await rooms.auth.sessions.list(principal.userId), current: principal.sessionId }),
     present: ({ rows, current }) => rows.map((row) => presentSession(row, current)),
   }),

@@ -1,24 +1,11 @@
 import { z } from 'zod';
-import { presentUser } from '../../../src/operations/admin/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { instant, SearchPage } from '../../http/fields.ts';
+import { SearchPage } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
 import { EndedSessions, presentEndedSessions } from '../sessions/shape.ts';
+import { presentUser, User } from './shape.ts';
 
 const route = routesOf('admin');
-
-const User = z.strictObject({
-  id: z.string(),
-  email: z.string(),
-  name: z.string(),
-  lastName: z.string(),
-  providerName: z.string(),
-  activated: z.boolean(),
-  isSuperAdmin: z.boolean(),
-  lastOnline: instant.nullable(),
-  createdAt: instant,
-  orgs: z.int(),
-});
 
 export default [
   route({

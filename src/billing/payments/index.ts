@@ -2,4 +2,3 @@ export type { Codes } from './lifetime.ts';
 export { paymentsOff } from './payments-off.ts';
 export { openPayments, type Payments, type PaymentsOptions } from './payments.ts';
 export type { Queue } from './ports.ts';
-export { presentBilling, presentCharge, presentPackages, presentSubscription } from './present.ts';

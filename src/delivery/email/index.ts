@@ -3,7 +3,6 @@ export { MailContent, type Template } from './templates.ts';
 export type { MailTransport } from './mail-transport.ts';
 export { openOverride } from './override.ts';
 export type { Email, Mail } from './port.ts';
-export { presentEmail } from './present.ts';
 export { type EmailOptions, type EmailRoom, openEmail } from './service.ts';
-export { EMAIL_STATUSES, type EmailStatus } from './store.ts';
+export { EMAIL_STATUSES, type EmailRow, type EmailStatus } from './store.ts';
 export { render } from './texts.ts';

@@ -1,2 +1,3 @@
-export { presentError, presentOrg, presentUser } from './present.ts';
+export type { OrgRow } from './org-store.ts';
 export { type Admin, type AdminOptions, openAdmin } from './service.ts';
+export type { UserRow } from './user-store.ts';

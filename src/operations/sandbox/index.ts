@@ -1,2 +1,1 @@
-export { presentLedger } from './present.ts';
 export { dropOldLedger, type LedgerRow, sandboxLedger } from './store.ts';

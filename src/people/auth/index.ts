@@ -1,8 +1,7 @@
-export type { ApiKeys, MadeKey } from './api-keys.ts';
+export type { ApiKeyRow, ApiKeys, MadeKey, MemberKeyRow } from './api-keys.ts';
 export { openTokens, SESSION_SECONDS, type Tokens } from './jwt.ts';
 export { lastUsed } from './last-used.ts';
 export type { Approvals } from './ports.ts';
-export { presentApiKey, presentMemberKey, presentSession } from './present.ts';
 export { type Auth, openAuth } from './service.ts';
 export { revokeEverySession, revokeSessions } from './store.ts';
-export { type Browser, type Credentials, type Holder, unauthenticated } from './sessions.ts';
+export { type Browser, type Credentials, type Holder, type SessionRow, unauthenticated } from './sessions.ts';

@@ -1,5 +1,5 @@
 export { DIGESTS, type Preferences, type PreferencesChange } from './preferences.ts';
-export { presentMembership, presentProfile, presentSelf } from './present.ts';
+export type { ProfileRow } from './profile-store.ts';
 export { hasPlus, locked, setupTokenOf } from './rules.ts';
-export { lockSuperAdmins } from './store.ts';
+export { lockSuperAdmins, type MembershipRow, type SelfRow } from './store.ts';
 export { appointSuperAdmin, type Claim, type Identity, openIdentity, type ProviderRegistration, type Registration } from './service.ts';

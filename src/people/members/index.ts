@@ -1,5 +1,7 @@
 export { withLockedMembership, type MembersDeps, ownOrgs } from './locked-membership.ts';
-export { presentInvitation, presentMember, presentRole, systemRoles } from './present.ts';
+export type { InvitationRow } from './invitation-store.ts';
+export { roleName } from './role-names.ts';
+export type { RoleRow } from './role-store.ts';
 export { forbidden, type MemberRights } from './rules.ts';
 export { type Members, openMembers } from './service.ts';
-export { disableForPlan, membersOfOnly } from './store.ts';
+export { disableForPlan, type MemberRow, membersOfOnly } from './store.ts';

@@ -3,7 +3,7 @@ import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
-import { roleName } from './present.ts';
+import { roleName } from './role-names.ts';
 import { findRole } from './role-store.ts';
 import { type GivenRole, heldBy, lacks, type NamedRole, namedRole, type MemberRights } from './rules.ts';
 import * as store from './store.ts';

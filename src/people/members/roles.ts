@@ -3,7 +3,7 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
 import { AppError, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import { withLockedMembership, type MembersDeps } from './locked-membership.ts';
-import { isSystemName } from './present.ts';
+import { isSystemName } from './role-names.ts';
 import type { RoleRow } from './role-store.ts';
 import * as store from './role-store.ts';
 import { forbidden, mayGrant, MOST_ROLES, type MemberRights } from './rules.ts';

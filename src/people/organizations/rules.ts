@@ -8,6 +8,8 @@ export const Settings = z.object({
   defaultShortlinkProviderId: z.string().nullable().default(null),
 });
 export type Settings = z.output<typeof Settings>;
+/** The settings as they hold: what was never decided has its default. */
+export const settingsOf = (row: { settings: unknown }): Settings => Settings.parse(row.settings);
 export type SettingsChange = { [K in keyof Settings]?: Settings[K] | undefined };
 
 /** What holds for every org as long as nothing else can be decided: nobody approves posts (S121), and late ones go out (S126). */

@@ -3,9 +3,8 @@ import type { Json } from '../../platform/db/index.ts';
 import { AppError, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
 import { withLockedMembership, forbidden, type MembersDeps, membersOfOnly, ownOrgs } from '../members/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
-import { settingsOf } from './present.ts';
 import type { Endings } from './ports.ts';
-import type { Settings, SettingsChange } from './rules.ts';
+import { type Settings, type SettingsChange, settingsOf } from './rules.ts';
 import * as store from './store.ts';
 
 /** Organizations themselves: their making, name, settings and end. */

@@ -1,2 +1,2 @@
-export { presentFeatured, presentHealth } from './present.ts';
-export { type CallCounts, openCallCounts, openProviderCatalog, type ProviderCatalog } from './service.ts';
+export type { FeaturedView } from './featured.ts';
+export { type CallCounts, type HealthView, openCallCounts, openProviderCatalog, type ProviderCatalog } from './service.ts';

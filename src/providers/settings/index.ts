@@ -1,4 +1,3 @@
 export { type Changes, openChanges } from './changes.ts';
-export { presentSetting, type SettingView } from './present.ts';
 export type { Owner } from './rules.ts';
-export { type Configured, openProviderSettings, type ProviderSettings } from './service.ts';
+export { type Configured, openProviderSettings, type ProviderSettings, type SettingView } from './service.ts';

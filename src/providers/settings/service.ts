@@ -3,9 +3,8 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, isId, newId, notFound, ProviderError, type Vault } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
-import { type AdapterOf, type AnyAdapter, knownDomain, type Providers } from '../registry/index.ts';
+import { type AdapterOf, type AnyAdapter, knownDomain, type Lifecycle, type Providers } from '../registry/index.ts';
 import type { Changes } from './changes.ts';
-import type { SettingView } from './present.ts';
 import { checkGroups, type Given, hintOf, merged, movedAddresses, type Owner, setupOf, split, type Values } from './rules.ts';
 import * as store from './store.ts';
 
@@ -27,6 +26,13 @@ export interface Tested {
   ok: boolean;
   message: string;
   latencyMs: number;
+}
+/** A row with what is only known beside it. */
+export interface SettingView extends store.SettingRow {
+  /** By secret field: whether it is set, and the end of it. */
+  secrets: Readonly<Record<string, { set: boolean; hint: string | null }>>;
+  status: Lifecycle;
+  upgradeAvailable: string | null;
 }
 /** A setting in use, with the adapter of the version it is pinned to. */
 export interface Configured<A extends AnyAdapter = AnyAdapter> {

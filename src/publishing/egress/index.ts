@@ -1,3 +1,3 @@
-export { EgressShape, presentEgress, presentHealth, RouteHealth } from './present.ts';
-export { type Choice, choiceOf } from './rules.ts';
-export { type Egress, openEgress } from './service.ts';
+export { type Choice, choiceOf, choiceText } from './rules.ts';
+export { type Egress, openEgress, type Overview } from './service.ts';
+export type { RouteRow } from './store.ts';

@@ -1,3 +1,3 @@
 export { type Link, withShortLinks } from './rules.ts';
-export { presentClicks } from './present.ts';
 export { openShortlinks, type Shortlinks, type ShortlinksOptions } from './service.ts';
+export type { Counted } from './store.ts';

@@ -2,21 +2,6 @@ import type { Sql } from '../db/index.ts';
 import { csvLine } from './csv.ts';
 import { type AuditFilter, type AuditRow, listAudit } from './store.ts';
 
-/** A line of the audit log (S270). */
-export const presentAudit = ({ id, at, userId, impersonatorId, ip, action, resource, resourceId, detail }: AuditRow) => ({
-  id,
-  at: at.toISOString(),
-  userId,
-  impersonatorId,
-  ip,
-  action,
-  resource,
-  resourceId,
-  detail,
-});
-/** The same where the logs of all orgs are read. */
-export const presentAuditOfInstance = (row: AuditRow) => ({ ...presentAudit(row), orgId: row.orgId });
-
 const PAGE = 500;
 /** The whole log as CSV, newest first, read page by page. */
 export async function* auditCsv(sql: Sql, orgId: string | null, filter: AuditFilter): AsyncGenerator<string> {

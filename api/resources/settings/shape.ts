@@ -1,0 +1,11 @@
+import { z } from 'zod';
+import { HOLDS, type OrganizationRow, Settings, settingsOf } from '../../../src/people/organizations/index.ts';
+
+export const OrgSettings = Settings.extend({
+  timezone: z.string(),
+  approvalRequired: z.literal(HOLDS.approvalRequired),
+  missedPolicy: z.literal(HOLDS.missedPolicy),
+});
+
+/** S209. */
+export const presentSettings = (row: OrganizationRow): z.input<typeof OrgSettings> => ({ timezone: row.timezone, ...HOLDS, ...settingsOf(row) });
