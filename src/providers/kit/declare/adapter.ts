@@ -9,7 +9,9 @@ export type Domain = (typeof DOMAINS)[number];
 export type Lifecycle = 'preview' | 'active' | 'deprecated' | 'retired';
 export type AuthType = 'oauth2' | 'oauth1' | 'api_key' | 'basic' | 'app_password' | 'aws_sigv4' | 'service_account' | 'wallet' | 'password' | 'none';
 
-/** The part of a declaration that is the same in every domain: identity, credentials, and how the provider is reached. */
+/**
+ * The part of a declaration that is the same in every domain: identity, credentials, and how the provider is reached.
+ */
 export interface Manifest<F extends Fields = Fields> {
   id: string;
   version: `v${number}`;
@@ -40,7 +42,9 @@ export interface Manifest<F extends Fields = Fields> {
   errorHeaders?: readonly string[];
   /** Reads a failure from the body of a 200; a body that does not parse is a success. */
   errorInside?: z.ZodType<ProviderFailure>;
-  /** Failures show only the `error` code of a refusal (RFC 6749 5.2): its text may repeat what only one person may know. */
+  /**
+   * Failures show only the `error` code of a refusal (RFC 6749 5.2): its text may repeat what only one person may know.
+   */
   terse?: true;
   /** Milliseconds that one call may take. Default: `TIMEOUT_MS`. */
   timeoutMs?: number;
@@ -55,8 +59,8 @@ export interface Setup {
 }
 
 /**
- * An adapter as the registry holds it; a domain adds its operations. `facts` are shown by the catalog, so nothing private is
- * among them. `L` is the line of the domain.
+ * An adapter as the registry holds it; a domain adds its operations. `facts` are shown by the catalog, so nothing
+ * private is among them. `L` is the line of the domain.
  */
 export interface Adapter<D extends Domain, Facts extends object, L, F extends Fields = Fields> extends Manifest<F> {
   domain: D;
@@ -64,10 +68,16 @@ export interface Adapter<D extends Domain, Facts extends object, L, F extends Fi
   facts: Readonly<Facts>;
   /** Absent where there is nothing to set. */
   setup?: Setup;
-  /** Asks the provider whether it accepts the values; may answer a sentence about them. Throws `ProviderError`. Absent where it cannot be asked. */
+  /**
+   * Asks the provider whether it accepts the values; may answer a sentence about them. Throws `ProviderError`. Absent
+   * where the provider cannot be asked.
+   */
   check?(line: L): Promise<string | void>;
 }
 
 export const TIMEOUT_MS = 30_000;
-/** Greatest length of one answer: some hundred calls run at a time, each answered by a server that anybody may have named. */
+/**
+ * Greatest length of one answer: some hundred calls run at a time, each answered by a server that anybody may have
+ * named.
+ */
 export const ANSWER_BYTES = 1024 * 1024;

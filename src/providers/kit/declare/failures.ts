@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../../../platform/kernel/index.ts';
 
-/** The failure that a status means where nobody says otherwise; `creates` as in `Call`. */
+/** Answers the failure of a status for which the adapter declares none; `creates` as in `Call`. */
 export function failureOfStatus(status: number, creates: boolean): ProviderFailure {
   if (status === 401) return 'reauthorize';
   if (status === 402) return 'exhausted';
@@ -10,7 +10,7 @@ export function failureOfStatus(status: number, creates: boolean): ProviderFailu
 }
 
 const DAY_MS = 86_400_000;
-/** Below this a number of seconds is a span, above it an instant since 1970. */
+/** A smaller number of seconds is a duration, a greater one a time since 1970. */
 const SPAN_SECONDS = 100_000_000;
 
 function waitOf(value: string | null, now: Date): number | undefined {
@@ -20,6 +20,9 @@ function waitOf(value: string | null, now: Date): number | undefined {
   return Number.isNaN(at) ? undefined : Math.min(Math.max(at - now.getTime(), 0), DAY_MS);
 }
 
-/** Milliseconds to wait, by `Retry-After` (seconds or HTTP date), else `RateLimit-Reset` in any of its forms; a day at most. */
+/**
+ * Reads how many milliseconds to wait from `Retry-After` (seconds or HTTP date), else from `RateLimit-Reset` in any of
+ * its forms; a day at most.
+ */
 export const retryAfterMs = (headers: Headers, now: Date): number | undefined =>
   waitOf(headers.get('retry-after'), now) ?? waitOf(headers.get('x-ratelimit-reset'), now) ?? waitOf(headers.get('ratelimit-reset'), now);

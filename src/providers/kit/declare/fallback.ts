@@ -1,6 +1,6 @@
 import { ProviderError, type ProviderFailure } from '../../../platform/kernel/index.ts';
 
-/** The second way, when the first one ended with this failure. */
+/** Runs `second` when `first` fails with this failure. */
 export async function whenFailed<T>(failure: ProviderFailure, first: () => Promise<T>, second: () => Promise<T>): Promise<T> {
   try {
     return await first();
@@ -10,6 +10,6 @@ export async function whenFailed<T>(failure: ProviderFailure, first: () => Promi
   }
 }
 
-/** A refusal that only the adapter can see. `retryAfterMs` where the network named a time. */
+/** Makes the error of a refusal that only the adapter can see. `retryAfterMs` where the network named a time. */
 export const refused = (failure: ProviderFailure, message: string, retryAfterMs?: number): ProviderError =>
   new ProviderError(failure, message, { retryAfterMs });

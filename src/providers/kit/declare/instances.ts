@@ -8,12 +8,13 @@ interface Triple {
 }
 
 /**
- * What was opened lately, one for each provider version, owner and fingerprint of the credentials (VE21): other credentials
- * never meet an instance of the ones before them. Each is opened anew after `forMs`, and the oldest go beyond `most`.
+ * Open connections, one for each provider version, owner and fingerprint of the credentials (VE21), so that new
+ * credentials never use a connection of old ones. A connection is replaced after `forMs`; beyond `most` the oldest is
+ * dropped.
  */
 export interface Instances {
   get<T extends object>(triple: Triple, use: Use, open: () => T): T;
-  /** Drops what this owner has open with a provider, of any version: its settings were changed (VE22). */
+  /** Drops the connections of this owner to a provider, of any version, after its settings were changed (VE22). */
   forget(provider: Pick<Triple, 'domain' | 'id'>, orgId: string | null): void;
   readonly size: number;
 }
@@ -28,12 +29,12 @@ export function openInstances({ clock, forMs, most }: { clock: Clock; forMs: num
     get<T extends object>(triple: Triple, { orgId, values }: Use, open: () => T): T {
       const now = clock.monotonic();
       for (const [key, { until }] of known) {
-        if (until > now) break; // in the order of their making, so of their end
+        if (until > now) break; // a Map keeps insertion order, which is the order of expiry
         known.delete(key);
       }
       const key = `${triple.domain}/${triple.id}@${triple.version} ${orgId ?? ''} ${fingerprint(values)}`;
       const found = known.get(key);
-      if (found) return found.instance as T; // what `open` of this key made
+      if (found) return found.instance as T; // made by `open` under the same key
       const instance = open();
       known.set(key, { until: now + forMs, owner: ownerOf(triple, orgId), instance });
       if (known.size > most) known.delete(known.keys().next().value!);

@@ -7,7 +7,10 @@ import type { Smtp } from '../protocols/smtp.ts';
 import type { Sockets } from '../wire/sockets.ts';
 import type { Stream } from '../wire/stream.ts';
 
-/** The tools that reach a provider, each behind the outbound guard, and the disk. A domain names those that its adapters get. */
+/**
+ * The tools that reach a provider, each behind the outbound guard, and the disk. A domain names those that its adapters
+ * get.
+ */
 export interface Tools {
   http: Http;
   /** For protocol libraries that bring their own calls. */
@@ -36,7 +39,10 @@ interface Bound<F extends Fields> {
   timeoutMs: number;
 }
 
-/** The argument of an adapter's operations: the tools of its domain and the owner's values. Each domain exports its own (`AuthLine`). */
+/**
+ * The argument of an adapter's operations: the tools of its domain and the owner's values. Each domain exports its own
+ * (`AuthLine`).
+ */
 export type Line<T extends Tool, F extends Fields = Fields> = Bound<F> & Pick<Tools, T>;
 
 /** The owner of a connection, an organization or with null the whole instance, and the checked fields. */

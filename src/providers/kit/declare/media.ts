@@ -1,41 +1,42 @@
-/** Bytes that are sent in pieces: their length is known, and nothing holds them as a whole. */
+/** A body of known length that is sent in chunks and never held in memory as a whole. */
 export interface Body {
   contentType: string;
   /** In bytes. */
   size: number;
-  /** From the beginning, as often as it is asked; a failure on the way is a `ProviderError`. */
+  /** Reads from the start; can be called again. A failure while reading is a `ProviderError`. */
   open(): AsyncIterable<Uint8Array>;
 }
-/** A body with the name that a form gives it. */
+/** A body with its file name in a form. */
 export interface NamedBody extends Body {
   name: string;
 }
 
-/** What a network takes of a picture. */
+/** The limits of a network for one picture. */
 export interface PictureRules {
   /** Greatest size in bytes. */
   maxBytes?: number | undefined;
   /** Greatest width times height. */
   maxPixels?: number | undefined;
-  /** Content types that may stay as they are; others become JPEG. */
+  /** Content types that are accepted; others are converted to JPEG. */
   types: readonly string[];
 }
-/** A picture as a network takes it. Width and height are those of the bytes. */
+/** A picture within the limits of a network, with the width and height of its bytes. */
 export interface Picture extends NamedBody {
   width: number;
   height: number;
 }
 
-/** A picture or video of a post, for as long as one attempt at the post lasts. */
+/** A picture or video of a post; usable during one attempt at the post. */
 export interface Media extends NamedBody {
   alt: string;
   width?: number;
   height?: number;
-  /** An address that networks can fetch it from. */
+  /** Address at which networks can fetch it. */
   url: string;
   /**
-   * The picture as it is when it fits, else encoded anew as JPEG: first plainer, then smaller. Undefined for what is no
-   * picture, or none that can be made to fit. The work is done beside this process and ends with the attempt.
+   * Answers the picture unchanged when it fits, else converted to JPEG: first at lower quality, then smaller. Undefined
+   * when it is not a picture, or cannot be made to fit. The conversion runs in another process and ends with the
+   * attempt.
    */
   fit(rules: PictureRules): Promise<Picture | undefined>;
 }

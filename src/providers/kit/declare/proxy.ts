@@ -1,4 +1,4 @@
-/** A proxy that calls can be made over: HTTP CONNECT, over TLS with `https`, or SOCKS5. */
+/** A proxy for calls: HTTP CONNECT, over TLS with `https`, or SOCKS5. */
 export interface Proxy {
   protocol: 'socks5' | 'http' | 'https';
   host: string;

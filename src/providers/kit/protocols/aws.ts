@@ -3,12 +3,15 @@ import { AwsV4Signer } from 'aws4fetch';
 export interface AwsAccess {
   accessKeyId: string;
   secretAccessKey: string;
-  /** Empty: the keys are no temporary ones. */
+  /** Empty for permanent keys. */
   sessionToken: string;
   region: string;
 }
 
-/** The headers that sign one request to a service of AWS (Signature Version 4): date, authorization, and the token of temporary keys. */
+/**
+ * Answers the headers that sign one request to an AWS service (Signature Version 4): date, authorization, and the token
+ * of temporary keys.
+ */
 export async function signAws(
   { accessKeyId, secretAccessKey, sessionToken, region }: AwsAccess,
   { service, method, url, body, now }: { service: string; method: string; url: string; body?: string; now: Date },

@@ -8,8 +8,9 @@ const MOST = 8;
 const KEPT_MS = 3_600_000;
 
 /**
- * Answers the key of the certificate (PEM) at an address, which the caller has judged: kept for an hour, and asked for once by all who
- * meet. Undefined when what lies there is none, or not valid now; throws `ProviderError` (`unavailable`) while nobody answers.
+ * Answers the public key of the certificate (PEM) at an address that the caller has checked: cached for an hour,
+ * fetched once for concurrent callers. Undefined when the answer is not a certificate that is valid now; throws
+ * `ProviderError` (`unavailable`) when the server does not answer.
  */
 export function openCertificates(fetch: Fetch, clock: Clock): (url: string) => Promise<KeyObject | undefined> {
   const known = new Map<string, { until: number; key: Promise<KeyObject | undefined> }>();

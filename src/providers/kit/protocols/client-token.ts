@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Line } from '../declare/line.ts';
 
 const Grant = z.object({ access_token: z.string().min(1), expires_in: z.coerce.number().positive() });
-/** A token that is about to end is not used any more. */
+/** A token is renewed this long before it expires. */
 const SPARE_MS = 60_000;
 
-/** The token that a client gets for itself (RFC 6749 4.4), asked for when it is needed and used for as long as it is good. */
+/** Gets an access token by client credentials (RFC 6749 4.4) when one is needed, and keeps it until it expires. */
 export function clientToken(
   { http, clock, hide }: Pick<Line<'http'>, 'http' | 'clock' | 'hide'>,
   address: string,

@@ -4,16 +4,18 @@ import { whenFailed } from '../declare/fallback.ts';
 import type { Http } from '../wire/http.ts';
 import { authorizeUrl } from './oauth.ts';
 
-/** Login by plain OAuth 2: consent page, token address, and whatever says who it was. */
+/** A login by the authorization code of OAuth 2, without OpenID Connect. */
 export interface CodeLogin {
   authorize: string;
   token: string;
   scope: string;
   clientId: string;
   clientSecret: string;
-  /** How the client says its secret (RFC 6749 2.3.1). Default: in the body. `either`: in the header when the body is not taken. */
+  /**
+   * Client authentication (RFC 6749 2.3.1). Default: in the body. `either`: in the header after the body was refused.
+   */
   secretIn?: 'header' | 'either';
-  /** The network knows none (RFC 7636), and refuses what it does not know. */
+  /** The network does not support PKCE (RFC 7636), and refuses unknown parameters. */
   noPkce?: true;
 }
 interface Start {
@@ -23,7 +25,10 @@ interface Start {
   redirectUri: string;
 }
 
-/** Refusals of a token address: of the code, after which the person begins again, and of the client, which the operator must set right. */
+/**
+ * Refusals of a token endpoint: of the code, after which the person starts again, and of the client, which the operator
+ * must correct.
+ */
 export const CodeRefusal: z.ZodType<ProviderFailure> = z
   .object({ error: z.string() })
   .transform(({ error }): ProviderFailure => (['invalid_grant', 'bad_verification_code', 'invalid_token'].includes(error) ? 'reauthorize' : 'rejected'));
@@ -31,7 +36,10 @@ export const CodeRefusal: z.ZodType<ProviderFailure> = z
 const Granted = z.object({ access_token: z.string().min(1), id_token: z.string().nullish() });
 const formEncoded = (text: string) => encodeURIComponent(text).replace(/%20/g, '+');
 
-/** The consent page, with PKCE unless the network knows none; `nonce` goes along where an id_token is asked for. */
+/**
+ * Answers the address of the consent page, with PKCE unless the network does not support it; `nonce` is sent where an
+ * id_token is requested.
+ */
 export const consentUrl = (login: CodeLogin, { state, nonce, verifier, redirectUri }: Start): string =>
   authorizeUrl(
     {
@@ -44,7 +52,7 @@ export const consentUrl = (login: CodeLogin, { state, nonce, verifier, redirectU
     { app: login, redirectUri, state, verifier },
   );
 
-/** Code → access token, and the id_token where there is one. */
+/** Exchanges the code for an access token, and the id_token where there is one. */
 export function takeToken(
   http: Http,
   { token, clientId, clientSecret, secretIn, noPkce }: CodeLogin,
@@ -61,7 +69,10 @@ export function takeToken(
   return secretIn === 'either' ? whenFailed('rejected', inBody, inHeader) : inBody();
 }
 
-/** Sends a code that nobody gave: a provider that refuses the code, and not the client, knows the client. */
+/**
+ * Checks client id and secret with a code that was never issued: a provider that refuses the code, and not the client,
+ * knows the client.
+ */
 export const checkClient = (http: Http, login: CodeLogin, redirectUri: string): Promise<void> =>
   whenFailed(
     'reauthorize',

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { refused } from '../declare/fallback.ts';
 import type { Http } from '../wire/http.ts';
 
-// Sign-In with Ethereum (EIP-4361), and what a chain is asked about it.
+// Sign-In with Ethereum (EIP-4361), and its calls to a node.
 
-/** A message that is whole and well formed; times as instants. */
+/** A complete, well-formed message; times as dates. */
 export interface SignInMessage {
   domain: string;
   address: `0x${string}`;
@@ -17,7 +17,7 @@ export interface SignInMessage {
   statement?: string | undefined;
   resources?: readonly string[] | undefined;
 }
-/** What every message must fit: our nonce, our addresses, our chain, now. */
+/** The expected values of a message: our nonce, our addresses, our chain, the current time. */
 export interface Expected {
   nonce: string;
   origins: readonly string[];
@@ -33,7 +33,10 @@ const TIMES = /^(Issued At|Expiration Time|Not Before): (.+)$/gm;
 const siwe = () => import('viem/siwe');
 const tools = () => import('viem');
 
-/** The fields of a message that says exactly what its fields say: written again, it is the same text. Undefined for anything else. */
+/**
+ * Parses a message. Only one in canonical form is accepted: writing its fields again yields the same text. Undefined
+ * for anything else.
+ */
 export async function readSignIn(text: string): Promise<SignInMessage | undefined> {
   if (text.length > MOST_CHARACTERS) return undefined;
   const { createSiweMessage, parseSiweMessage } = await siwe();
@@ -43,11 +46,11 @@ export async function readSignIn(text: string): Promise<SignInMessage | undefine
     const inOneForm = text.replace(TIMES, (_, name: string, at: string) => `${name}: ${new Date(at).toISOString()}`);
     return written === inOneForm && parsed.scheme === undefined ? (parsed as SignInMessage) : undefined;
   } catch {
-    return undefined; // a field of another form
+    return undefined; // a malformed field
   }
 }
 
-/** Whether the message was made for this login and is valid now. */
+/** Answers whether the message was made for this login and is valid now. */
 export function fits({ domain, uri, chainId, nonce, issuedAt, expirationTime, notBefore }: SignInMessage, expected: Expected): boolean {
   const now = expected.now.getTime();
   return (
@@ -61,7 +64,7 @@ export function fits({ domain, uri, chainId, nonce, issuedAt, expirationTime, no
   );
 }
 
-/** The text for a wallet to sign; undefined for what is no address. */
+/** Writes the text for a wallet to sign; undefined when the address is invalid. */
 export async function writeSignIn(message: SignInMessage): Promise<string | undefined> {
   const [{ createSiweMessage }, { getAddress, isAddress }] = [await siwe(), await tools()];
   if (!isAddress(message.address, { strict: false })) return undefined;
@@ -78,11 +81,11 @@ export async function writeSignIn(message: SignInMessage): Promise<string | unde
 
 const Answer = z.object({ result: z.string().regex(/^0x[0-9a-fA-F]*$/) });
 const Refusal = z.object({ error: z.object({ code: z.int() }) });
-/** What nodes say of a call that was carried out and reverted. */
+/** The error of a node for a call that was executed and reverted. */
 const REVERTED = [3, -32_000];
 type Hex = `0x${string}`;
 
-/** Asks a chain by JSON-RPC; undefined for a call that reverts. Any other error of the node is `rejected`. */
+/** Calls a node by JSON-RPC; undefined for a call that reverts. Any other error of the node is `rejected`. */
 async function askChain(http: Http, method: string, params: readonly unknown[]): Promise<Hex | undefined> {
   const reply = await http.post('', z.union([Answer, Refusal]), { json: { jsonrpc: '2.0', id: 1, method, params } });
   if ('result' in reply) return reply.result as Hex;
@@ -105,11 +108,14 @@ const CONTRACT_WALLET = [
 ] as const;
 const MAGIC = '0x1626ba7e';
 
-/** Whether the key of this address signed the text (EIP-191), or, where a chain can be asked, the contract at this address says so (ERC-1271). */
+/**
+ * Answers whether the key of this address signed the text (EIP-191), or, with a node, whether the contract at this
+ * address confirms it (ERC-1271).
+ */
 export async function isSigned(text: string, signature: string, address: Hex, http: Http | undefined): Promise<boolean> {
   const { encodeFunctionData, hashMessage, isAddressEqual, isHex, recoverMessageAddress } = await tools();
   if (!isHex(signature) || signature.length > 2 * MOST_CHARACTERS) return false;
-  const signer = await recoverMessageAddress({ message: text, signature }).catch(() => undefined); // not of the form of a key's signature
+  const signer = await recoverMessageAddress({ message: text, signature }).catch(() => undefined); // not a signature of a key
   if (signer && isAddressEqual(signer, address)) return true;
   if (!http) return false;
   const data = encodeFunctionData({ abi: CONTRACT_WALLET, args: [hashMessage(text), signature] });
@@ -117,14 +123,14 @@ export async function isSigned(text: string, signature: string, address: Hex, ht
   return said?.length === 66 && said.startsWith(MAGIC);
 }
 
-/** The number of the chain that a node serves. */
+/** Answers the id of the chain that a node serves. */
 export const chainOf = async (http: Http): Promise<number> => Number(await askChain(http, 'eth_chainId', []));
 
 const ID_REGISTRY = [
   { type: 'function', name: 'idOf', stateMutability: 'view', inputs: [{ name: 'owner', type: 'address' }], outputs: [{ name: 'fid', type: 'uint256' }] },
 ] as const;
 
-/** The number that a registry of accounts has for the address; 0 when it has none. */
+/** Answers the id that an account registry has for the address; 0 when it has none. */
 export async function idOf(http: Http, registry: Hex, address: Hex): Promise<bigint> {
   const { encodeFunctionData } = await tools();
   const said = await callChain(http, registry, encodeFunctionData({ abi: ID_REGISTRY, args: [address] }));

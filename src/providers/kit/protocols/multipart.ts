@@ -1,12 +1,12 @@
 import { randomBase62 } from '../../../platform/kernel/index.ts';
 import type { Body, NamedBody } from '../declare/media.ts';
 
-/** Fields of a form by name; those that are undefined are left out. */
+/** Fields of a form by name; undefined ones are left out. */
 export type Multipart = Readonly<Record<string, string | NamedBody | undefined>>;
 
 const escaped = (text: string): string => text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 
-/** A form as one body of known length (RFC 7578); files are read while it is sent. */
+/** Makes a form one body of known length (RFC 7578); files are read while it is sent. */
 export function multipartOf(fields: Multipart): Body {
   const boundary = `form-${randomBase62(32)}`;
   const parts = Object.entries(fields).flatMap(([name, value]) => {

@@ -16,12 +16,12 @@ export const NostrEvent = z.object({
 export type NostrEvent = z.output<typeof NostrEvent>;
 export type Draft = Pick<NostrEvent, 'created_at' | 'kind' | 'tags' | 'content'>;
 
-/** The 32 bytes of a private key given as 64 hexadecimal characters or as `nsec1…` (NIP-19); undefined when it is neither. */
+/** Reads a private key of 64 hexadecimal characters or `nsec1…` (NIP-19); undefined when it is neither. */
 export function readPrivateKey(text: string): Uint8Array | undefined {
   const key = text.trim();
   try {
     const bytes = /^[0-9a-f]{64}$/i.test(key) ? hex.decode(key.toLowerCase()) : decodeEntity('nsec', key);
-    if (bytes) schnorr.getPublicKey(bytes); // throws for zero and for what is beyond the curve
+    if (bytes) schnorr.getPublicKey(bytes); // throws for a number outside the curve order
     return bytes;
   } catch {
     return undefined;
@@ -36,7 +36,7 @@ function decodeEntity(prefix: string, text: string): Uint8Array | undefined {
 
 export const publicKeyOf = (privateKey: Uint8Array): string => hex.encode(schnorr.getPublicKey(privateKey));
 export const encodeNpub = (publicKey: string): string => bech32.encode('npub', bech32.toWords(hex.decode(publicKey)), 200);
-/** The public key of an `npub1…`, as hexadecimal characters. */
+/** Reads the public key of an `npub1…`, as hexadecimal characters. */
 export function decodeNpub(npub: string): string | undefined {
   const bytes = decodeEntity('npub', npub);
   return bytes && hex.encode(bytes);
@@ -44,14 +44,14 @@ export function decodeNpub(npub: string): string | undefined {
 
 const entry = (type: number, value: Uint8Array): number[] => [type, value.length, ...value];
 
-/** `nevent1…` with the event's id and the relays that have it (NIP-19): entries of type, length and value. */
+/** Writes a `nevent1…` with the event's id and the relays that have it (NIP-19): entries of type, length and value. */
 export function encodeNevent(id: string, relays: readonly string[]): string {
   const known = relays.map((url) => new TextEncoder().encode(url)).filter(({ length }) => length < 256);
   const bytes = [...entry(0, hex.decode(id)), ...known.flatMap((url) => entry(1, url))];
   return bech32.encode('nevent', bech32.toWords(Uint8Array.from(bytes)), 5_000);
 }
 
-/** Signs: the id is the SHA-256 of the canonical form, so the same draft is the same event for ever. */
+/** Signs an event. Its id is the SHA-256 of the canonical form, so that the same draft always is the same event. */
 export function signEvent(draft: Draft, privateKey: Uint8Array): NostrEvent {
   const pubkey = publicKeyOf(privateKey);
   const id = sha256(JSON.stringify([0, pubkey, draft.created_at, draft.kind, draft.tags, draft.content]));

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { type Clock, type ProviderFailure, randomBase64url, sha256 } from '../../../platform/kernel/index.ts';
 import type { Http } from '../wire/http.ts';
 
-/** OAuth 2 as data: what differs between networks is the two addresses, the scopes and whether PKCE is offered. */
+/** OAuth 2 of a network: its addresses, scopes and support of PKCE. */
 export interface OAuth2 {
   authorize: string;
   token: string;
   scopes: readonly string[];
   pkce?: boolean;
-  /** Further parameters of the consent page. */
+  /** Additional parameters of the consent page. */
   asks?: Readonly<Record<string, string>>;
 }
 interface App {
@@ -21,11 +21,11 @@ interface Granted {
   expiresAt?: Date;
 }
 
-/** A PKCE verifier (RFC 7636): 64 characters. */
+/** Makes a PKCE verifier (RFC 7636) of 64 characters. */
 export const newVerifier = (): string => randomBase64url(48);
 const challengeOf = (verifier: string): string => sha256(verifier).toString('base64url');
 
-/** The address of the consent page; `login` has its placeholders filled. */
+/** Answers the address of the consent page; the placeholders of `login` are filled. */
 export function authorizeUrl(
   login: OAuth2,
   { app, redirectUri, state, verifier }: { app: App; redirectUri: string; state: string; verifier?: string | undefined },
@@ -40,7 +40,7 @@ export function authorizeUrl(
   return url.href;
 }
 
-/** Refusals of a token endpoint (RFC 6749 5.2) after which only a person can help. */
+/** Refusals of a token endpoint (RFC 6749 5.2) that only a person can resolve. */
 export const TokenRefusal: z.ZodType<ProviderFailure> = z
   .object({ error: z.enum(['invalid_grant', 'invalid_client', 'unauthorized_client', 'access_denied', 'invalid_token']) })
   .transform((): ProviderFailure => 'reauthorize');
@@ -60,7 +60,7 @@ async function grant(http: Http, clock: Clock, login: OAuth2, form: Record<strin
   };
 }
 
-/** Turns the code of the consent page into tokens; a refused code is `reauthorize`. */
+/** Exchanges the code of the consent page for tokens; a refused code is `reauthorize`. */
 export const exchangeCode = (
   http: Http,
   clock: Clock,
@@ -76,7 +76,7 @@ export const exchangeCode = (
     ...(login.pkce && verifier !== undefined && { code_verifier: verifier }),
   });
 
-/** New tokens for a refresh token; one that the network keeps is kept, one that it rotates is replaced. `invalid_grant` is `reauthorize`. */
+/** Renews tokens by the refresh token, and keeps it unless the network rotates it. `invalid_grant` is `reauthorize`. */
 export async function refreshGrant(http: Http, clock: Clock, login: OAuth2, { app, refreshToken }: { app: App; refreshToken: string }): Promise<Granted> {
   const fresh = await grant(http, clock, login, {
     grant_type: 'refresh_token',

@@ -4,13 +4,15 @@ import { ProviderError } from '../../../platform/kernel/index.ts';
 import { OutboundError } from '../../../platform/outbound/index.ts';
 import type { Fetch } from '../wire/fetch.ts';
 
-/** A client of an OpenID provider whose metadata and keys are found by its issuer (OpenID Connect Discovery 1.0). */
+/**
+ * A client of an OpenID provider whose metadata and keys are discovered by its issuer (OpenID Connect Discovery 1.0).
+ */
 export interface OpenIdClient {
   issuer: string;
   clientId: string;
   clientSecret: string;
   scope: string;
-  /** Further parameters of the consent page. */
+  /** Additional parameters of the consent page. */
   asks?: Readonly<Record<string, string>>;
 }
 interface Line {
@@ -25,7 +27,7 @@ interface Start {
   redirectUri: string;
 }
 
-/** What is told of a person (OpenID Connect Core 5.1). */
+/** The standard claims of a person (OpenID Connect Core 5.1). */
 export const Claims = z.object({
   sub: z.string().min(1).max(255),
   email: z.string().nullish(),
@@ -40,14 +42,14 @@ export type Claims = z.output<typeof Claims>;
 const library = () => import('openid-client');
 
 /**
- * PKCE and nonce always; the id_token is verified by the provider's keys (signature, issuer, audience, times, nonce), and userinfo must be of
- * the same subject. Fails with `ProviderError`: a refused code is `reauthorize`, a wrong configuration or an answer that cannot be believed
- * `rejected`, a fault of the line `unavailable`.
+ * Logs in with PKCE and nonce; verifies the id_token by the provider's keys (signature, issuer, audience, times,
+ * nonce), and that userinfo has the same subject. Throws `ProviderError`: a refused code is `reauthorize`, a wrong
+ * configuration or an invalid answer `rejected`, a network error `unavailable`.
  */
 export function openId({ fetch, title, timeoutMs }: Line, { issuer, clientId, clientSecret, scope, asks }: OpenIdClient) {
   let found: Promise<Configuration> | undefined;
 
-  /** Made once, and again after a failure. */
+  /** Discovered once, and again after a failure. */
   function configuration(): Promise<Configuration> {
     found ??= discover().catch((error: unknown) => {
       found = undefined;
@@ -59,7 +61,7 @@ export function openId({ fetch, title, timeoutMs }: Line, { issuer, clientId, cl
   async function discover(): Promise<Configuration> {
     const openid = await library();
     const options = {
-      [openid.customFetch]: fetch as never, // our bodies are forms
+      [openid.customFetch]: fetch as never, // the bodies that this client sends are forms
       execute: [openid.allowInsecureRequests], // the guard decides where plain http may go
       timeout: timeoutMs / 1000,
     };
@@ -67,7 +69,7 @@ export function openId({ fetch, title, timeoutMs }: Line, { issuer, clientId, cl
     if (!metadata.jwks_uri) throw new ProviderError('rejected', `${title} names no keys (jwks_uri)`);
     const posts = metadata.token_endpoint_auth_methods_supported?.includes('client_secret_post');
     const made = new openid.Configuration(
-      { ...metadata, authorization_response_iss_parameter_supported: false }, // checked where it came: the state is bound to one provider already
+      { ...metadata, authorization_response_iss_parameter_supported: false }, // `iss` is checked where it is sent: the state is bound to one provider already
       clientId,
       undefined,
       posts ? openid.ClientSecretPost(clientSecret) : openid.ClientSecretBasic(clientSecret),
@@ -119,7 +121,10 @@ export function openId({ fetch, title, timeoutMs }: Line, { issuer, clientId, cl
         return parsed.data;
       }),
 
-    /** Sends a code that nobody gave: a provider that refuses the code, and not the client, knows the client. */
+    /**
+     * Checks client id and secret with a code that was never issued: a provider that refuses the code, and not the
+     * client, knows the client.
+     */
     check: (redirectUri: string): Promise<void> =>
       told(async () => {
         const nobody = { state: 'check', nonce: 'check', verifier: 'x'.repeat(43), redirectUri, code: 'check' };
@@ -135,7 +140,7 @@ const causes = function* (error: unknown): Generator {
   for (let at = error, depth = 0; at !== undefined && at !== null && depth < 6; at = (at as { cause?: unknown }).cause, depth += 1) yield at;
 };
 const statusFailure = (status: number) => (status === 429 ? 'rate_limited' : status >= 500 || status === 408 ? 'unavailable' : 'rejected');
-/** Not understood at all: the next answer may be. */
+/** Errors of unreadable answers: the next answer may be readable. */
 const GARBAGE = new Set(['OAUTH_PARSE_ERROR', 'OAUTH_RESPONSE_IS_NOT_JSON']);
 
 function asProviderError(title: string, error: unknown): ProviderError {
@@ -157,5 +162,5 @@ function asProviderError(title: string, error: unknown): ProviderError {
     return new ProviderError(statusFailure(answered ?? 400), `${title} answered ${answered ?? 'something else'}`);
   if (GARBAGE.has(String(code))) return new ProviderError('unavailable', `${title} answered with something that is not understood`);
   if (typeof code === 'string' && code.startsWith('OAUTH_')) return new ProviderError('rejected', `The answer of ${title} cannot be believed (${code})`);
-  throw error; // a fault of ours
+  throw error; // a bug here
 }

@@ -1,7 +1,7 @@
 import type { ProviderFailure } from '../../../platform/kernel/index.ts';
 import { failureOfStatus } from '../declare/failures.ts';
 
-/** What the error codes of S3 mean, where they say more than the status. */
+/** Failures by error code of S3, where the code is more specific than the status. */
 const CODES: Readonly<Record<string, ProviderFailure>> = {
   InvalidAccessKeyId: 'reauthorize',
   SignatureDoesNotMatch: 'reauthorize',
@@ -9,7 +9,7 @@ const CODES: Readonly<Record<string, ProviderFailure>> = {
   InvalidToken: 'reauthorize',
   SlowDown: 'rate_limited',
   RequestTimeout: 'unavailable', // with status 400
-  NotImplemented: 'rejected', // with status 501: will not be otherwise tomorrow
+  NotImplemented: 'rejected', // with status 501: a repeat would not help
   QuotaExceeded: 'exhausted',
   InsufficientStorage: 'exhausted',
   EntityTooLarge: 'rejected',
@@ -17,7 +17,7 @@ const CODES: Readonly<Record<string, ProviderFailure>> = {
 
 export const failureOfS3 = (code: string, status: number): ProviderFailure => CODES[code] ?? (status === 507 ? 'exhausted' : failureOfStatus(status, false));
 
-/** What a person can do, of refusals that come from the settings. */
+/** Advice for refusals that come from the settings, by error code. */
 const ADVICE: Readonly<Record<string, string>> = {
   NoSuchBucket: 'there is no such bucket',
   PermanentRedirect: 'the bucket is in another region',

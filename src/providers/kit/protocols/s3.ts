@@ -1,14 +1,14 @@
-/** A bucket and how it is reached (Amazon S3 API, 2006-03-01). */
+/** A bucket and its address and keys (Amazon S3 API, 2006-03-01). */
 export interface Bucket {
-  /** Absent: the place that AWS has for the region. */
+  /** Absent: the endpoint of AWS for the region. */
   endpoint: string | undefined;
-  /** What requests are signed for. */
+  /** The region in the signatures of requests. */
   region: string;
   name: string;
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken?: string | undefined;
-  /** The bucket in the path instead of the host. */
+  /** The bucket is in the path instead of the host. */
   pathStyle: boolean;
 }
 export interface S3Kind {
@@ -27,14 +27,14 @@ export interface S3Request {
 }
 
 /**
- * The operations of a bucket, one request each. Requests that may be repeated are, a few times, where the line or the server was at
- * fault. Failures are `ProviderError`s; missing objects and uploads are undefined or done.
+ * The operations of a bucket, one request each. Idempotent requests are repeated a few times after errors of the
+ * network or the server. Failures are `ProviderError`s; a missing object or upload is undefined, or counts as done.
  */
 export interface S3 {
   headBucket(): Promise<void>;
   put(key: string, body: Uint8Array, kind: S3Kind): Promise<void>;
   head(key: string): Promise<{ size: number; modified: Date } | undefined>;
-  /** The object, or of it the bytes from `start` to `end`, both included. */
+  /** Reads the object, or its bytes from `start` to `end`, both included. */
   get(key: string, range?: { start: number; end: number }): Promise<AsyncIterable<Uint8Array>>;
   delete(key: string): Promise<void>;
   /** At most 1,000 keys. */
@@ -45,7 +45,7 @@ export interface S3 {
   complete(key: string, uploadId: string, parts: readonly S3Part[]): Promise<void>;
   abort(key: string, uploadId: string): Promise<void>;
   uploads(prefix: string): Promise<{ key: string; id: string; begun: Date }[]>;
-  /** Requests for others to make, good for so many seconds (at most 7 days). Length and type are signed, too. */
+  /** Signs requests that others make, valid for so many seconds (at most 7 days). Length and type are signed, too. */
   signGet(key: string, seconds: number, options?: { disposition?: string }): Promise<string>;
   signPut(key: string, kind: S3Kind & { bytes: number }, seconds: number): Promise<S3Request>;
   signPart(key: string, uploadId: string, number: number, seconds: number): Promise<S3Request>;

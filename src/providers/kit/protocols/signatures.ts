@@ -1,19 +1,24 @@
 import { createHmac, createPublicKey, createVerify, type KeyObject, timingSafeEqual, verify, X509Certificate } from 'node:crypto';
 export { equalSecrets } from '../../../platform/kernel/index.ts';
 
-/** How far from now a signed time may be, either way: what is older is a replay (Standard Webhooks). */
+/**
+ * Greatest difference of a signed time from now, in either direction: anything older is a replay (Standard Webhooks).
+ */
 const FRESH_MS = 300_000;
-/** Shorter keys prove nothing; an absent one above all. */
+/** Least length of a key; without a key nothing is accepted. */
 const KEY_BYTES = 8;
 
-/** Whether a signed time, in seconds since 1970 or as an ISO date, is of now; `lateMs`, where what is sent again keeps the time of its first sending. */
+/**
+ * Answers whether a signed time, in seconds since 1970 or as an ISO date, is recent. `lateMs`: the age that is accepted
+ * where a repeated delivery keeps the time of the first.
+ */
 export function isFresh(time: string, now: Date, lateMs = FRESH_MS): boolean {
   const at = /^\d{1,12}$/.test(time) ? Number(time) * 1_000 : Date.parse(time);
   const age = now.getTime() - at;
   return -FRESH_MS <= age && age <= lateMs; // false for NaN
 }
 
-/** HMAC-SHA256 of the parts, one after the other: whether the signature given in this encoding is it. */
+/** Answers whether the signature, given in this encoding, is the HMAC-SHA256 of the concatenated parts. */
 export function isHmac(key: string | Uint8Array, parts: readonly (string | Uint8Array)[], given: string, encoding: 'hex' | 'base64'): boolean {
   if (key.length < KEY_BYTES) return false;
   const hmac = createHmac('sha256', key);
@@ -22,10 +27,13 @@ export function isHmac(key: string | Uint8Array, parts: readonly (string | Uint8
   return said.length === wanted.length && timingSafeEqual(said, wanted);
 }
 
-/** What a text of base64 holds; what is none, leniently read, proves nothing later. */
+/** Decodes base64 leniently: a text that is not base64 fails the comparison that follows. */
 export const fromBase64 = (text: string): Uint8Array => Buffer.from(text, 'base64');
 
-/** ECDSA on P-256 with SHA-256 (DER signature) over the parts; the key is a SubjectPublicKeyInfo (DER), both in base64. */
+/**
+ * Verifies ECDSA on P-256 with SHA-256 (DER signature) over the parts; the key is a SubjectPublicKeyInfo (DER), both in
+ * base64.
+ */
 export function isEcdsa(key: string, parts: readonly (string | Uint8Array)[], given: string): boolean {
   const verifier = createVerify('sha256');
   for (const part of parts) verifier.update(part);
@@ -33,15 +41,15 @@ export function isEcdsa(key: string, parts: readonly (string | Uint8Array)[], gi
     const publicKey = createPublicKey({ key: Buffer.from(key, 'base64'), format: 'der', type: 'spki' });
     return publicKey.asymmetricKeyDetails?.namedCurve === 'prime256v1' && verifier.verify(publicKey, Buffer.from(given, 'base64'));
   } catch {
-    return false; // no key, or no signature
+    return false; // malformed key or signature
   }
 }
 
-/** RSA (PKCS #1) with SHA-256 over a text, the signature in base64. */
+/** Verifies RSA (PKCS #1) with SHA-256 over a text; the signature is in base64. */
 export const isRsa = (key: KeyObject, text: string, given: string): boolean =>
   key.asymmetricKeyType === 'rsa' && verify('sha256', Buffer.from(text), key, Buffer.from(given, 'base64'));
 
-/** The key of an X.509 certificate (PEM) that is valid now; undefined for every other text. */
+/** Reads the public key of an X.509 certificate (PEM) that is valid now; undefined for any other text. */
 export function keyOfCertificate(pem: string, now: Date): KeyObject | undefined {
   try {
     const certificate = new X509Certificate(pem);

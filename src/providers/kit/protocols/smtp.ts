@@ -1,9 +1,12 @@
-/** `secure`: `starttls` upgrades before anything is said and goes no further without, `tls` from the first byte, `none` never. */
+/**
+ * A mail server. `secure`: `starttls` encrypts before the login and fails without, `tls` encrypts from the first byte,
+ * `none` never does.
+ */
 export interface SmtpServer {
   host: string;
   port: number;
   secure: 'starttls' | 'tls' | 'none';
-  /** Empty: the server asks for no login. */
+  /** Empty for a server without login. */
   username: string;
   password: string;
 }
@@ -17,7 +20,9 @@ export interface SmtpMail {
   html: string;
 }
 
-/** Connections to one server, kept while mail flows. `send` ends when the server has taken the mail, and throws `ProviderError`. */
+/**
+ * A pool of connections to one server. `send` ends when the server has accepted the mail, and throws `ProviderError`.
+ */
 export interface SmtpLine {
   send(mail: SmtpMail): Promise<void>;
   /** Connects, encrypts and logs in as `send` does, and sends nothing. */

@@ -1,6 +1,8 @@
 import { taglessText } from '../../../platform/content/index.ts';
 
-/** A link, mention or hashtag in a plain text; `start` and `end` are UTF-16 positions, `value` is without `@` and `#`. */
+/**
+ * A link, mention or hashtag in a plain text; `start` and `end` are UTF-16 positions, `value` is without `@` and `#`.
+ */
 export interface Found {
   kind: 'link' | 'mention' | 'tag';
   value: string;
@@ -9,7 +11,7 @@ export interface Found {
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** The graphemes of a text; counting ends at `most`. */
+/** Counts the graphemes of a text, up to `most`. */
 export function countGraphemes(text: string, most = Number.POSITIVE_INFINITY): number {
   let count = 0;
   for (const _ of graphemes.segment(text)) if ((count += 1) >= most) break;
@@ -20,7 +22,7 @@ const encoder = new TextEncoder();
 export const byteLength = (text: string): number => encoder.encode(text).length;
 
 const LINK = /https?:\/\/[^\s<>"'`]+/giu;
-/** Punctuation that ends a sentence, and a closing bracket that was not opened in the link, do not belong to it. */
+/** Cuts punctuation that ends a sentence from a link, and a closing bracket that was not opened in it. */
 function trimLink(link: string): string {
   const opened = link.indexOf('(');
   let end = link.length;
@@ -32,7 +34,7 @@ function trimLink(link: string): string {
   }
 }
 
-/** What was found before, and of the rest what overlaps none of it; all in order. */
+/** Merges two lists of finds, in order; of the second, those that overlap the first are left out. */
 function besides(before: readonly Found[], more: readonly Found[]): Found[] {
   let next = 0;
   const free = more.filter(({ start, end }) => {
@@ -42,7 +44,7 @@ function besides(before: readonly Found[], more: readonly Found[]): Found[] {
   return [...before, ...free].toSorted((a, b) => a.start - b.start);
 }
 
-/** The links of a text, in order, one at a time for those who want few of them. */
+/** Yields the links of a text in order, so that a caller can stop early. */
 export function* findLinks(text: string): Generator<Found> {
   for (const match of text.matchAll(LINK)) {
     const value = trimLink(match[0]);
@@ -50,7 +52,10 @@ export function* findLinks(text: string): Generator<Found> {
   }
 }
 
-/** Links (`http…`), mentions (`@name`, `@name.example`, `@name@example`) and hashtags, in order, none inside another. */
+/**
+ * Finds links (`http…`), mentions (`@name`, `@name.example`, `@name@example`) and hashtags, in order, none inside
+ * another.
+ */
 export function findInText(text: string): Found[] {
   let found = [...findLinks(text)];
   let more: Found[] = []; // of one kind, in order
@@ -79,19 +84,19 @@ function withLinks(text: string, stand: string): string {
   return parts.join('') + text.slice(at);
 }
 
-/** How a network counts a text. */
+/** The way in which a network counts a text. */
 interface Counting {
   unit: 'graphemes' | 'characters' | 'bytes';
   linkLength?: number;
 }
-/** The length of a text as a network counts it. Graphemes, which are dear, are counted up to `most`. */
+/** Counts a text as a network does. Graphemes, which are expensive, are counted up to `most`. */
 export function textLength(text: string, { unit, linkLength }: Counting, most?: number): number {
   const counted = linkLength === undefined ? text : withLinks(text, 'x'.repeat(linkLength));
   if (unit === 'bytes') return byteLength(counted);
   return unit === 'graphemes' ? countGraphemes(counted, most) : Array.from(counted).length;
 }
 
-/** Without what servers change when they show a text: white space, case, link prefixes, the host of a mention. */
+/** Removes all that servers change when they show a text: white space, case, link prefixes, the host of a mention. */
 const bare = (text: string): string =>
   text
     .normalize('NFC')
@@ -100,8 +105,11 @@ const bare = (text: string): string =>
     .replace(/https?:\/\/(?:www\.)?/g, '')
     .replace(/[\s\u200B\u2026]+/g, '');
 
-/** Whether a provider's HTML shows this plain text: tags, entities, white space, link prefixes and the host of a mention aside. */
+/**
+ * Answers whether a provider's HTML shows this plain text, apart from tags, entities, white space, link prefixes and
+ * the host of a mention.
+ */
 export function sameText(html: string, plain: string): boolean {
   const seen = bare(taglessText(html));
-  return seen === bare(plain) || seen === bare(taglessText(plain)); // some servers leave `<` as it is
+  return seen === bare(plain) || seen === bare(taglessText(plain)); // some servers do not escape `<`
 }

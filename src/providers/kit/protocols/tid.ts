@@ -2,7 +2,10 @@ import { randomInt } from 'node:crypto';
 
 const ALPHABET = '234567abcdefghijklmnopqrstuvwxyz';
 
-/** A record key of the AT Protocol: 13 characters that sort by time, of microseconds since 1970 and ten random bits. */
+/**
+ * Makes a record key of the AT Protocol: 13 characters that sort by time, of microseconds since 1970 and ten random
+ * bits.
+ */
 export function newTid(now: Date): string {
   let bits = (BigInt(now.getTime()) * 1000n + BigInt(randomInt(1000))) * 1024n + BigInt(randomInt(1024));
   let text = '';

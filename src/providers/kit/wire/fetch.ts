@@ -1,4 +1,7 @@
-/** `fetch` as protocol libraries call it, through the outbound guard: bounded in time and size, and a redirect is the answer. Fails with an `OutboundError`. */
+/**
+ * `fetch` for protocol libraries, through the outbound guard: limited in time and size; redirects are not followed.
+ * Throws `OutboundError`.
+ */
 export type Fetch = (
   url: string,
   request: {

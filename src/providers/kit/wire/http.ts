@@ -13,31 +13,36 @@ export interface Call {
   headers?: Readonly<Record<string, string>>;
   /** Headers of the answer, in lower case, that the reply's schema reads as `headers` beside the body. */
   replyHeaders?: readonly string[];
-  /** Greatest length of the answer, which is held in memory as a whole. Default 1 MiB. */
+  /** Greatest length of the answer, which is held in memory as a whole. Default: `ANSWER_BYTES`. */
   answerBytes?: number;
-  /** Stable for one attempt series: the provider answers a repeat with the first result. */
+  /** Idempotency key: stable over attempts, so that the provider answers a repeat with the first result. */
   idempotencyKey?: string;
-  /** This call makes something public or costs money: no answer, 408 or 5xx means `lost`, and nothing below repeats it. */
+  /**
+   * The call publishes something or costs money: without an answer, and after 408 or 5xx, it is `lost` and never
+   * repeated here.
+   */
   creates?: true;
 }
 
 /**
- * Bound to one connection: base URL, credentials, outbound guard, timeout, retries of safe calls, redaction and the
- * mapping of failures lie behind it. A reply is always parsed; one that does not fit is `lost` for a creating call,
- * else `unavailable`. A path may be absolute (`https://…`) where a provider has several hosts; the credential goes to
- * the origin of the base URL only.
+ * Calls of one connection. Base URL, credentials, outbound guard, timeout, retries of safe calls, redaction and the
+ * mapping of failures are applied to each. A reply is always parsed; one that does not parse is `lost` for a creating
+ * call, else `unavailable`. A path may be absolute (`https://…`) where a provider has several hosts; the credential is
+ * sent to the origin of the base URL only.
  */
 export interface Http {
   get<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
-  /** Undefined when it is not there: 404, or a refusal whose body parses with `absent`. Asked by POST where there is `json` to ask with. */
+  /**
+   * Answers undefined for 404, 410 and a refusal whose body parses with `absent`. Sent by POST where there is `json`.
+   */
   find<S extends z.ZodType>(path: string, reply: S, call?: Call & { absent?: z.ZodType }): Promise<z.output<S> | undefined>;
   post<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
   put<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
-  /** What is gone already counts as deleted. */
+  /** A resource that is gone already counts as deleted. */
   delete(path: string, call?: Call): Promise<void>;
 }
 
-/** Where the credential goes. */
+/** The place of the credential in a request. */
 export type Auth<K extends string = string> =
   | { in: 'header'; name: string; prefix: string; field: K }
   | { in: 'query'; name: string; field: K }

@@ -4,7 +4,7 @@ import type { Fetch } from './fetch.ts';
 
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-/** The implementation of `Fetch`: see there. */
+/** Opens the tool `fetch`. */
 export const openFetch =
   (outbound: Pick<Outbound, 'fetch'>, timeoutMs: number): Fetch =>
   async (url, { method, headers, body, signal }) => {
@@ -14,7 +14,7 @@ export const openFetch =
       timeoutMs,
       maxBytes: ANSWER_BYTES,
       redirects: 'none',
-      ...(body && { body: body instanceof URLSearchParams ? body.toString() : body }), // libraries say null for none
+      ...(body && { body: body instanceof URLSearchParams ? body.toString() : body }), // libraries pass null for no body
       ...(signal && { signal }),
     });
     return new Response(WITHOUT_BODY.has(answer.status) ? null : new Uint8Array(answer.body), { status: answer.status, headers: answer.headers });

@@ -9,9 +9,9 @@ import { multipartOf } from '../protocols/multipart.ts';
 import { redactor } from '../declare/redact.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
-/** Some refuse whoever does not say who asks. */
+/** Some providers refuse requests without a user agent. */
 const USER_AGENT = 'rookery';
-/** Waits before a safe call is sent again after a fault of the line. */
+/** Waits before a safe call is repeated after a network error. */
 const SAFE_RETRIES_MS = [100, 400];
 
 export interface HttpOptions {
@@ -20,9 +20,9 @@ export interface HttpOptions {
   clock: Clock;
   values: Readonly<Record<string, string>>;
   token?: string | undefined;
-  /** Whatever must never be seen in an error, beside the token. */
+  /** Secrets that are removed from errors, beside the token. */
   secrets: readonly (string | undefined)[];
-  /** Answers a fresh access token; used once when the network refuses the one that is known. */
+  /** Answers a fresh access token; called once, after the network refused the known one. */
   renew?: (() => Promise<string>) | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface HttpOptions {
 export const fill = (template: string, values: Readonly<Record<string, string>>): string =>
   template.replace(/\{(\w+)\}/g, (_, name: string) => (values[name] ?? '').replace(/(?<!\/)\/+$/, ''));
 
-/** The implementation of `Http`: see there. */
+/** Opens the tool `http`. */
 export function openHttp({ manifest, outbound, clock, values, token, secrets, renew }: HttpOptions): Http {
   const base = fill(manifest.api, values);
   const words = manifest.terse ? wordOf : sentenceOf;
@@ -87,7 +87,7 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
       try {
         return await outbound.fetch(url, options);
       } catch (error) {
-        if (error instanceof OutboundError && error.cause instanceof ProviderError) throw error.cause; // of what was to be sent
+        if (error instanceof OutboundError && error.cause instanceof ProviderError) throw error.cause; // thrown by the body that was read
         if (!(error instanceof OutboundError)) throw fail(call.creates ? 'lost' : 'unavailable', 'could not be asked', { cause: error });
         const faultOfLine = error.failure === 'unreachable' || error.failure === 'interrupted';
         if (wait === undefined || !faultOfLine) throw fail(failureOfLine(error, call), `did not answer: ${error.message}`, { cause: error });
@@ -114,7 +114,7 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
     let answer = await ask(method, path, call);
     let problem = gone?.(answer) ? undefined : refusal(answer, call);
     if (problem?.failure === 'reauthorize' && renew && manifest.auth?.in === 'token' && bearer === token) {
-      bearer = await renew(); // a refused login means that nothing was done: the same call may go out again
+      bearer = await renew(); // the refused call had no effect: it can be repeated
       answer = await ask(method, path, call);
       problem = gone?.(answer) ? undefined : refusal(answer, call);
     }
@@ -164,7 +164,7 @@ function failureOfLine(error: OutboundError, call: Call): ProviderFailure {
   return call.creates && error.sent ? 'lost' : 'unavailable';
 }
 
-/** The body as JSON, else as text. */
+/** Parses the body as JSON, else answers its text. */
 function bodyOf(answer: OutboundAnswer): unknown {
   const text = answer.text();
   try {
@@ -174,7 +174,7 @@ function bodyOf(answer: OutboundAnswer): unknown {
   }
 }
 
-/** The same, with these headers as `headers` beside it. */
+/** Adds these headers to the body as `headers`. */
 const withHeaders = (answer: OutboundAnswer, names: readonly string[] | undefined): unknown =>
   names ? { ...Object(bodyOf(answer)), headers: Object.fromEntries(names.map((name) => [name, answer.headers.get(name) ?? undefined])) } : bodyOf(answer);
 
@@ -183,7 +183,7 @@ function wordOf(answer: OutboundAnswer): string {
   return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? `: ${error}` : '';
 }
 
-/** What a provider says about its refusal, in one short line; pages of HTML say nothing. */
+/** Answers the provider's reason of a refusal in one short line; HTML pages are left out. */
 function sentenceOf(answer: OutboundAnswer): string {
   const body = bodyOf(answer);
   const said =

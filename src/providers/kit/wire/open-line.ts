@@ -12,7 +12,7 @@ import { openSockets } from './open-sockets.ts';
 import { openStream } from './open-stream.ts';
 import { redactor } from '../declare/redact.ts';
 
-/** An adapter, as far as a line has to know it. */
+/** The part of an adapter that a line needs. */
 export interface Provider extends Manifest {
   domain: Domain;
   setup?: Setup;
@@ -20,7 +20,7 @@ export interface Provider extends Manifest {
 /** A line with every tool; the type of its line lets an adapter name those of its domain only. */
 export type FullLine = Line<Tool>;
 
-/** One finished operation of a provider version: any method of its contract, however many exchanges it took. */
+/** The result of one operation of a provider version: a method of its contract, however many exchanges it took. */
 export interface Outcome {
   domain: Domain;
   id: string;
@@ -29,52 +29,55 @@ export interface Outcome {
 }
 
 export interface LineOptions extends Partial<Pick<HttpOptions, 'token' | 'renew' | 'secrets'>> {
-  /** In the place of the declared one. */
+  /** Replaces the declared `errorOf`. */
   errorOf?: Manifest['errorOf'];
-  /** Another egress route: that of a channel or an organization. */
+  /** The egress route of a channel or an organization. */
   outbound?: Pick<Outbound, 'fetch' | 'stream' | 'webSocket'> | undefined;
-  /** Null: the setting is one of the instance, whose calls may reach the ranges of the operator. */
+  /** Null for a setting of the instance, whose calls may reach the private ranges of the operator. */
   owner?: string | null | undefined;
-  /** Nothing is sent any more once it is aborted, and what is under way is broken off. */
+  /** After its abort nothing is sent, and running calls are cancelled. */
   ended?: AbortSignal | undefined;
 }
 
 interface Guard {
   secrets: readonly (string | undefined)[];
-  /** What a call brings that must not be seen either. */
+  /** Reads further secrets from the argument of a call. */
   ofCall?: (call: unknown) => readonly string[];
 }
 
-/** The way from here to the providers of every domain. */
+/** Opens lines to the providers of every domain. */
 export interface Lines {
   readonly clock: Clock;
-  /** A line of its own, which nobody counts: for what is wrapped by `guard` or `call`. */
+  /** Opens a line whose operations are not counted: `guard` or `call` wraps them. */
   open(adapter: Provider, values: Values, options?: LineOptions): FullLine;
-  /** The same contract, whose failures never show a secret, and whose operations are counted. */
+  /** Wraps a contract: failures never show a secret, and operations are counted. */
   guard<T extends object>(adapter: Provider, contract: T, guard: Guard): T;
-  /** One operation, as those of `guard`. */
+  /** Runs one operation like those of `guard`. */
   call<T>(adapter: Provider, guard: Guard, work: () => Promise<T>): Promise<T>;
-  /** What `connect` makes of a line, guarded: the same one for the same version, owner and credentials, with what it has learned, for ten minutes. */
+  /**
+   * Opens a guarded connection, cached for ten minutes by version, owner and credentials together with all that it has
+   * learned.
+   */
   opened<T extends object>(adapter: Provider, use: Use, connect: (line: FullLine) => T, ofCall?: Guard['ofCall']): T;
-  /** The next use of this owner opens anew. */
+  /** Drops the cached connections of this owner. */
   forget(provider: { domain: string; id: string }, orgId: string | null): void;
 }
 
 interface Options {
   outbound: Outbound;
-  /** What settings of the instance call by. */
+  /** Used for settings of the instance. */
   operatorOutbound: Outbound;
   clock: Clock;
-  /** Base URL instead of the declared one, by `domain/id`, of one of its `hosts` by `domain/id/name`. */
+  /** Base URLs that replace declared ones, by `domain/id`, or `domain/id/name` for one of its `hosts`. */
   servers: Readonly<Record<string, string>>;
   authorities: readonly string[];
-  /** Milliseconds of a call to a provider whose adapter names none. */
+  /** Timeout of a call whose adapter names none. */
   timeoutMs: number;
   folder: string | undefined;
   onCall: (outcome: Outcome) => void;
 }
 
-/** What a connection has learned of its provider, its addresses above all, is learned anew after this time. */
+/** Connections are opened anew after this time, since they cache the addresses of their provider. */
 const INSTANCE_MS = 600_000;
 const MOST_INSTANCES = 1_000;
 
@@ -119,7 +122,7 @@ export function openLines({ outbound, operatorOutbound, clock: lasting, servers,
     };
   }
 
-  /** Notes how an operation ended, and cleans the words of its failure: `http` cleans its own, adapters may word others. */
+  /** Counts an operation, and redacts its failure: `http` redacts its own errors, adapters may word others. */
   async function watched<T>({ domain, id, version }: Provider, secrets: Guard['secrets'], work: Promise<T>): Promise<T> {
     try {
       const result = await work;
@@ -137,7 +140,7 @@ export function openLines({ outbound, operatorOutbound, clock: lasting, servers,
       if (typeof member !== 'function') return member;
       return (...call: unknown[]): unknown => {
         const result: unknown = (member as (...call: unknown[]) => unknown)(...call);
-        return result instanceof Promise ? watched(adapter, [...secrets, ...ofCall(call[0])], result) : result; // what is not waited for asks nobody
+        return result instanceof Promise ? watched(adapter, [...secrets, ...ofCall(call[0])], result) : result; // a synchronous method calls no provider
       };
     };
     return Object.fromEntries(Object.entries(contract).map(([name, member]) => [name, wrap(member)])) as T;
@@ -156,7 +159,7 @@ export function openLines({ outbound, operatorOutbound, clock: lasting, servers,
   };
 }
 
-/** Not what a provider does not offer, and not a refusal of our own. */
+/** Excludes unsupported operations and refusals by this service. */
 const isProvidersFault = (error: unknown): boolean => (error instanceof ProviderError ? error.failure !== 'unsupported' : !(error instanceof AppError));
 
 function cleaned(error: unknown, secrets: Guard['secrets']): unknown {

@@ -9,9 +9,9 @@ import { adviceOfS3, failureOfS3 } from '../protocols/s3-failures.ts';
 import type { OpenS3, S3Part } from '../protocols/s3.ts';
 import type { Stream } from './stream.ts';
 
-/** Waits before a request goes out again. */
+/** Waits before a request is repeated. */
 const WAITS_MS = [200, 1_000];
-/** A server that asks for more than this is not waited for. */
+/** A longer wait that a server asks for is not honoured. */
 const LONGEST_WAIT_MS = 5_000;
 const MOST_PAGES = 100;
 const GONE = new Set(['NoSuchKey', 'NoSuchUpload', 'NotFound']);
@@ -19,11 +19,11 @@ const GONE = new Set(['NoSuchKey', 'NoSuchUpload', 'NotFound']);
 interface Options {
   stream: Stream;
   clock: Clock;
-  /** The provider's name, for the words of failures. */
+  /** The provider's name in messages. */
   title: string;
 }
 
-/** The implementation of `S3` over AWS's own client, which is loaded by the first request and goes out through `stream` only. */
+/** Opens the tool `s3` over AWS's client, which is loaded by the first request and sends through `stream` only. */
 export const openS3 =
   ({ stream, clock, title }: Options): OpenS3 =>
   (bucket) => {
@@ -42,7 +42,7 @@ export const openS3 =
           expiresIn: seconds,
           signingDate: clock.now(),
           signableHeaders: new Set(signed),
-          unhoistableHeaders: new Set(['x-amz-acl']), // as a header it is understood everywhere
+          unhoistableHeaders: new Set(['x-amz-acl']), // every server reads it as a header
         });
       return { sdk, client, sign };
     }
@@ -63,14 +63,16 @@ export const openS3 =
       });
     }
 
-    /** One request. */
+    /** Sends one request. */
     async function once<T>(work: (client: Client) => Promise<T>): Promise<T> {
       const { client } = await (opened ??= open());
       return work(client).catch((error: unknown) => {
         throw problemOf(error);
       });
     }
-    /** One request that may be repeated, where the line broke or the server was at fault. What is gone is undefined. */
+    /**
+     * Sends one request, and repeats it after errors of the network or the server. Undefined for a missing resource.
+     */
     async function ask<T>(work: (client: Client) => Promise<T>): Promise<T | undefined> {
       const { client } = await (opened ??= open());
       for (let tries = 0; ; tries += 1) {
@@ -87,12 +89,12 @@ export const openS3 =
         }
       }
     }
-    /** What an answer must hold. */
+    /** Requires a value that a correct answer has. */
     function told<T>(value: T | undefined, what: string): T {
       if (value === undefined) throw fail('unavailable', `answered without ${what}`);
       return value;
     }
-    /** For what cannot be missing. */
+    /** Requires a resource that must exist. */
     const there = <T>(answer: T | undefined): T => {
       if (answer === undefined) throw fail('rejected', 'has no such object or upload');
       return answer;
@@ -112,7 +114,7 @@ export const openS3 =
       },
       async get(key, range) {
         const answer = await ask((client) => client.getObject({ ...at, Key: key, ...(range && { Range: `bytes=${range.start}-${range.end}` }) }));
-        return checked(there(answer).Body as unknown as Readable, problemOf); // what the handler gave
+        return checked(there(answer).Body as unknown as Readable, problemOf); // the type that the handler answers
       },
       async delete(key) {
         await ask((client) => client.deleteObject({ ...at, Key: key }));
@@ -139,7 +141,7 @@ export const openS3 =
         for (let page = 0; page < MOST_PAGES; page += 1) {
           const answer = await ask((client) => client.listParts({ ...at, Key: key, UploadId: uploadId, PartNumberMarker: after }));
           if (!answer) return undefined;
-          told(answer.UploadId, 'an upload id'); // which a page that is none of S3 lacks
+          told(answer.UploadId, 'an upload id'); // an answer of another service has none
           for (const { PartNumber, Size, ETag } of answer.Parts ?? [])
             parts.push({ number: told(PartNumber, 'a part number'), bytes: told(Size, 'a size'), etag: told(ETag, 'an ETag') });
           if (!answer.IsTruncated) break;
@@ -176,7 +178,7 @@ export const openS3 =
         const { sdk, sign } = await (opened ??= open());
         const url = await sign(new sdk.PutObjectCommand({ ...at, Key: key, ContentType: mime, ContentLength: bytes, ACL: acl }), seconds, [
           'content-type',
-          'content-length', // who has the address can put nothing else there
+          'content-length', // the holder of the address can upload nothing else
         ]);
         return { url, headers: { 'content-type': mime, ...(acl && { 'x-amz-acl': acl }) } };
       },
@@ -187,7 +189,7 @@ export const openS3 =
     };
   };
 
-/** The pieces of an object, whose failures are worded like all others. */
+/** Reads the chunks of an object; failures are worded like those of requests. */
 async function* checked(body: Readable, problemOf: (error: unknown) => ProviderError): AsyncGenerator<Uint8Array> {
   try {
     yield* body as AsyncIterable<Uint8Array>;

@@ -6,7 +6,7 @@ import type { Smtp, SmtpServer } from '../protocols/smtp.ts';
 
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 30_000;
-/** A server that trickles its replies is never silent. */
+/** Limit of one exchange: a server that sends slowly never times out by silence. */
 const WHOLE_MS = 60_000;
 const IDLE_MS = 15_000;
 const CONNECTIONS = 4;
@@ -17,7 +17,7 @@ interface SmtpError extends Error {
   responseCode?: number;
 }
 
-/** Opens lines to mail servers over nodemailer. `authorities` (PEM) are trusted beside the usual ones. */
+/** Opens connections to mail servers over nodemailer. `authorities` (PEM) are trusted beside the usual ones. */
 export const openSmtp =
   (authorities: readonly string[] = []): Smtp =>
   (server) => {
@@ -52,7 +52,7 @@ const optionsOf = ({ host, port, secure, username, password }: SmtpServer, autho
   ...(username !== '' && { auth: { user: username, pass: password } }),
   ...(authorities.length > 0 && { tls: { ca: [...rootCertificates, ...authorities] } }),
   maxConnections: CONNECTIONS,
-  maxRequeues: 0, // whoever sends tries again, and counts
+  maxRequeues: 0, // the caller repeats, and counts attempts
   idleTimeout: IDLE_MS,
   dnsTimeout: CONNECT_MS,
   connectionTimeout: CONNECT_MS,
@@ -60,7 +60,10 @@ const optionsOf = ({ host, port, secure, username, password }: SmtpServer, autho
   socketTimeout: SILENCE_MS,
 });
 
-/** For ever is only what was said of the recipient or of the content (RFC 5321 4.2.1); what is said of the login or the sender, an operator can mend. */
+/**
+ * Only refusals of the recipient or the content are final (RFC 5321 4.2.1); those of login and sender can be corrected
+ * by an operator.
+ */
 function failureOf({ code, command, responseCode = 0 }: SmtpError): ProviderFailure {
   if (responseCode >= 500 && (command === 'RCPT TO' || command === 'DATA')) return 'rejected';
   if (code === 'EAUTH' || code === 'ENOAUTH') return 'reauthorize';

@@ -2,11 +2,14 @@ import { ProviderError } from '../../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../../platform/outbound/index.ts';
 import type { Socket, Sockets } from './sockets.ts';
 
-/** What may wait to be read; more ends the connection. */
+/** Greatest number of unread messages and bytes; more ends the connection. */
 const MOST_CHARACTERS = 1024 * 1024;
 const MOST_MESSAGES = 1_000;
 
-/** `Sockets` over the guarded WebSocket. A refused or failed connection is `unavailable`, a forbidden address `rejected`. */
+/**
+ * Opens the tool `sockets` over the guarded WebSocket. A failed connection is `unavailable`, a forbidden address
+ * `rejected`.
+ */
 export const openSockets = (outbound: Pick<Outbound, 'webSocket'>): Sockets => ({
   async open(url, timeoutMs) {
     const host = URL.canParse(url) ? new URL(url).host : url;

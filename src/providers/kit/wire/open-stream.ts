@@ -2,11 +2,11 @@ import { type Outbound, OutboundError } from '../../../platform/outbound/index.t
 import type { Stream } from './stream.ts';
 
 const STALL_MS = 30_000;
-/** The slowest line that an upload is waited for. */
+/** Bytes that an upload must send in each millisecond. */
 const SLOWEST_BYTES_MS = 64;
 const WHOLE_MS = 86_400_000;
 
-/** The implementation of `Stream`: see there. `headMs`: how long the head of an answer may take, beside the time for what is sent. */
+/** Opens the tool `stream`. `headMs`: time allowed for the head of an answer, beside the time for the upload. */
 export const openStream =
   (outbound: Pick<Outbound, 'stream'>, headMs: number): Stream =>
   async (url, request = {}) => {
@@ -36,7 +36,7 @@ export const openStream =
           return {
             next: () => within(STALL_MS, pieces.next()),
             async return() {
-              answer.cancel(); // also where nothing was read yet
+              answer.cancel(); // also when nothing has been read yet
               await pieces.return?.();
               return { done: true, value: undefined };
             },

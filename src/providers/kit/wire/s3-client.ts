@@ -6,16 +6,16 @@ import { ANSWER_BYTES } from '../declare/adapter.ts';
 import type { Bucket } from '../protocols/s3.ts';
 import type { Stream } from './stream.ts';
 
-// How AWS's client is led: what it is told, how its requests go out, and what its errors say.
+// The set-up of AWS's client: its options, the handler of its requests, and the mapping of its errors.
 
-/** Everything is said here: what is left out, the client would look for in the environment and in files of this machine. */
+/** All options are set: the client reads missing ones from the environment and from files of this machine. */
 export const configOf = ({ endpoint, region, accessKeyId, secretAccessKey, sessionToken, pathStyle }: Bucket) =>
   ({
     ...(endpoint !== undefined && { endpoint }),
     region,
     credentials: { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) },
     forcePathStyle: pathStyle,
-    requestChecksumCalculation: 'WHEN_REQUIRED', // many servers refuse checksum headers, and an address that is signed with one carries that of an empty body
+    requestChecksumCalculation: 'WHEN_REQUIRED', // many servers refuse checksum headers
     responseChecksumValidation: 'WHEN_REQUIRED',
     expectContinueHeader: false,
     followRegionRedirects: false,
@@ -26,7 +26,7 @@ export const configOf = ({ endpoint, region, accessKeyId, secretAccessKey, sessi
     ignoreConfiguredEndpointUrls: true,
     defaultsMode: 'standard',
     retryMode: 'standard',
-    maxAttempts: 1, // repeated here, by our clock
+    maxAttempts: 1, // `open-s3.ts` repeats, by its clock
     authSchemePreference: [],
     sigv4aSigningRegionSet: [],
     userAgentAppId: 'rookery',
@@ -43,7 +43,7 @@ interface Asked {
   body?: unknown;
 }
 
-/** Sends the client's requests through `stream`: the body of an object as it comes, every other answer whole. */
+/** Sends the client's requests through `stream`: the body of an object is streamed, every other answer read whole. */
 export function handlerOf(stream: Stream) {
   return {
     async handle(request: Asked) {
@@ -51,7 +51,7 @@ export function handlerOf(stream: Stream) {
       const answer = await stream(urlOf(request), { method, headers, ...(body !== undefined && { body: bytesOf(body) }) });
       const isObject = request.query?.['x-id'] === 'GetObject' && answer.status < 300;
       const received = isObject ? Readable.from(answer.body, { objectMode: false }) : await whole(answer.body);
-      return { response: { statusCode: answer.status, headers: Object.fromEntries(answer.headers), body: received } as never }; // the client's own class, by its members
+      return { response: { statusCode: answer.status, headers: Object.fromEntries(answer.headers), body: received } as never }; // structurally the client's class
     },
     updateHttpClientConfig() {},
     httpHandlerConfigs: () => ({}),
@@ -61,7 +61,10 @@ export function handlerOf(stream: Stream) {
 interface Building {
   request: Asked;
 }
-/** Where a digest is a must (`DeleteObjects`), the one that every server knows goes in the place of a checksum header, which some refuse. */
+/**
+ * Uses Content-MD5 where a digest is required (`DeleteObjects`): every server knows it, and some refuse checksum
+ * headers.
+ */
 export const digestByMd5 =
   (next: (building: Building) => unknown, { commandName }: { commandName?: string }) =>
   (building: Building): unknown => {
@@ -98,7 +101,7 @@ async function whole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return Buffer.concat(pieces);
 }
 
-/** What the client's errors say of the answer that they come from. */
+/** Reads status and code from the client's errors. */
 export function answerOf(error: unknown): { status?: number; code: string; headers: Record<string, string> } {
   const {
     name,

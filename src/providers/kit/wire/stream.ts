@@ -1,18 +1,21 @@
-/** An answer whose body comes in pieces: it must be read to its end or cancelled. */
+/** An answer with a streamed body, which must be read to its end or cancelled. */
 export interface Streamed {
   status: number;
   headers: Headers;
-  /** Ends with an error when no more comes for half a minute. */
+  /** Fails after half a minute without data. */
   body: AsyncIterable<Uint8Array>;
   cancel(): void;
 }
-/** Bytes of any number, in either direction, through the outbound guard; no redirect is followed. Fails with an `OutboundError`. */
+/**
+ * Sends and receives bodies of any length through the outbound guard; redirects are not followed. Throws
+ * `OutboundError`.
+ */
 export type Stream = (
   url: string,
   request?: {
     method?: string;
     headers?: Readonly<Record<string, string>>;
-    /** A stream is begun anew for each address that is tried. */
+    /** A stream is read from the start for each address that is tried. */
     body?: Uint8Array | { from: AsyncIterable<Uint8Array>; bytes: number };
   },
 ) => Promise<Streamed>;
