@@ -14,7 +14,7 @@ export interface Counters {
 export interface Found {
   facts: Facts;
   counters: Counters;
-  /** Another one as soon as the rows that the limits come from were written (`org_counters.limits_version`). */
+  /** Another one as soon as the rows that the limits come from were written (`org_counters.entitlement_version`). */
   entitlementVersion: string;
 }
 
@@ -38,7 +38,7 @@ interface Row {
 /** What the limits of an org come from, and its counters; undefined: there is no such org. */
 export async function findEntitlementFacts(sql: Sql, orgId: string): Promise<Found | undefined> {
   const [row] = await sql<Row[]>`
-    select now() as now, o.created_at as "orgCreatedAt", o.limit_overrides as overrides, coalesce(c.limits_version, 0)::text as "entitlementVersion",
+    select now() as now, o.created_at as "orgCreatedAt", o.limit_overrides as overrides, coalesce(c.entitlement_version, 0)::text as "entitlementVersion",
       s.tier, s.created_at as "createdAt", s.grace_period_end as "graceEndsAt", s.is_lifetime as "isLifetime", s.is_trial as "isTrial",
       jsonb_build_object('channel', s.extra_channels, 'team_members', s.extra_team_seats, 'posts_per_month', s.extra_posts, 'brand_kits', s.extra_brand_kits,
         'webhooks', s.extra_webhooks, 'competitors', s.extra_competitors, 'storage_gb', s.extra_storage, 'video_exports', s.extra_video_exports) as packs,

@@ -97,13 +97,13 @@ afterAll(async () => {
   await Promise.all([network[Symbol.asyncDispose](), receiver[Symbol.asyncDispose](), db[Symbol.asyncDispose]()]);
 });
 
-/** The secret that a letter of this address carries: the end of its link. */
+/** The secret that a mail to this address carries: the end of its link. */
 async function codeOf(address: string, template: string): Promise<string> {
   let sealed: string | undefined;
   await eventually(`a mail ${template} to ${address}`, async () => {
     const [row] = await db.sql<{ sealed: string }[]>`
-      select row ->> 'letter' as sealed from canary_trail
-      where of = 'emails' and row ->> 'to_address' = ${address} and row ->> 'template' = ${template} and row ->> 'letter' is not null order by id desc limit 1`;
+      select row ->> 'content' as sealed from canary_trail
+      where of = 'emails' and row ->> 'to_address' = ${address} and row ->> 'template' = ${template} and row ->> 'content' is not null order by id desc limit 1`;
     sealed = row?.sealed;
     return sealed !== undefined;
   });

@@ -34,7 +34,7 @@ export const advance = (sql: Sql, providerId: string, told: readonly Delivery[])
     select id from emails where id in (select id from furthest) order by id for update
   )
   update emails e set status = f.status, provider_message_id = coalesce(e.provider_message_id, f.message_id), sent_at = coalesce(e.sent_at, now()),
-    letter = null, next_attempt_at = null, last_error = f.reason
+    content = null, next_attempt_at = null, last_error = f.reason
   from furthest f join locked l on l.id = f.id
   where e.id = f.id and (${sql.json(RANKS)}::jsonb ->> e.status)::int < f.rank
   returning e.id, e.status`;

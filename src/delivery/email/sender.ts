@@ -44,7 +44,7 @@ export function startSender({ sql, clock, vault, transport, site, log, events, l
     let sent: Sent;
     try {
       const { mailer, providerId, providerVersion } = await transport();
-      const { messageId } = await mailer.send({ id, to, ...render(MailContent.parse(JSON.parse(vault.open(mail.letter))), site) });
+      const { messageId } = await mailer.send({ id, to, ...render(MailContent.parse(JSON.parse(vault.open(mail.content))), site) });
       sent = { messageId, providerId, providerVersion };
     } catch (error) {
       const reason = reasonOf(error instanceof ProviderError ? error.message : `This mail could not be sent: ${String(error)}`);

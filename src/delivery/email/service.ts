@@ -46,7 +46,7 @@ export function openEmail({ sql, clock, vault, transport, override, site, log, e
       if (!transport || isPlaceholder(to)) return;
       const { providerId, providerVersion } = transport;
       const sealed = vault.seal(JSON.stringify(content));
-      await store.insertEmail(transaction, { id: newId(), orgId, to, template: content.template, letter: sealed, providerId, providerVersion });
+      await store.insertEmail(transaction, { id: newId(), orgId, to, template: content.template, content: sealed, providerId, providerVersion });
     },
 
     startSender: (options = {}) => transport && startSender({ sql, clock, vault, transport: () => current(transport), site, log, events, ...options }),

@@ -10,7 +10,7 @@ export interface NewEmail {
   to: string;
   template: string;
   /** Sealed. */
-  letter: string;
+  content: string;
   providerId: string;
   providerVersion: string;
 }
@@ -19,7 +19,7 @@ export interface Claimed {
   id: string;
   to: string;
   template: string;
-  letter: string;
+  content: string;
   attempts: number;
 }
 export interface EmailRow {
@@ -39,8 +39,8 @@ export interface EmailRow {
 }
 
 export const insertEmail = (sql: Sql, mail: NewEmail) => sql`
-  insert into emails (id, org_id, to_address, template, letter, provider_id, provider_version)
-  values (${mail.id}, ${mail.orgId}, ${mail.to}, ${mail.template}, ${mail.letter}, ${mail.providerId}, ${mail.providerVersion})`;
+  insert into emails (id, org_id, to_address, template, content, provider_id, provider_version)
+  values (${mail.id}, ${mail.orgId}, ${mail.to}, ${mail.template}, ${mail.content}, ${mail.providerId}, ${mail.providerVersion})`;
 
 /** Takes what is due, each for one attempt: when nothing is heard of it for `leaseSeconds`, whoever asks may take it again. */
 export const claimDue = (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }) => sql<Claimed[]>`
@@ -48,7 +48,7 @@ export const claimDue = (sql: Sql, { limit, leaseSeconds }: { limit: number; lea
   update emails e set attempts = e.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
   from (select id from emails where status = 'queued' and next_attempt_at <= now() order by next_attempt_at limit ${limit} for update skip locked) due
   where e.id = due.id
-  returning e.id, e.to_address as "to", e.template, e.letter, e.attempts`;
+  returning e.id, e.to_address as "to", e.template, e.content, e.attempts`;
 
 type Attempt = Pick<Claimed, 'id' | 'attempts'>;
 const isCurrent = (sql: Sql, { id, attempts }: Attempt) => sql`id = ${id} and attempts = ${attempts} and status = 'queued'`;
@@ -61,12 +61,12 @@ export interface Sent {
 /** The provider took it, whichever attempt that was: what it said is not kept any longer. */
 export const markSent = (sql: Sql, id: string, { messageId, providerId, providerVersion }: Sent) => sql`
   update emails set status = 'sent', sent_at = now(), provider_id = ${providerId}, provider_version = ${providerVersion}, provider_message_id = ${messageId},
-    letter = null, next_attempt_at = null, last_error = null
+    content = null, next_attempt_at = null, last_error = null
   where id = ${id} and status = 'queued'`;
 
 /** It came back for ever. */
 export const markBounced = (sql: Sql, attempt: Attempt, reason: string) => sql`
-  update emails set status = 'bounced', letter = null, next_attempt_at = null, last_error = ${reason} where ${isCurrent(sql, attempt)}`;
+  update emails set status = 'bounced', content = null, next_attempt_at = null, last_error = ${reason} where ${isCurrent(sql, attempt)}`;
 
 export const retryLater = (sql: Sql, attempt: Attempt, { inMs, reason }: { inMs: number; reason: string }) => sql`
   update emails set next_attempt_at = now() + ${inMs}::float8 * interval '1 ms', last_error = ${reason} where ${isCurrent(sql, attempt)}`;

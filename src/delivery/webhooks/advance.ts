@@ -80,7 +80,7 @@ export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
         select i.*, w.id, w.url, w.events, w.secret, w.xmin as version, w.slot_delivery_id, coalesce(w.slot_incarnation = ${incarnation}, false) as own,
           case when w.secret_rotated_at > now() - ${rotationHours}::float8 * interval '1 hour' then w.previous_secret end as previous_secret,
           w.slot_incarnation is null or w.slot_incarnation = ${incarnation} or w.slot_until < now()
-            or exists (select from actor_hosts h where h.incarnation = w.slot_incarnation and h.last_beat < now() - interval '5 s') as mine
+            or exists (select from actor_hosts h where h.incarnation = w.slot_incarnation and h.last_heartbeat < now() - interval '5 s') as mine
         from input i join webhooks w on w.id = i.webhook_id and w.org_id = i.org_id and w.deleted_at is null
         order by w.id for update of w
       ), seen as (

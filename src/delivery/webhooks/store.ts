@@ -179,6 +179,6 @@ export async function overdueWebhooks(sql: Sql, limit: number): Promise<string[]
     union all
     (select w.org_id || ':' || w.id from webhooks w
       where w.slot_incarnation is not null and w.deleted_at is null
-        and (w.slot_until < now() or exists (select from actor_hosts h where h.incarnation = w.slot_incarnation and h.last_beat < now() - interval '5 s')) limit ${limit})`;
+        and (w.slot_until < now() or exists (select from actor_hosts h where h.incarnation = w.slot_incarnation and h.last_heartbeat < now() - interval '5 s')) limit ${limit})`;
   return rows.map(({ key }) => key);
 }

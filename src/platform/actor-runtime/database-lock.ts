@@ -76,7 +76,7 @@ export async function holdDatabase({ sql, mode, clock, log, onChange }: Options)
   }
 
   async function whoElse(): Promise<string> {
-    const [other] = await session<{ engine: string; address: string }[]>`select engine, address from actor_hosts order by last_beat desc limit 1`.catch(
+    const [other] = await session<{ engine: string; address: string }[]>`select engine, address from actor_hosts order by last_heartbeat desc limit 1`.catch(
       () => [],
     );
     return other ? ` (last seen: ${other.engine} at ${other.address})` : '';

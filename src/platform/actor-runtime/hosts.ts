@@ -46,7 +46,7 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
     const [row] = await sql<{ at: Date }[]>`
       insert into actor_hosts (incarnation, engine, address, types, active, mailboxes)
       values (${incarnation}, ${engine}, ${address}, ${[...host.types]}, ${sql.json(host.activations())}, ${sql.json(host.mailboxes())})
-      on conflict (incarnation) do update set active = excluded.active, mailboxes = excluded.mailboxes, last_beat = clock_timestamp()
+      on conflict (incarnation) do update set active = excluded.active, mailboxes = excluded.mailboxes, last_heartbeat = clock_timestamp()
       returning clock_timestamp() as at`;
     compare(row!.at.getTime(), earliest, clock.now().getTime());
     const arrived = clock.monotonic();
@@ -77,7 +77,7 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
     restMs: EVERY_MS,
     async round() {
       await sendHeartbeat();
-      if (++beats % FORGET_EVERY === 0) await sql`delete from actor_hosts where last_beat < now() - interval '1 day'`;
+      if (++beats % FORGET_EVERY === 0) await sql`delete from actor_hosts where last_heartbeat < now() - interval '1 day'`;
       silent = false;
     },
     onError(error) {
@@ -97,5 +97,5 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
 /** Every host as it last said of itself; one that is silent is listed for ten minutes more. */
 export const placement = async (sql: Sql): Promise<Placement[]> =>
   sql<Placement[]>`
-    select incarnation, engine, address, types, active as actors, mailboxes, started_at as "startedAt", last_beat as "lastHeartbeat", last_beat < now() - interval '5 s' as silent
-    from actor_hosts where last_beat > now() - interval '10 minutes' order by started_at, incarnation`;
+    select incarnation, engine, address, types, active as actors, mailboxes, started_at as "startedAt", last_heartbeat as "lastHeartbeat", last_heartbeat < now() - interval '5 s' as silent
+    from actor_hosts where last_heartbeat > now() - interval '10 minutes' order by started_at, incarnation`;

@@ -70,7 +70,7 @@ afterAll(async () => {
 const queue = (to: string) => app.context.email.queue(db.sql, { to, orgId: null, content: { template: 'password-changed', data: { name: 'Ann' } } });
 const rowOf = async (to: string) =>
   (
-    await db.sql`select status, attempts, provider_id, provider_message_id, letter, last_error, next_attempt_at - now() as wait from emails where to_address = ${to}`
+    await db.sql`select status, attempts, provider_id, provider_message_id, content, last_error, next_attempt_at - now() as wait from emails where to_address = ${to}`
   )[0]!;
 const is = (to: string, status: string) => eventually(`the mail to ${to} is ${status}`, async () => (await rowOf(to))['status'] === status);
 
@@ -80,7 +80,7 @@ test('a mail goes to the provider, and what the provider tells of it arrives in 
   const { provider_message_id: messageId } = await rowOf('ann@example.com');
   expect([...taken.values()]).toEqual([{ messageId, to: 'ann@example.com' }]);
   for (const kind of ['delivered', 'opened', 'clicked', 'delivered'] as const) expect((await tell(kind, messageId as string)).status).toBe(200);
-  expect(await rowOf('ann@example.com')).toMatchObject({ status: 'clicked', attempts: 1, provider_id: 'resend', letter: null });
+  expect(await rowOf('ann@example.com')).toMatchObject({ status: 'clicked', attempts: 1, provider_id: 'resend', content: null });
 });
 
 test('an event that is faster than the answer stands, and the answer does not take it back [EM2]', async () => {
@@ -88,7 +88,7 @@ test('an event that is faster than the answer stands, and the answer does not ta
   await queue('fast@example.com');
   await is('fast@example.com', 'delivered');
   await sender[Symbol.asyncDispose](); // ends when the attempt has
-  expect(await rowOf('fast@example.com')).toMatchObject({ status: 'delivered', provider_message_id: 're-1', letter: null });
+  expect(await rowOf('fast@example.com')).toMatchObject({ status: 'delivered', provider_message_id: 're-1', content: null });
 });
 
 test('a mail whose answer was lost is not sent again once the provider tells of it', async () => {
@@ -100,7 +100,7 @@ test('a mail whose answer was lost is not sent again once the provider tells of 
   await is('lost@example.com', 'sent');
   await db.sql`update emails set next_attempt_at = now() where status = 'queued'`;
   await sender[Symbol.asyncDispose]();
-  expect([asked, await rowOf('lost@example.com')]).toMatchObject([1, { status: 'sent', provider_message_id: 're-1', letter: null }]);
+  expect([asked, await rowOf('lost@example.com')]).toMatchObject([1, { status: 'sent', provider_message_id: 're-1', content: null }]);
 });
 
 test('a mail whose answer was lost is sent again under the same key, and is one mail', async () => {

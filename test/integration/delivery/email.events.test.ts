@@ -65,7 +65,7 @@ describe.each(tellers)('%s', (name, teller) => {
         status: kind,
         last_error: kind === 'bounced' ? expect.any(String) : null,
         provider_message_id: mail.messageId,
-        letter: null,
+        content: null,
         next_attempt_at: null,
         sent_at: expect.any(Date),
       });

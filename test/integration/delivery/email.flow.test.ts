@@ -46,7 +46,7 @@ await describePeer(
 
       expect((await ann.post('/auth/activate', { code })).body).toEqual({ can: true });
       expect((await ann.get('/user/self')).body).toMatchObject({ email, activated: true });
-      await eventually('it is in the log', async () => (await product.db.sql`select 1 from emails where status = 'sent' and letter is null`).length === 1);
+      await eventually('it is in the log', async () => (await product.db.sql`select 1 from emails where status = 'sent' and content is null`).length === 1);
     });
 
     test('what a super-admin sets for the provider of mail is tried, is used from the next mail on, and gives way when it is switched off [S156, S160, S163]', async () => {

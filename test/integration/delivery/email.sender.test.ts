@@ -62,7 +62,7 @@ await describePeer(
       const [mail, ...more] = await server.mails(to);
       expect(more).toEqual([]);
       const row = await rowOf(to);
-      expect(row).toMatchObject({ letter: null, attempts: 1, next_attempt_at: null, last_error: null, sent_at: expect.any(Date) });
+      expect(row).toMatchObject({ content: null, attempts: 1, next_attempt_at: null, last_error: null, sent_at: expect.any(Date) });
       expect(mail!.messageId).toBe(`<${row['provider_message_id']}>`);
       expect(mail!.text).toContain('https://app.example.com/auth/activate/a-secret-code');
       expect([mail!.subject, mail!.secure]).toEqual(['Activate your account at Rookery', true]);
@@ -129,7 +129,7 @@ await describePeer(
       send();
       await comes(to, 'bounced');
       const row = await rowOf(to);
-      expect(row).toMatchObject({ attempts: 1, letter: null, next_attempt_at: null, sent_at: null });
+      expect(row).toMatchObject({ attempts: 1, content: null, next_attempt_at: null, sent_at: null });
       expect(row['last_error']).toMatch(/550 5\.1\.1 No mailbox .*, see …/);
     });
 
@@ -139,7 +139,7 @@ await describePeer(
       await db.sql`update emails set attempts = 10`;
       send();
       await comes(to, 'bounced');
-      expect(await rowOf(to)).toMatchObject({ attempts: 11, letter: null, last_error: expect.stringContaining('451') });
+      expect(await rowOf(to)).toMatchObject({ attempts: 11, content: null, last_error: expect.stringContaining('451') });
     });
 
     test('mails wait while the server is away, and leave when it is back', async () => {
@@ -190,7 +190,7 @@ await describePeer(
       await server.release(to);
       await comes(to, 'sent');
       await eventually('every attempt has ended', async () => room.attempted().length === (await rowOf(to))['attempts']);
-      expect(await rowOf(to)).toMatchObject({ status: 'sent', letter: null, last_error: null });
+      expect(await rowOf(to)).toMatchObject({ status: 'sent', content: null, last_error: null });
     });
 
     test('the log is forgotten when it is older than its days [RT5]', async () => {

@@ -50,7 +50,7 @@ test('kill -9 in the middle loses no event: every webhook gets each one, or thre
       expect(await db.sql`select from pg_stat_activity where datname = current_database() and application_name = 'webhook-process'`).toHaveLength(0),
     );
     await db.sql`update leases set expires_at = now()`; // sparing the test the wait, not the product its work
-    await db.sql`update actor_hosts set last_beat = now() - interval '6 s'`;
+    await db.sql`update actor_hosts set last_heartbeat = now() - interval '6 s'`;
     await db.sql`update webhooks set due_at = due_at - interval '6 s'`;
     child = await start();
   }

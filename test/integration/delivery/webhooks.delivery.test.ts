@@ -483,21 +483,21 @@ describe('hosts', () => {
     await published();
     await settles(async () => expect((await stats(id)).succeeded).toBe(1));
     const dead = newId();
-    await db.sql`insert into actor_hosts (incarnation, engine, address, types, last_beat) values (${dead}, 'embedded', '', '{}', now() - interval '4 s')`;
+    await db.sql`insert into actor_hosts (incarnation, engine, address, types, last_heartbeat) values (${dead}, 'embedded', '', '{}', now() - interval '4 s')`;
     const first = receiver.ledger[0]!;
     await db.sql`update webhook_deliveries set state = 'pending', attempts = 0, next_attempt_at = now() where webhook_id = ${id}`;
     await db.sql`update webhooks set slot_incarnation = ${dead}, slot_delivery_id = (select id from webhook_deliveries where webhook_id = ${id}), slot_until = now() + interval '1 hour', due_at = now() where id = ${id}`;
     await db.sql.begin(async (tx) => {
       // the clock of the database stands still: its last heartbeat is 4 s old, however long this takes, and it may be at work
       const advance = openAdvance({ incarnation: newId(), holdMs: 60_000, rotationHours: 24 });
-      await tx`update actor_hosts set last_beat = now() - interval '4 s' where incarnation = ${dead}`;
+      await tx`update actor_hosts set last_heartbeat = now() - interval '4 s' where incarnation = ${dead}`;
       expect(await overdueWebhooks(tx, 1_000)).not.toContain(`${orgId}:${id}`);
       expect(await advance(tx, { orgId, webhookId: id, settled: undefined, take: true })).toEqual({ kind: 'held' });
     });
-    await db.sql`update actor_hosts set last_beat = now() where incarnation = ${dead}`;
+    await db.sql`update actor_hosts set last_heartbeat = now() where incarnation = ${dead}`;
     await host.webhooks.deliver(`${orgId}:${id}`);
     expect(receiver.ledger).toHaveLength(1);
-    await db.sql`update actor_hosts set last_beat = now() - interval '6 s' where incarnation = ${dead}`;
+    await db.sql`update actor_hosts set last_heartbeat = now() - interval '6 s' where incarnation = ${dead}`;
     expect(await overdue()).toEqual([`${orgId}:${id}`]);
     await host.webhooks.deliver(`${orgId}:${id}`);
     expect([receiver.ledger[1]!.headers['webhook-id'], receiver.ledger[1]!.body.equals(first.body)]).toEqual([first.headers['webhook-id'], true]);

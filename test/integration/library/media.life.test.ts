@@ -50,7 +50,7 @@ async function post(orgId: string, items: unknown[], state = 'QUEUE'): Promise<s
     values (${id}, ${orgId}, ${channel}, 'g', ${state}, 'scheduled', 'hi', ${db.sql.json(items as never)}, now() + interval '1 day')`;
   return id;
 }
-const remains = () => db.sql`select storage_key from media_remains order by storage_key`;
+const remains = () => db.sql`select storage_key from media_pending_deletions order by storage_key`;
 
 describe('a deleted file', () => {
   test('goes with its thumbnail after SOFT_DELETE_RETENTION_DAYS, not before [RT9]', async () => {
@@ -147,11 +147,11 @@ test('bytes whose process ended before their row was written go after a day', as
   const ann = await app.signUp();
   const key = `${ann.orgId}/${'O'.repeat(32)}.png`;
   const file = await upload(ann, await picture(20, 20));
-  await db.sql`insert into media_remains (storage_key, org_id, storage_id, own_storage, due_at) values (${key}, ${ann.orgId}, 'local', false, now() + interval '1 day')`;
+  await db.sql`insert into media_pending_deletions (storage_key, org_id, storage_id, own_storage, due_at) values (${key}, ${ann.orgId}, 'local', false, now() + interval '1 day')`;
   await copyFile(join(folder, keyOf(file.path)), join(folder, key));
   await media.sweep(100);
   expect(existsSync(join(folder, key))).toBe(true);
-  await db.sql`update media_remains set due_at = now() where storage_key = ${key}`;
+  await db.sql`update media_pending_deletions set due_at = now() where storage_key = ${key}`;
   await media.sweep(100);
   expect([existsSync(join(folder, key)), lies(file.path)]).toEqual([false, true]);
 });
@@ -271,13 +271,13 @@ describe('a storage that fails', () => {
     expect(answer.text).not.toContain('secret-of-the-storage');
     expect(await readdir(folder)).toEqual(before);
     expect((await ann.client.get('/files')).body.total).toBe(0);
-    const left = () => db.sql`select tries from media_remains where org_id = ${ann.orgId}`;
+    const left = () => db.sql`select tries from media_pending_deletions where org_id = ${ann.orgId}`;
     expect(await left()).toHaveLength(2);
-    await db.sql`update media_remains set due_at = now() where org_id = ${ann.orgId}`;
+    await db.sql`update media_pending_deletions set due_at = now() where org_id = ${ann.orgId}`;
     await media.sweep(100);
     expect(await left()).toEqual([{ tries: 1 }, { tries: 1 }]); // tried again later
     await settings.remove(ann.orgId, id, by);
-    await db.sql`update media_remains set due_at = now() where org_id = ${ann.orgId}`;
+    await db.sql`update media_pending_deletions set due_at = now() where org_id = ${ann.orgId}`;
     await media.sweep(100);
     expect(await left()).toHaveLength(0); // nobody can reach it any more
     expect((await ann.client.post('/files/upload-server', formOf(await picture(20, 20)))).status).toBe(201);
@@ -303,13 +303,13 @@ describe('a storage that fails', () => {
       ['O', 29],
     ] as const)
       await db.sql`
-        insert into media_remains (storage_key, org_id, storage_id, storage_setting_id, own_storage, due_at, tries)
+        insert into media_pending_deletions (storage_key, org_id, storage_id, storage_setting_id, own_storage, due_at, tries)
         values (${`${ann.orgId}/${name.repeat(32)}.png`}, ${ann.orgId}, 's3_compatible', ${id}, true, now(), ${tries})`;
-    const left = () => db.sql`select tries from media_remains where org_id = ${ann.orgId}`;
+    const left = () => db.sql`select tries from media_pending_deletions where org_id = ${ann.orgId}`;
     await media.sweep(100);
     expect(await left()).toEqual([{ tries: 1 }]); // the old one is left to its owner
     refuses = false;
-    await db.sql`update media_remains set due_at = now() where org_id = ${ann.orgId}`;
+    await db.sql`update media_pending_deletions set due_at = now() where org_id = ${ann.orgId}`;
     await media.sweep(100);
     expect(await left()).toEqual([]);
   });

@@ -121,7 +121,7 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       expect((await upload(ann, HEADS['pdf']!)).status).toBe(402);
       await override(db.sql, ann.orgId, {});
       expect(await keysOf(bucket)).toHaveLength(1);
-      expect(await db.sql`select 1 from media_remains`).toHaveLength(0);
+      expect(await db.sql`select 1 from media_pending_deletions`).toHaveLength(0);
 
       await ann.client.delete(`/files/${file.id}`);
       await db.sql`update files set deleted_at = now() - interval '31 days' where id = ${file.id}`;

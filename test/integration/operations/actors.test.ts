@@ -90,7 +90,7 @@ describe('what is shown', () => {
   test('a host that fell silent is told with what it still holds, and hosts nothing for the table of types', async () => {
     const lost = newId();
     const channelId = await channelOf(eve);
-    await db.sql`insert into actor_hosts (incarnation, engine, address, types, active, last_beat) values (${lost}, 'embedded', 'elsewhere', '{Channel}', '{"Channel": 7}', now() - interval '1 minute')`;
+    await db.sql`insert into actor_hosts (incarnation, engine, address, types, active, last_heartbeat) values (${lost}, 'embedded', 'elsewhere', '{Channel}', '{"Channel": 7}', now() - interval '1 minute')`;
     await db.sql`update channels set slot_incarnation = ${lost}, slot_until = now() + interval '1 hour' where id = ${channelId}`;
     const { hosts, types } = await report();
     expect(hosts.find(({ incarnation }: { incarnation: string }) => incarnation === lost)).toMatchObject({ silent: true, here: false, active: { Channel: 7 } });
@@ -108,7 +108,7 @@ describe('what is shown', () => {
 
   test('what the rows hold for each host is counted by its incarnation', async () => {
     const [channelId, webhookId, host] = [await channelOf(eve), newId(), newId()];
-    await db.sql`insert into actor_hosts (incarnation, engine, address, types, last_beat) values (${host}, 'embedded', 'elsewhere', '{}', now() + interval '1 hour')`; // lives for as long as this takes
+    await db.sql`insert into actor_hosts (incarnation, engine, address, types, last_heartbeat) values (${host}, 'embedded', 'elsewhere', '{}', now() + interval '1 hour')`; // lives for as long as this takes
     await db.sql`update channels set slot_incarnation = ${host}, slot_until = now() + interval '1 hour' where id = ${channelId}`;
     await db.sql`insert into webhooks (id, org_id, name, url, slot_incarnation, slot_until) values (${webhookId}, ${eve.orgId}, 'Hook', 'https://example.com/', ${host}, now() + interval '1 hour')`;
     expect((await report()).hosts.find(({ incarnation }: { incarnation: string }) => incarnation === host)).toMatchObject({ publishing: 1, delivering: 1 });

@@ -97,10 +97,10 @@ describe('a deleted org', () => {
     expect(await drop(10)).toBe(1);
     expect([await there(gone), await there(kept)]).toEqual([0, 1]);
     const tables = await db.sql<{ name: string }[]>`
-      select table_name as name from information_schema.columns where column_name = 'org_id' and table_schema = current_schema() and table_name not in ('media_remains')`;
+      select table_name as name from information_schema.columns where column_name = 'org_id' and table_schema = current_schema() and table_name not in ('media_pending_deletions')`;
     expect(tables.length).toBeGreaterThan(20);
     for (const { name } of tables) expect([name, (await db.sql`select from ${db.sql(name)} where org_id = ${gone.orgId}`).count]).toEqual([name, 0]);
-    expect(await db.sql`select storage_key from media_remains where org_id = ${gone.orgId}`).toEqual([{ storage_key: gone.key }]);
+    expect(await db.sql`select storage_key from media_pending_deletions where org_id = ${gone.orgId}`).toEqual([{ storage_key: gone.key }]);
     expect(await db.sql`select code from lifetime_codes where org_id is null`).toEqual([{ code: 'x' }]); // used it stays
     expect(await db.sql`select org_id, user_id from audit_log where action = 'org.purged' and resource_id = ${gone.orgId}`).toEqual([
       { org_id: null, user_id: null },

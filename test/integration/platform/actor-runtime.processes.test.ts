@@ -115,7 +115,7 @@ describe('the embedded engine as a process', () => {
       ['gone', 20],
       ['silent', 1],
     ] as const)
-      await database.sql`insert into actor_hosts (incarnation, engine, address, types, active, mailboxes, last_beat)
+      await database.sql`insert into actor_hosts (incarnation, engine, address, types, active, mailboxes, last_heartbeat)
         values (${incarnation}, 'dapr', 'a', '{}', '{}', '{}', now() - ${minutes}::int * interval '1 minute')`;
     const listed = (await placement(database.sql)).map(({ incarnation }) => incarnation);
     await database.sql`delete from actor_hosts where incarnation in ('gone', 'silent')`;

@@ -225,7 +225,7 @@ describe('GET /admin/emails', () => {
     const ids = [newId(), newId(), newId()].toSorted();
     for (const [n, id] of ids.entries())
       await db.sql`
-        insert into emails (id, to_address, template, letter, status, provider_id, provider_version, next_attempt_at)
+        insert into emails (id, to_address, template, content, status, provider_id, provider_version, next_attempt_at)
         values (${id}, ${`a${n}@example.com`}, 'activation', ${n === 0 ? 'v2:x' : null}, ${n === 0 ? 'queued' : 'sent'}, 'smtp', 'v1', ${n === 0 ? new Date() : null})`;
     const idsOf = async (query: string) => (await root.client.get(`/admin/emails${query}`)).body.items.map(({ id }: { id: string }) => id);
     expect(await idsOf('')).toEqual(ids.toReversed());

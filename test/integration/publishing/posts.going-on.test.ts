@@ -35,7 +35,7 @@ async function openHost() {
     onStatement: (text) => sent.push(text),
     engine: { ...noEngine, engine },
   });
-  await db.sql`insert into actor_hosts (incarnation, engine, address, types, last_beat) values (${context.incarnation}, 'dapr', 'x', '{}', now())`;
+  await db.sql`insert into actor_hosts (incarnation, engine, address, types, last_heartbeat) values (${context.incarnation}, 'dapr', 'x', '{}', now())`;
   return context;
 }
 

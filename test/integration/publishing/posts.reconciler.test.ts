@@ -41,8 +41,8 @@ async function takenBy(incarnation: string, orgId: string, channelId: string, po
   await sql()`update channels set slot_incarnation = ${incarnation}, slot_post_id = ${postId}, slot_until = now() + ${untilMs}::float8 * interval '1 ms' where id = ${channelId} and org_id = ${orgId}`;
 }
 const writeHeartbeat = (incarnation: string, ageMs: number) => sql()`
-  insert into actor_hosts (incarnation, engine, address, types, last_beat) values (${incarnation}, 'embedded', '', '{}', now() - ${ageMs}::float8 * interval '1 ms')
-  on conflict (incarnation) do update set last_beat = excluded.last_beat`;
+  insert into actor_hosts (incarnation, engine, address, types, last_heartbeat) values (${incarnation}, 'embedded', '', '{}', now() - ${ageMs}::float8 * interval '1 ms')
+  on conflict (incarnation) do update set last_heartbeat = excluded.last_heartbeat`;
 const draft = (channelId: string) => newPost(channelId, { publishDate: systemClock.in(3_600_000) });
 /** A post that another host has claimed. */
 async function abandoned(ageMs: number) {
@@ -71,7 +71,7 @@ test('a host that was silent for less keeps its slot', async () => {
   const { post, other } = await abandoned(1_000);
   await db.sql.begin(async (tx) => {
     // the clock of the database stands still: it has been silent for so long, however long this takes
-    await tx`update actor_hosts set last_beat = now() - interval '4.9 s' where incarnation = ${other}`;
+    await tx`update actor_hosts set last_heartbeat = now() - interval '4.9 s' where incarnation = ${other}`;
     expect(await takeOver(tx, { incarnation: randomUUID(), silenceMs: HEARTBEAT_TIMEOUT_MS, leaseMs: 60_000, limit: 500 })).toEqual([]);
   });
   await writeHeartbeat(other, 0);

@@ -41,8 +41,8 @@ interface Host extends AsyncDisposable {
 /** The posts of one host, whose heartbeats are the test's to give. */
 async function openHost(network: Network): Promise<Host> {
   const beatAt = (seconds: number) => db.sql`
-    insert into actor_hosts (incarnation, engine, address, types, last_beat) values (${incarnation}, 'dapr', 'x', '{}', now() - ${seconds} * interval '1 second')
-    on conflict (incarnation) do update set last_beat = excluded.last_beat`;
+    insert into actor_hosts (incarnation, engine, address, types, last_heartbeat) values (${incarnation}, 'dapr', 'x', '{}', now() - ${seconds} * interval '1 second')
+    on conflict (incarnation) do update set last_heartbeat = excluded.last_heartbeat`;
   let age = 0;
   let steadySince = 0;
   const engine = { ...noEngine.engine, remindWithin: async () => () => {}, heartbeatAgeMs: () => age, steadySince: () => steadySince };

@@ -44,12 +44,12 @@ export function underQuotas(sql: Sql, admissions: readonly Limited[]): Parts {
       select q.*, c.* from json_to_recordset(${JSON.stringify(quotas)}::text::json) as q (
         "orgId" uuid, "entitlementVersion" text, anchor timestamptz, "monthStart" timestamptz, until timestamptz, max bigint, wanted int, ns int[])
       left join lateral (
-        select c.posts, c.month_anchor, c.month_start, c.limits_version from org_counters c where c.org_id = q."orgId" for no key update of c skip locked
+        select c.posts, c.month_anchor, c.month_start, c.entitlement_version from org_counters c where c.org_id = q."orgId" for no key update of c skip locked
       ) c on true
     ), stale as materialized (
-      select unnest(q.ns) as n, q.limits_version is null and exists (select from org_counters c where c.org_id = q."orgId") as locked from quota q
+      select unnest(q.ns) as n, q.entitlement_version is null and exists (select from org_counters c where c.org_id = q."orgId") as locked from quota q
       where not coalesce(q.month_anchor = q.anchor and q.month_start = q."monthStart" and now() < q.until and q.posts + q.wanted <= q.max
-        and q."entitlementVersion" = q.limits_version::text, false)
+        and q."entitlementVersion" = q.entitlement_version::text, false)
     ),`,
     standing: sql`where n not in (select n from stale)`,
     refused: sql`union all select n, case when locked then 'locked' else 'stale' end from stale`,

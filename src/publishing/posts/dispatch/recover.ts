@@ -42,7 +42,7 @@ export const takeOver = (
           not exists (
             select from actor_hosts h
             where h.incarnation = c.slot_incarnation
-              and h.last_beat > now() - ${silenceMs}::float8 * interval '1 ms'
+              and h.last_heartbeat > now() - ${silenceMs}::float8 * interval '1 ms'
           )
           and not exists (
             select from posts p
