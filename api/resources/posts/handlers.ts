@@ -3,97 +3,16 @@ import { organizationActor } from '../../../actors/organization/contract.ts';
 import { postActor } from '../../../actors/post/contract.ts';
 import type { Actors } from '../../../src/platform/actor-runtime/index.ts';
 import { AppError, invalidField, isId, tenantKey } from '../../../src/platform/kernel/index.ts';
-import { asDate, CreateBody, EditBody, type PostRow, PostSettings, presentTimeline, readDate, type SentBody } from '../../../src/publishing/posts/index.ts';
+import { CreateBody, EditBody, type PostRow, PostSettings, type SentBody } from '../../../src/publishing/posts/index.ts';
 import { ownOnly } from '../../http/own.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
+import { presentTimeline, Range, State, Timeline } from './shape.ts';
 
 const route = routesOf('clock', 'posts');
 
 // The posts of the console and of the public API differ in path, credential and shape; what they do is declared once.
 
-const Time = z.string();
-const Text = z.string().nullable();
-const Tags = z.array(z.strictObject({ tag: z.strictObject({ id: z.string(), name: z.string(), color: z.string() }) }));
-const State = z.enum(['QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT']); // four, whatever happened (T18)
-
-/** A post of the console (S99). */
-export const Post = z.strictObject({
-  id: z.string(),
-  state: State,
-  detail: Text,
-  errorKind: Text,
-  error: Text,
-  publishDate: Time,
-  organizationId: z.string(),
-  integrationId: z.string(),
-  integration: z.strictObject({ id: z.string(), name: z.string(), identifier: z.string(), providerIdentifier: z.string(), picture: Text }),
-  content: z.string(),
-  image: z.array(z.strictObject({ id: Text, path: z.string(), alt: z.string(), thumbnail: Text })),
-  delay: z.int(),
-  group: z.string(),
-  title: Text,
-  description: Text,
-  parentPostId: Text,
-  releaseId: Text,
-  releaseURL: Text,
-  settings: z.record(z.string(), z.unknown()),
-  tags: Tags,
-  creationMethod: z.string(),
-  intervalInDays: z.null(),
-  // Not available yet: nobody posts first comments, repeats posts or approves them.
-  firstComment: z.strictObject({ state: z.literal('none'), error: z.null() }),
-  firstCommentPostedAt: z.null(),
-  approval: z.null(),
-  version: z.int(),
-  latenessMs: z.number().nullable(),
-  createdAt: Time,
-  updatedAt: Time,
-  deletedAt: Text,
-});
-/** A list item of the public API (3.3). */
-export const PublicPost = z.strictObject({
-  id: z.string(),
-  content: z.string(),
-  publishDate: Time,
-  releaseURL: Text,
-  releaseId: Text,
-  state: State,
-  detail: Text,
-  intervalInDays: z.null(),
-  group: z.string(),
-  creationMethod: z.string(),
-  settings: z.string(),
-  tags: Tags,
-  integration: z.strictObject({ id: z.string(), providerIdentifier: z.string(), name: z.string(), picture: Text }),
-});
-
-const date = z
-  .string()
-  .max(100)
-  .optional()
-  .transform((text, check) => (text ? asDate(text, check) : undefined));
 const DAY = 86_400_000;
-/** The range of a calendar; without dates 30 days back and ahead (S111). */
-export const Range = z.object({
-  startDate: date,
-  endDate: date,
-  customer: z.string().max(255).optional(),
-  state: z.string().max(50).optional(),
-  limit: z.coerce.number().int().min(1).max(1_000).optional().meta({ description: 'Answers so many at most, and `nextCursor`, which is null at the end.' }),
-  cursor: z
-    .string()
-    .max(100)
-    .optional()
-    .transform((text, check) => {
-      const [, at, seq] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6})_(\d{1,15})$/.exec(text ?? '') ?? [];
-      if (at !== undefined && readDate(at)) return { at, seq: Number(seq) };
-      if (text) check.issues.push({ code: 'custom', message: 'is not the nextCursor of an answer', input: text });
-      return undefined;
-    })
-    .meta({ description: 'The `nextCursor` of the answer before.' }),
-});
-/** Posts by date. `nextCursor` is there when parts were asked for, so that others get the keys they know. */
-export const listOf = <P extends z.ZodType>(post: P) => z.strictObject({ posts: z.array(post), nextCursor: z.string().nullable().optional() });
 export interface Listed {
   posts: readonly PostRow[];
   nextCursor?: string | null;
@@ -161,13 +80,6 @@ async function editPost(call: OfPost<EditBody>, merge: boolean): Promise<PostRow
 }
 const Reply = z.array(z.strictObject({ postId: z.string(), integration: z.string() }));
 const Group = z.object({ group: z.string().min(1).max(255) });
-export const Slot = z.strictObject({
-  date: z.string().meta({
-    description: 'In UTC, written without an offset, such as 2026-09-01T10:00:00: as `date` of a new post it is sent back without `timezone`.',
-  }),
-});
-export const presentSlot = (slot: Date) => ({ date: slot.toISOString().slice(0, 19) });
-const Timeline = z.strictObject({ postId: z.string(), items: z.array(z.strictObject({ at: Time, kind: z.string(), message: z.string(), data: z.unknown() })) });
 
 interface Dialect<One extends z.ZodType> {
   prefix: '' | '/public/v1';
@@ -177,7 +89,7 @@ interface Dialect<One extends z.ZodType> {
   present: (rows: readonly PostRow[]) => z.input<One>;
 }
 
-/** What both dialects have. */
+/** The routes of both dialects; long, because it is a list of declarations. */
 export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }: Dialect<One>) => [
   route({
     method: 'post',
@@ -282,7 +194,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     impersonation: 'allowed',
     permission: 'posts:update',
     body: z.strictObject({ settings: PostSettings }),
-    answer: z.strictObject({ postId: z.string(), publishDate: Time }),
+    answer: z.strictObject({ postId: z.string(), publishDate: z.string() }),
     async handle(call) {
       const post = await updatable(call, call.params.id);
       const { publishDate } = await post.edit(await call.rooms.posts.prepareEdit(call.principal.orgId, call.params.id, call.body, { merge: true }));

@@ -1,16 +1,11 @@
-import { z } from 'zod';
-import { presentPublicPost, presentPublicPostWithThread } from '../../../src/publishing/posts/index.ts';
 import { routesOf } from '../../http/route.ts';
-import { listOf, listPosts, Post, postRoutes, PublicPost, Range } from './handlers.ts';
+import { listPosts, postRoutes } from './handlers.ts';
+import { listOf, presentPublicPost, presentPublicPostWithThread, PublicPost, PublicPostWithThread, Range } from './shape.ts';
 
 const route = routesOf('clock', 'posts');
 
-const Item = PublicPost.extend({ error: z.string().nullable(), errorKind: z.string().nullable() });
-/** The list item, the extras of S99, and the thread (T16). */
-const One = Post.extend({ ...PublicPost.shape, thread: z.array(Item) });
-
 export default [
-  ...postRoutes({ prefix: '/public/v1', auth: ['api-key', 'oauth'], one: One, present: presentPublicPostWithThread }),
+  ...postRoutes({ prefix: '/public/v1', auth: ['api-key', 'oauth'], one: PublicPostWithThread, present: presentPublicPostWithThread }),
   route({
     method: 'get',
     path: '/public/v1/posts',

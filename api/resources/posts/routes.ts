@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { DateText, presentPost, presentPostWithThread, STATES } from '../../../src/publishing/posts/index.ts';
+import { DateText, STATES } from '../../../src/publishing/posts/index.ts';
 import { routesOf } from '../../http/route.ts';
-import { listOf, listPosts, Post, postRoutes, presentSlot, Range, Slot, updatable } from './handlers.ts';
-import { presentStatistics, Statistics } from './statistics.shape.ts';
+import { listPosts, postRoutes, updatable } from './handlers.ts';
+import { listOf, Post, PostWithThread, presentPost, presentPostWithThread, presentSlot, presentStatistics, Range, Slot, Statistics } from './shape.ts';
 
 const route = routesOf('clock', 'posts', 'shortlinks');
 
@@ -10,7 +10,7 @@ const number = (fallback: number, most: number) => z.coerce.number().int().min(0
 const slot = { method: 'get', auth: ['session'], permission: 'posts:read', answer: Slot, present: presentSlot } as const;
 
 export default [
-  ...postRoutes({ prefix: '', auth: ['session'], one: Post.extend({ thread: z.array(Post) }), present: presentPostWithThread }),
+  ...postRoutes({ prefix: '', auth: ['session'], one: PostWithThread, present: presentPostWithThread }),
   route({
     method: 'get',
     path: '/posts',

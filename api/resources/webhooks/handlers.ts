@@ -1,54 +1,11 @@
 import { z } from 'zod';
 import { organizationActor } from '../../../actors/organization/contract.ts';
-import {
-  presentAttempt,
-  presentEvent,
-  presentWebhook,
-  WebhookBody,
-  WebhookUpdate,
-  type WebhookView,
-  withoutAddress,
-} from '../../../src/delivery/webhooks/index.ts';
+import { type AttemptRow, WebhookBody, WebhookUpdate } from '../../../src/delivery/webhooks/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { instant } from '../../http/fields.ts';
-import { type AuthKind, type Call, type Principal, routesOf } from '../../http/route.ts';
+import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
+import { Attempt, presentAttempt, presentEvent, presentWebhook, viewFor, Webhook, WebhookEvent, type WebhookView, WebhookWithSecret } from './shape.ts';
 
 const route = routesOf('vault', 'webhooks');
-
-export const Webhook = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  url: z.string(),
-  integrations: z.array(z.strictObject({ id: z.string() })),
-  events: z.array(z.string()),
-  hasSecret: z.boolean(),
-  createdAt: instant,
-  updatedAt: instant,
-  stats: z.strictObject({
-    total: z.int(),
-    succeeded: z.int(),
-    failed: z.int(),
-    lastStatus: z.int().nullable(),
-    lastDeliveredAt: instant.nullable(),
-    lastError: z.string().nullable(),
-    consecutiveFailures: z.int(),
-  }),
-});
-const WithSecret = Webhook.extend({ secret: z.string().optional() });
-export const Sent = z.union([
-  z.strictObject({ success: z.literal(true), status: z.int() }),
-  z.strictObject({ success: z.literal(false), status: z.literal(0), error: z.string() }),
-]);
-const Attempt = z.strictObject({
-  id: z.string(),
-  event: z.string(),
-  attempt: z.int(),
-  status: z.int(),
-  error: z.string().nullable(),
-  durationMs: z.int(),
-  at: instant,
-});
-const Event = z.strictObject({ seq: z.int(), id: z.string(), event: z.string(), body: z.string(), at: instant });
 
 type Update = z.output<typeof WebhookUpdate>;
 /** Judges, lets the Organization store, and answers the webhook as it then is; a new secret is shown this once. */
@@ -62,10 +19,6 @@ export async function changeWebhook(
   await actors(organizationActor, orgId).changeWebhook({ ...change, by: auditActor({ principal, request }) });
   return { ...presentWebhook(await rooms.webhooks.get(orgId, id)), ...(secret && { secret }) };
 }
-
-/** A webhook as this caller may see it. */
-export const viewFor = ({ permissions }: Principal, row: Parameters<typeof presentWebhook>[0]): WebhookView =>
-  permissions.has('webhooks:update') ? presentWebhook(row) : withoutAddress(presentWebhook(row));
 
 interface Family {
   prefix: '' | '/public/v1';
@@ -95,7 +48,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     creates: true,
     idempotent: true,
     body: WebhookBody,
-    answer: WithSecret,
+    answer: WebhookWithSecret,
     async handle({ rooms, actors, principal, body, idempotency, request }) {
       const { orgId } = principal;
       const { webhook, row, secret } = await rooms.webhooks.prepare(orgId, body);
@@ -123,7 +76,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     impersonation: 'allowed',
     permission: 'webhooks:update',
     body: WebhookUpdate.extend({ id: z.string() }),
-    answer: WithSecret,
+    answer: WebhookWithSecret,
     handle: ({ body: { id, ...body }, ...call }) => changeWebhook(call, id, body),
     present: (view) => view,
   }),
@@ -152,7 +105,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     auth,
     permission: 'webhooks:read',
     query: z.object({ after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0) }),
-    answer: z.strictObject({ items: z.array(Event), last: z.int() }),
+    answer: z.strictObject({ items: z.array(WebhookEvent), last: z.int() }),
     handle: ({ rooms, principal, params, query }) => rooms.webhooks.events(principal.orgId, params.id, query.after),
     present: ({ items, last }) => ({ items: items.map(presentEvent), last }),
   }),
@@ -161,7 +114,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
 export const attemptsPage = {
   query: z.object({ limit: z.coerce.number().int().min(1).max(100).default(50), cursor: z.string().optional() }),
   answer: z.strictObject({ items: z.array(Attempt), nextCursor: z.string().nullable() }),
-  present: ({ items, nextCursor }: { items: readonly Parameters<typeof presentAttempt>[0][]; nextCursor: string | null }) => ({
+  present: ({ items, nextCursor }: { items: readonly AttemptRow[]; nextCursor: string | null }) => ({
     items: items.map(presentAttempt),
     nextCursor,
   }),

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { invalidField } from '../../../src/platform/kernel/index.ts';
 import { WebhookUpdate } from '../../../src/delivery/webhooks/index.ts';
 import { routesOf } from '../../http/route.ts';
-import { changeWebhook, viewFor, Webhook, webhookRoutes } from './handlers.ts';
+import { changeWebhook, webhookRoutes } from './handlers.ts';
+import { viewFor, Webhook, WebhookWithSecret } from './shape.ts';
 
 const route = routesOf('webhooks');
 
@@ -27,7 +28,7 @@ export default [
     auth: ['api-key', 'oauth'],
     permission: 'webhooks:update',
     body: WebhookUpdate.extend({ id: z.string().optional() }),
-    answer: Webhook.extend({ secret: z.string().optional() }),
+    answer: WebhookWithSecret,
     async handle({ body: { id, ...body }, ...call }) {
       if (id !== undefined && id !== call.params.id) throw invalidField('id', 'id: not the one of the path', 'mismatch');
       return changeWebhook(call, call.params.id, body);

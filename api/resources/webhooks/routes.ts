@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { invalidField } from '../../../src/platform/kernel/index.ts';
 import { EVENT_TYPES } from '../../../src/delivery/webhooks/index.ts';
 import { routesOf } from '../../http/route.ts';
-import { attemptsPage, Sent, webhookRoutes } from './handlers.ts';
+import { attemptsPage, webhookRoutes } from './handlers.ts';
+import { Sent } from './shape.ts';
 
 const route = routesOf('webhooks');
 

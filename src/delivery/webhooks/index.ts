@@ -1,6 +1,6 @@
 export { WEBHOOKS_TOPIC, webhooksConsumer } from './announce.ts';
 export { EVENT_TYPES } from './events.ts';
 export { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.ts';
-export { presentAttempt, presentEvent, presentWebhook, type WebhookView, withoutAddress } from './present.ts';
 export type { PingResult } from './rules.ts';
 export { openWebhooks, type Webhooks, type WebhooksOptions } from './service.ts';
+export type { AttemptRow, EventRow, WebhookRow } from './store.ts';

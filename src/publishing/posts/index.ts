@@ -4,7 +4,6 @@ export { Create, NewPost, PostChange } from './authoring/input.ts';
 export { type PostMedia } from './row.ts';
 export type { LatenessFigures } from './dispatch/lateness.ts';
 export type { Heartbeat, ChannelSnapshot, ChannelsPort, Connected, Log, MediaPort, NetworkRules, DueChange, ReminderMoves, Processing } from './ports.ts';
-export { presentPost, presentPostWithThread, presentPublicPost, presentPublicPostWithThread, presentTimeline } from './present.ts';
 export { HEARTBEAT_TIMEOUT_MS } from './rules.ts';
 export { openPosts, type Posts, type PostsOptions, type LookUp, type Sweeps } from './service.ts';
 export type { Admitted } from './authoring/admit.ts';

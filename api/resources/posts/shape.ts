@@ -1,0 +1,186 @@
+import { z } from 'zod';
+import { asDate, type PostRow, readDate, type TimelineRow } from '../../../src/publishing/posts/index.ts';
+import type { Counted } from '../../../src/publishing/shortlinks/index.ts';
+
+const Time = z.string();
+const Text = z.string().nullable();
+const Tags = z.array(z.strictObject({ tag: z.strictObject({ id: z.string(), name: z.string(), color: z.string() }) }));
+export const State = z.enum(['QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT']); // four, whatever happened (T18)
+
+const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
+const tagsOf = ({ tags }: PostRow) => tags.map(({ id, name, color }) => ({ tag: { id, name, color } }));
+
+/** A post of the console (S99). */
+export const Post = z.strictObject({
+  id: z.string(),
+  state: State,
+  detail: Text,
+  errorKind: Text,
+  error: Text,
+  publishDate: Time,
+  organizationId: z.string(),
+  integrationId: z.string(),
+  integration: z.strictObject({ id: z.string(), name: z.string(), identifier: z.string(), providerIdentifier: z.string(), picture: Text }),
+  content: z.string(),
+  image: z.array(z.strictObject({ id: Text, path: z.string(), alt: z.string(), thumbnail: Text })),
+  delay: z.int(),
+  group: z.string(),
+  title: Text,
+  description: Text,
+  parentPostId: Text,
+  releaseId: Text,
+  releaseURL: Text,
+  settings: z.record(z.string(), z.unknown()),
+  tags: Tags,
+  creationMethod: z.string(),
+  intervalInDays: z.null(),
+  // Not available yet: nobody posts first comments, repeats posts or approves them.
+  firstComment: z.strictObject({ state: z.literal('none'), error: z.null() }),
+  firstCommentPostedAt: z.null(),
+  approval: z.null(),
+  version: z.int(),
+  latenessMs: z.number().nullable(),
+  createdAt: Time,
+  updatedAt: Time,
+  deletedAt: Text,
+});
+
+/** A post as the console and webhooks show it (S99). */
+export const presentPost = (row: PostRow): z.input<typeof Post> => ({
+  id: row.id,
+  state: row.state,
+  detail: row.detail,
+  errorKind: row.errorKind,
+  error: row.error,
+  publishDate: row.publishDate.toISOString(),
+  organizationId: row.orgId,
+  integrationId: row.channelId,
+  integration: { id: row.channelId, name: row.channelName, identifier: row.providerId, providerIdentifier: row.providerId, picture: row.picture },
+  content: row.content,
+  image: row.media.map(({ id, path, alt, thumbnail }) => ({ id: id ?? null, path, alt, thumbnail: thumbnail ?? null })),
+  delay: row.delayMinutes,
+  group: row.group,
+  title: row.title,
+  description: row.description,
+  parentPostId: row.parentPostId,
+  releaseId: row.releaseId,
+  releaseURL: row.releaseUrl,
+  settings: row.settings,
+  tags: tagsOf(row),
+  creationMethod: row.creationMethod,
+  intervalInDays: null,
+  firstComment: { state: 'none' as const, error: null },
+  firstCommentPostedAt: null,
+  approval: null,
+  version: row.version,
+  latenessMs: row.publishedAt ? Math.max(0, row.publishedAt.getTime() - row.publishDate.getTime()) : null,
+  createdAt: row.createdAt.toISOString(),
+  updatedAt: row.updatedAt.toISOString(),
+  deletedAt: iso(row.deletedAt),
+});
+
+export const PostWithThread = Post.extend({ thread: z.array(Post) });
+
+/** A post with its thread, without the root in it (S110, S257). */
+export const presentPostWithThread = ([root, ...thread]: readonly PostRow[]): z.input<typeof PostWithThread> => ({
+  ...presentPost(root!),
+  thread: thread.map(presentPost),
+});
+
+/** A list item of the public API (3.3). */
+export const PublicPost = z.strictObject({
+  id: z.string(),
+  content: z.string(),
+  publishDate: Time,
+  releaseURL: Text,
+  releaseId: Text,
+  state: State,
+  detail: Text,
+  intervalInDays: z.null(),
+  group: z.string(),
+  creationMethod: z.string(),
+  settings: z.string(),
+  tags: Tags,
+  integration: z.strictObject({ id: z.string(), providerIdentifier: z.string(), name: z.string(), picture: Text }),
+});
+
+/** A list item of the public API (3.3): these keys and no others, `settings` as text. */
+export const presentPublicPost = (row: PostRow): z.input<typeof PublicPost> => ({
+  id: row.id,
+  content: row.content,
+  publishDate: row.publishDate.toISOString(),
+  releaseURL: row.releaseUrl,
+  releaseId: row.releaseId,
+  state: row.state,
+  detail: row.detail,
+  intervalInDays: null,
+  group: row.group,
+  creationMethod: row.creationMethod,
+  settings: JSON.stringify(row.settings),
+  tags: tagsOf(row),
+  integration: { id: row.channelId, providerIdentifier: row.providerId, name: row.channelName, picture: row.picture },
+});
+
+const Item = PublicPost.extend({ error: z.string().nullable(), errorKind: z.string().nullable() });
+/** The list item, the extras of S99, and the thread (T16). */
+export const PublicPostWithThread = Post.extend({ ...PublicPost.shape, thread: z.array(Item) });
+
+/** One post of the public API (3.1): the list item, what went wrong, the thread, and the extras of S99 (T16). */
+export const presentPublicPostWithThread = ([root, ...thread]: readonly PostRow[]): z.input<typeof PublicPostWithThread> => ({
+  ...presentPost(root!),
+  ...presentPublicPost(root!),
+  thread: thread.map((item) => ({ ...presentPublicPost(item), error: item.error, errorKind: item.errorKind })),
+});
+
+const date = z
+  .string()
+  .max(100)
+  .optional()
+  .transform((text, check) => (text ? asDate(text, check) : undefined));
+/** The range of a calendar; without dates 30 days back and ahead (S111). */
+export const Range = z.object({
+  startDate: date,
+  endDate: date,
+  customer: z.string().max(255).optional(),
+  state: z.string().max(50).optional(),
+  limit: z.coerce.number().int().min(1).max(1_000).optional().meta({ description: 'Answers so many at most, and `nextCursor`, which is null at the end.' }),
+  cursor: z
+    .string()
+    .max(100)
+    .optional()
+    .transform((text, check) => {
+      const [, at, seq] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6})_(\d{1,15})$/.exec(text ?? '') ?? [];
+      if (at !== undefined && readDate(at)) return { at, seq: Number(seq) };
+      if (text) check.issues.push({ code: 'custom', message: 'is not the nextCursor of an answer', input: text });
+      return undefined;
+    })
+    .meta({ description: 'The `nextCursor` of the answer before.' }),
+});
+
+/** Posts by date. `nextCursor` is there when parts were asked for, so that others get the keys they know. */
+export const listOf = <P extends z.ZodType>(post: P) => z.strictObject({ posts: z.array(post), nextCursor: z.string().nullable().optional() });
+
+export const Slot = z.strictObject({
+  date: z.string().meta({
+    description: 'In UTC, written without an offset, such as 2026-09-01T10:00:00: as `date` of a new post it is sent back without `timezone`.',
+  }),
+});
+export const presentSlot = (slot: Date): z.input<typeof Slot> => ({ date: slot.toISOString().slice(0, 19) });
+
+export const Timeline = z.strictObject({
+  postId: z.string(),
+  items: z.array(z.strictObject({ at: Time, kind: z.string(), message: z.string(), data: z.unknown() })),
+});
+
+/** S117. */
+export const presentTimeline = ({ postId, items }: { postId: string; items: readonly TimelineRow[] }): z.input<typeof Timeline> => ({
+  postId,
+  items: items.map(({ at, kind, message, data }) => ({ at: at.toISOString(), kind, message, data: data ?? null })),
+});
+
+export const Statistics = z.strictObject({ clicks: z.array(z.strictObject({ short: z.string(), original: z.string(), clicks: z.int().nullable() })) });
+
+/** The statistics of a post (S119): what its links were followed. Null where the provider does not tell. */
+export const presentStatistics = (links: readonly Counted[]): z.input<typeof Statistics> => ({
+  clicks: links.map(({ shortUrl, url, clicks }) => ({ short: shortUrl, original: url, clicks })),
+});
