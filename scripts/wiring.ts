@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
@@ -337,8 +337,9 @@ try {
     if (pairs.length === 0) continue;
     const plain = [...new Set(pairs.map(({ file }) => file))];
     say(`round ${round + 1}: ${plain.length} test files, ${pairs.length} times with a change`);
-    const nameOf = (n: number, file: string) => `change-${n}.${file}`;
-    for (const { n, file } of pairs) writeFileSync(join(copy, TESTS, nameOf(n, file)), `process.env['${CHOICE}'] = '${n}';\nawait import('./${file}');\n`);
+    const nameOf = (n: number, file: string) => `${dirname(file)}/change-${n}.${basename(file)}`;
+    for (const { n, file } of pairs)
+      writeFileSync(join(copy, TESTS, nameOf(n, file)), `process.env['${CHOICE}'] = '${n}';\nawait import('./${basename(file)}');\n`);
     const left = new Set([...plain, ...pairs.map(({ n, file }) => nameOf(n, file))]);
     /** Titles of what fails in a file without a change, once that file has ended: they notice nothing. */
     const broken = new Map<string, Set<string>>();
@@ -353,7 +354,9 @@ try {
         process.execPath,
         ['node_modules/jest/bin/jest.js', '--maxWorkers', String(AT_ONCE), '--forceExit', '--runTestsByPath', ...files.map((file) => `${TESTS}/${file}`)],
         (line) => {
-          const [, verdict, number, file = ''] = /^(PASS|FAIL) .*\/(?:change-(\d+)\.)?([\w.-]+\.test\.ts)/.exec(line) ?? [];
+          const [, verdict, folder = '', number, name = ''] =
+            /^(PASS|FAIL) .*test\/integration\/([\w-]+\/)(?:change-(\d+)\.)?([\w.-]+\.test\.ts)/.exec(line) ?? [];
+          const file = folder + name;
           if (verdict !== undefined) {
             left.delete(number === undefined ? file : nameOf(Number(number), file));
             if (number === undefined && !broken.has(file)) broken.set(file, new Set());
