@@ -20,7 +20,7 @@ const ROOMS = {
     config: ['kernel'],
     content: ['kernel'],
     telemetry: ['kernel'],
-    db: ['kernel'],
+    db: ['kernel', 'flow'],
     cache: ['kernel', 'flow'],
     outbound: ['kernel', 'flow'],
     audit: ['kernel', 'db'],

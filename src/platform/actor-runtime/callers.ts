@@ -2,7 +2,7 @@ import { AppError, asAppError, type ErrorCode, parse } from '../kernel/index.ts'
 import { addressKey } from './address.ts';
 import { type ActorContract, type Actors, type Method, nothing } from './contract.ts';
 import type { Address, Engine, Settled } from './engine.ts';
-import { Fifo } from '../flow/index.ts';
+import { openBatcher } from '../flow/index.ts';
 
 interface Waiting {
   input: unknown;
@@ -23,26 +23,8 @@ function read(method: Method, answer: unknown): unknown {
 
 /** The typed way to any actor over an engine. Concurrent calls of a batched method to one actor collect while one is under way, and travel together. */
 export function actorsOf(engine: Engine): Actors {
-  const lines = new Map<string, Fifo<Waiting>>();
-
   /** One batch under way at a time for each actor and method: what arrives meanwhile is the next one. */
-  async function workOff(key: string, line: Fifo<Waiting>, to: Address, name: string, method: Method, max: number): Promise<void> {
-    await Promise.resolve(); // whoever calls in this tick comes along
-    let ahead: Waiting | undefined;
-    for (let first = line.shift(); first; first = ahead ?? line.shift()) {
-      const batch = [first];
-      let bytes = first.bytes;
-      ahead = undefined;
-      while (batch.length < max && (ahead = line.shift())) {
-        if (bytes + ahead.bytes > (engine.batchBytes ?? Infinity)) break;
-        bytes += ahead.bytes;
-        batch.push(ahead);
-        ahead = undefined;
-      }
-      await send(to, name, method, batch);
-    }
-    lines.delete(key);
-  }
+  const lines = new Map<string, (one: Waiting) => void>();
 
   async function send(to: Address, name: string, method: Method, batch: readonly Waiting[]): Promise<void> {
     try {
@@ -66,21 +48,28 @@ export function actorsOf(engine: Engine): Actors {
     }
   }
 
-  function collect(to: Address, name: string, method: Method, max: number, input: unknown): Promise<unknown> {
+  function lineOf(to: Address, name: string, method: Method, max: number): (one: Waiting) => void {
     const key = `${addressKey(to.type, to.id)} ${name}`;
-    const bytes = engine.batchBytes === undefined ? 0 : Buffer.byteLength(JSON.stringify(input) ?? '');
-    return new Promise((resolve, reject) => {
-      const line = lines.get(key) ?? new Fifo<Waiting>();
-      line.push({ input, bytes, resolve, reject });
-      if (lines.has(key)) return;
-      lines.set(key, line);
-      void workOff(key, line, to, name, method, max);
+    const known = lines.get(key);
+    if (known) return known;
+    const line = openBatcher<Waiting>({
+      send: (batch) => send(to, name, method, batch),
+      max,
+      weigh: ({ bytes }) => bytes,
+      heaviest: engine.batchBytes ?? Infinity,
+      onIdle: () => lines.delete(key),
     });
+    lines.set(key, line);
+    return line;
   }
 
   const callOf = (to: Address, name: string, method: Method) => {
     const { batched } = method;
-    if (batched) return (input: unknown) => collect(to, name, method, batched.max, input);
+    if (batched)
+      return (input: unknown) => {
+        const bytes = engine.batchBytes === undefined ? 0 : Buffer.byteLength(JSON.stringify(input) ?? '');
+        return new Promise((resolve, reject) => lineOf(to, name, method, batched.max)({ input, bytes, resolve, reject }));
+      };
     return async (input: unknown) => read(method, await engine.invoke(to, name, input));
   };
 

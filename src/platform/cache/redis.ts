@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { atMost } from '../flow/index.ts';
+import { atMost, openBatcher } from '../flow/index.ts';
 import { AppError, type Clock } from '../kernel/index.ts';
 import { windowLimiter } from './limiter.ts';
 import type { Cache, CacheOptions, Hit } from './port.ts';
@@ -142,35 +142,23 @@ export async function openRedisCache(
     }
   }
 
-  let gathered: Waiting[] = [];
-  let underWay = 0;
-  let planned = false;
   /** What is asked in one turn of the event loop travels together, and while enough is under way with the next: an exchange of its own costs more than the rest of a small request. */
-  function plan(): void {
-    if (planned || underWay >= EXCHANGES_AT_ONCE || gathered.length === 0) return;
-    planned = true;
-    setImmediate(() => {
-      planned = false;
-      void countGathered();
-    });
-  }
-  async function countGathered(): Promise<void> {
-    const hits = gathered.slice(0, HITS_AT_ONCE);
-    gathered = gathered.slice(HITS_AT_ONCE);
-    underWay += 1;
-    plan();
-    try {
-      const counted = await count(hits);
-      for (const [n, { limit, resolve }] of hits.entries()) {
-        const done = counted[2 * n]!;
-        resolve({ allowed: done <= limit, remaining: Math.max(limit - done, 0), resetAt: clock.in(counted[2 * n + 1]!) });
+  const gather = openBatcher<Waiting>({
+    max: HITS_AT_ONCE,
+    atOnce: EXCHANGES_AT_ONCE,
+    soon: setImmediate,
+    async send(hits) {
+      try {
+        const counted = await count(hits);
+        for (const [n, { limit, resolve }] of hits.entries()) {
+          const done = counted[2 * n]!;
+          resolve({ allowed: done <= limit, remaining: Math.max(limit - done, 0), resetAt: clock.in(counted[2 * n + 1]!) });
+        }
+      } catch {
+        for (const { bucket, limit, windowMs, resolve } of hits) resolve(local(bucket, limit, windowMs));
       }
-    } catch {
-      for (const { bucket, limit, windowMs, resolve } of hits) resolve(local(bucket, limit, windowMs));
-    }
-    underWay -= 1;
-    plan();
-  }
+    },
+  });
 
   await atMost(clock, CONNECT_MS, () => Promise.allSettled([redis.connect(), subscriber.connect()]));
   if (redis.status !== 'ready') away(lastError);
@@ -201,8 +189,7 @@ export async function openRedisCache(
 
     hit: (bucket, limit, windowMs) =>
       new Promise((resolve) => {
-        gathered.push({ bucket, limit, windowMs, resolve });
-        plan();
+        gather({ bucket, limit, windowMs, resolve });
       }),
 
     // Asks even while resting: this is how a store that hung is found again. Asks to count: one that only reads keeps no limits.

@@ -1,3 +1,4 @@
+import { openBatcher } from '../flow/index.ts';
 import type { Sql } from './client.ts';
 
 /** What a statement answers for a row that somebody else has locked: it is tried again in a moment, and holds up none of the others. */
@@ -10,10 +11,6 @@ interface Waiting<Row, Result> {
   tries: number;
   resolve(result: Result): void;
   reject(error: unknown): void;
-}
-interface Queue<Row, Result> {
-  waiting: Waiting<Row, Result>[];
-  running: boolean;
 }
 
 export interface GroupOptions<Row> {
@@ -37,7 +34,7 @@ export function groupCommit<Row, Result>(
   statement: Statement<Row, Result>,
   { max = 500, weigh = () => 0, heaviest = Infinity, ownerOf = () => '' }: GroupOptions<Row> = {},
 ) {
-  const queues = new WeakMap<Sql, Queue<Row, Result>>();
+  const batchers = new WeakMap<Sql, ReturnType<typeof batcherOf>>();
 
   async function resolveBatch(sql: Sql, taken: readonly Waiting<Row, Result>[]): Promise<void> {
     try {
@@ -58,51 +55,14 @@ export function groupCommit<Row, Result>(
     }
   }
 
-  /** The rows of the next statement, taken out of the queue. */
-  function next(queue: Queue<Row, Result>): Waiting<Row, Result>[] {
-    const { waiting } = queue;
-    let weight = 0;
-    if (waiting.length <= max && waiting.every(({ row }) => (weight += weigh(row)) <= heaviest)) return waiting.splice(0);
-    const taken: Waiting<Row, Result>[] = [];
-    const left = new Set<Waiting<Row, Result>>();
-    weight = 0;
-    for (const one of inTurn(waiting)) {
-      const more = weigh(one.row);
-      if (taken.length > 0 && (taken.length >= max || weight + more > heaviest)) left.add(one);
-      else {
-        taken.push(one);
-        weight += more;
-      }
-    }
-    queue.waiting = waiting.filter((one) => left.has(one));
-    return taken;
+  function batcherOf(sql: Sql): (one: Waiting<Row, Result>, owner?: string) => void {
+    const known = batchers.get(sql);
+    if (known) return known;
+    const batcher = openBatcher<Waiting<Row, Result>>({ send: (taken) => resolveBatch(sql, taken), max, heaviest, weigh: ({ row }) => weigh(row) });
+    batchers.set(sql, batcher);
+    return batcher;
   }
-  /** One of each owner, then the second ones, and so on. */
-  function inTurn(waiting: readonly Waiting<Row, Result>[]): Waiting<Row, Result>[] {
-    const counts = new Map<string, number>();
-    const rounds: Waiting<Row, Result>[][] = [];
-    for (const one of waiting) {
-      const owner = ownerOf(one.row);
-      const round = counts.get(owner) ?? 0;
-      counts.set(owner, round + 1);
-      (rounds[round] ??= []).push(one);
-    }
-    return rounds.flat();
-  }
-
-  async function workOff(sql: Sql, queue: Queue<Row, Result>): Promise<void> {
-    while (queue.waiting.length > 0) await resolveBatch(sql, next(queue));
-    queue.running = false;
-  }
-
-  function enqueue(sql: Sql, one: Waiting<Row, Result>): void {
-    const queue = queues.get(sql) ?? { waiting: [], running: false };
-    queues.set(sql, queue);
-    queue.waiting.push(one);
-    if (queue.running) return;
-    queue.running = true;
-    queueMicrotask(() => void workOff(sql, queue));
-  }
+  const enqueue = (sql: Sql, one: Waiting<Row, Result>) => batcherOf(sql)(one, ownerOf(one.row));
 
   return (sql: Sql, row: Row) => new Promise<Result>((resolve, reject) => enqueue(sql, { row, tries: 0, resolve, reject }));
 }

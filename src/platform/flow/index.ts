@@ -1,3 +1,4 @@
+export { openBatcher } from './batcher.ts';
 export { atMost } from './deadline.ts';
 export { type Limiter, LimiterClosed, openLimiter, type Place } from './limiter.ts';
 export { type Loop, startLoop } from './loop.ts';
