@@ -18,13 +18,13 @@ export interface ProvidersNeeds {
   outbound: Outbound;
   logs: Logs;
   network: Network;
-  /** Networks whose login is switched on, by provider id. */
+  /** Ids of the networks whose login is switched on. */
   sso: readonly string[];
   /** Address of the sandbox network, where it runs. */
   sandboxUrl: string | undefined;
-  /** Base addresses of providers in place of their own, by `domain/id` or, of a further host, `domain/id/name`. */
+  /** Base URLs that replace declared ones, by `domain/id`, or `domain/id/name` for a further host. */
   servers: Readonly<Record<string, string>>;
-  /** Providers beside the product's own. */
+  /** Adapters beside the product's own. */
   adapters: NonNullable<ProvidersOptions['adapters']>;
 }
 

@@ -2,30 +2,32 @@ import type { Adapter, Manifest, Setup } from '../kit/declare/adapter.ts';
 import type { Fields } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 
-/** Who somebody is at a provider. They are found again by `providerId` alone, never by the address. */
+/** The account of a person at a provider. A person is found again by `providerId` alone, never by the address. */
 export interface Account {
   /** Stable and unique at the provider. */
   providerId: string;
-  /** Only one that the provider vouches for; null where there is none. */
+  /** An address that the provider has verified; null where there is none. */
   email: string | null;
   name: string;
-  /** As the provider tells it; judged where it is kept. */
+  /** Address as the provider gives it; checked before it is stored. */
   avatarUrl: string | null;
 }
 
-/** A login that begins. `verifier` is that of PKCE (RFC 7636), `nonce` that of OpenID Connect. */
+/** The start of a login. `verifier` is that of PKCE (RFC 7636), `nonce` that of OpenID Connect. */
 export interface Start {
   state: string;
   nonce: string;
   verifier: string;
   redirectUri: string;
 }
-/** What the consent page sent back, with what the login began with. `iss` (RFC 9207): where the page told it. */
+/**
+ * The parameters that the consent page sent back, with those of the start. `iss` (RFC 9207): where the page sent one.
+ */
 export interface Returned extends Start {
   code: string;
   iss?: string | undefined;
 }
-/** What a wallet signs is good for one nonce and for our own addresses. */
+/** The expected contents of a signed message: one nonce, and one of our own addresses. */
 export interface Challenge {
   nonce: string;
   origins: readonly string[];
@@ -35,21 +37,27 @@ export interface SignedMessage extends Challenge {
   signature: string;
 }
 
-/** By consent at the provider. Of `identify`, a refused code is `reauthorize`; an answer that cannot be believed, or a wrong configuration, `rejected`. */
+/**
+ * A login by consent at the provider. `identify` throws `reauthorize` for a refused code, `rejected` for an invalid
+ * answer or a wrong configuration.
+ */
 export interface Consent {
   by: 'consent';
-  /** The address of the consent page. */
+  /** Answers the address of the consent page. */
   authorize(start: Start): Promise<string>;
   identify(returned: Returned): Promise<Account>;
 }
-/** By a signature over a message that fits this login alone. What does not hold is `reauthorize`, without a reason. */
+/**
+ * A login by the signature of a message that is valid for this login alone. A wrong one is `reauthorize`, without a
+ * reason.
+ */
 export interface Proof {
   by: 'proof';
-  /** The text to be signed, where it can be written here; the address is the wallet's own. */
+  /** Writes the text to sign; undefined where someone else writes it. `address` is that of the wallet. */
   message(challenge: Challenge & { address: string }): Promise<string | undefined>;
   verify(proof: SignedMessage): Promise<Account>;
 }
-/** By a password that is kept here. */
+/** A login by a password that is stored here. */
 export interface Password {
   by: 'password';
 }
@@ -61,7 +69,7 @@ export interface AuthFacts {
 }
 
 interface AuthSpec<F extends Fields> extends Manifest<F> {
-  /** As `Login.by`, known before there is a connection. */
+  /** The kind of login (`Login.by`), known before a line is opened. */
   by: Login['by'];
   /** The provider is the operator's own: its people may register although `DISABLE_REGISTRATION` is set. */
   registersWhenClosed?: true;
@@ -70,10 +78,13 @@ interface AuthSpec<F extends Fields> extends Manifest<F> {
 }
 export type AuthAdapter<F extends Fields = Fields> = AuthSpec<F> & Adapter<'auth', AuthFacts, AuthLine<F>, F>;
 
-/** A person waits. */
+/** Shorter than usual: a person waits. */
 const TIMEOUT_MS = 10_000;
 
-/** Declares a way to log in. Its configuration belongs to the whole instance: who logs in has no organization yet. `oneOf` as in `Setup`. */
+/**
+ * Declares a login provider. Its configuration belongs to the whole instance, since a person who logs in has no
+ * organization yet. `oneOf` as in `Setup`.
+ */
 export const auth = <const F extends Fields>({ oneOf, ...spec }: AuthSpec<F> & Pick<Setup, 'oneOf'>): AuthAdapter => {
   const adapter: AuthAdapter<F> = {
     timeoutMs: TIMEOUT_MS,
@@ -84,5 +95,5 @@ export const auth = <const F extends Fields>({ oneOf, ...spec }: AuthSpec<F> & P
     facts: { login: spec.by },
     ...(spec.by !== 'password' && { setup: { fields: spec.credentials, owners: ['instance'], ...(oneOf && { oneOf }) } }),
   };
-  return adapter as unknown as AuthAdapter; // values are checked against the fields before they come here
+  return adapter as unknown as AuthAdapter; // the registry checks values against the fields
 };

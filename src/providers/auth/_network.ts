@@ -7,16 +7,21 @@ interface Network extends Pick<CodeLogin, 'scope' | 'secretIn' | 'noPkce'> {
   id: string;
   title: string;
   website: string;
-  /** Where its API is, and the token address when it is a path. */
+  /** Base URL of the API, and of the token endpoint when `token` is a path. */
   api: string;
   authorize: string;
   token: string;
-  /** A second host, where there is one: `{server}` in `authorize` and `token`. */
+  /**
+   * Default of the field `server`, which fills `{server}` in `authorize` and `token`; absent where there is one host.
+   */
   server?: string;
   person(http: Http, headers: Record<string, string>): Promise<Account>;
 }
 
-/** Login by a social network whose app the operator has registered for channels already (interface, `*_SSO_ENABLED`). Offered only where it is switched on. */
+/**
+ * Declares the login by a social network whose app the operator has registered for channels (`*_SSO_ENABLED`). Offered
+ * only where it is switched on.
+ */
 export function network({ id, title, website, api, authorize, token, server, person, ...way }: Network): AuthAdapter {
   const clientOf = ({ values }: Pick<AuthLine, 'values'>): CodeLogin => {
     const at = (address: string) => address.replace('{server}', values['server'] ?? '');

@@ -2,7 +2,9 @@ import { refused } from '../kit/declare/fallback.ts';
 import type { Claims } from '../kit/protocols/openid.ts';
 import type { Account } from './_contract.ts';
 
-/** The account that claims tell of. `vouched`: an address counts although nothing is said of its verification. */
+/**
+ * Makes an account of claims. `vouched`: an address counts although the provider does not state that it is verified.
+ */
 export const accountOf = (claims: Claims, { vouched = false } = {}): Account => ({
   providerId: claims.sub,
   email: claims.email && (claims.email_verified ?? vouched) ? claims.email : null,

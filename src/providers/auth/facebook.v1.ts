@@ -4,11 +4,11 @@ import { network } from './_network.ts';
 const Me = z.object({
   id: z.string().min(1),
   name: z.string().nullish(),
-  email: z.string().nullish(), // one that Facebook has confirmed, or none
+  email: z.string().nullish(), // absent unless Facebook has verified it
   picture: z.object({ data: z.object({ url: z.url() }) }).nullish(),
 });
 
-/** The id is of this app alone: the same person is another one to another app. */
+/** Ids are specific to the app: another app sees another id of the same person. */
 export default network({
   id: 'facebook',
   title: 'Facebook',

@@ -9,7 +9,10 @@ const ID_REGISTRY = '0x00000000Fc6c5F01Fc30151999387Bb99A9f489b'; // on OP Mainn
 const STATEMENTS = ['Farcaster Auth', 'Farcaster Connect']; // the older one is still sent
 const RESOURCE = /^farcaster:\/\/fid\/([1-9]\d{0,18})$/;
 
-/** Sign In With Farcaster (FIP-11): the custody address of an account signs. Of what a relay tells, nothing but this message is proven. */
+/**
+ * Sign In With Farcaster (FIP-11): the custody address of an account signs a message. Nothing else that a relay sends
+ * is proven.
+ */
 export default auth({
   id: 'farcaster',
   version: 'v1',

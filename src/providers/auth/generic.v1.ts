@@ -6,7 +6,7 @@ import { Claims, openId } from '../kit/protocols/openid.ts';
 import { auth, type AuthLine, type Consent } from './_contract.ts';
 import { accountOf } from './_people.ts';
 
-/** The provider is the operator's own: an address that it tells counts unless it says that it was not verified. */
+/** The server belongs to the operator: an address counts unless the server states that it is not verified. */
 const OPERATORS = { vouched: true };
 const url = (label: string, help: string) => text(label, { form: 'url', required: false, help });
 
@@ -16,7 +16,7 @@ const clientOf = (values: AuthLine['values']) => ({
   scope: values['scope']!,
 });
 
-/** By issuer: endpoints and keys are found, the id_token is verified. */
+/** Logs in by the issuer: endpoints and keys are discovered, the id_token is verified. */
 function byIssuer({ fetch, timeoutMs, base, values }: AuthLine): Consent & { check(): Promise<void> } {
   const provider = openId({ fetch, title: 'The login server', timeoutMs }, { issuer: base, ...clientOf(values) });
   return {
@@ -27,7 +27,10 @@ function byIssuer({ fetch, timeoutMs, base, values }: AuthLine): Consent & { che
   };
 }
 
-/** By three addresses, without known keys: who it is says the userinfo address, over TLS; an id_token that comes along must not contradict it. */
+/**
+ * Logs in by three addresses, without keys: userinfo names the person, over TLS; an id_token that comes along must not
+ * contradict it.
+ */
 function byAddresses({ http, values, clock }: AuthLine): Consent & { check(): Promise<void> } {
   const login = { ...clientOf(values), authorize: values['authUrl']!, token: values['tokenUrl']!, secretIn: 'either' as const };
   return {

@@ -15,7 +15,7 @@ const clientOf = ({ values }: Needed) => ({
   clientSecret: values['clientSecret']!,
 });
 
-/** OAuth 2 without an id_token. Numbers stay when people change their login name. */
+/** OAuth 2 without an id_token. The numeric id stays when a person changes the login name. */
 export default auth({
   id: 'github',
   version: 'v1',
@@ -34,7 +34,7 @@ export default auth({
   api: '{api}',
   errors: { 403: 'rate_limited' },
   errorOf: CodeRefusal,
-  errorInside: CodeRefusal, // the token address refuses with status 200
+  errorInside: CodeRefusal, // the token endpoint refuses with status 200
   by: 'consent',
   connect: ({ http, values }) => ({
     by: 'consent',
@@ -50,7 +50,7 @@ export default auth({
       const emails = await http.get('/user/emails', Emails, { headers });
       return {
         providerId: String(user.id),
-        email: emails.find(({ primary, verified }) => primary && verified)?.email ?? null, // never the public one of the profile: nobody verified it
+        email: emails.find(({ primary, verified }) => primary && verified)?.email ?? null, // not the public address of the profile, which is not verified
         name: user.name || user.login,
         avatarUrl: user.avatar_url ?? null,
       };

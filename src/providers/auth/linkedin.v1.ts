@@ -2,7 +2,7 @@ import { Claims } from '../kit/protocols/openid.ts';
 import { network } from './_network.ts';
 import { accountOf } from './_people.ts';
 
-/** Its id_token knows no nonce, so userinfo is asked, over TLS. */
+/** The id_token has no nonce, so userinfo is read, over TLS. */
 export default network({
   id: 'linkedin',
   title: 'LinkedIn',

@@ -6,7 +6,7 @@ import { notBelieved } from './_people.ts';
 
 const SIGNED_MS = 10 * 60_000;
 
-/** Sign-In with Ethereum (EIP-4361). One chain, so that an address is one person: a contract may have other owners elsewhere. */
+/** Sign-In with Ethereum (EIP-4361). One chain only: a contract may have other owners on another chain. */
 export default auth({
   id: 'wallet',
   version: 'v1',

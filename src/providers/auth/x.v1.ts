@@ -18,7 +18,7 @@ export default network({
   api: 'https://api.x.com/2',
   authorize: 'https://x.com/i/oauth2/authorize',
   token: '/oauth2/token',
-  scope: 'tweet.read users.read users.email', // /users/me wants the first two together
+  scope: 'tweet.read users.read users.email', // /users/me needs the first two together
   secretIn: 'header',
   async person(http, headers) {
     const { data } = await http.get('/users/me', Me, { headers, query: { 'user.fields': 'profile_image_url,confirmed_email' } });

@@ -4,17 +4,17 @@ import type { Tally } from './health-store.ts';
 
 const GATHER_MS = 3_000;
 
-/** Outcomes of this process, written together: one statement in three seconds, however many calls there were. */
+/** Outcomes of this process, written together in one statement every three seconds. */
 export interface Counts extends AsyncDisposable {
   note(outcome: Outcome): void;
-  /** Writes what is waiting. */
+  /** Writes the outcomes that are waiting. */
   flush(): Promise<void>;
 }
 
 interface Options {
   clock: Clock;
   write: (tallies: readonly Tally[]) => Promise<void>;
-  /** Told when they could not be written; they wait for the next time. */
+  /** Called when they could not be written; they are kept for the next time. */
   failed: (error: unknown) => void;
 }
 
@@ -29,7 +29,7 @@ const nothing = ({ domain, id, version }: Outcome): Tally => ({
   lastErrorAt: null,
 });
 
-/** What came before, followed by what came after. */
+/** Adds a later tally to an earlier one. */
 export const follow = (before: Tally, after: Tally): Tally => ({
   ...before,
   successCount: before.successCount + after.successCount,
@@ -66,7 +66,7 @@ export function openCounts({ clock, write, failed }: Options): Counts {
       throw error;
     }
   }
-  /** One after another, so that whoever waits finds what was noted before. */
+  /** Runs writes one after another, so that a caller finds all that was noted before. */
   function flush(): Promise<void> {
     const mine = writing.then(writeOut);
     writing = mine.catch(() => undefined);

@@ -5,7 +5,7 @@ import { type Domain, knownDomain, type Providers } from '../registry/index.ts';
 import * as store from './featured-store.ts';
 import { SEED } from './seed.ts';
 
-/** A row with the name of its provider; its id, where it is not registered here. */
+/** A row with the name of its provider, or its id where it is not registered here. */
 export interface FeaturedView extends store.FeaturedRow {
   displayName: string;
 }
@@ -13,11 +13,11 @@ export interface Featured {
   list(domain?: string): Promise<readonly FeaturedView[]>;
   put(entry: { domain: string; providerId: string; sortOrder?: number | undefined }, by: AuditActor): Promise<FeaturedView>;
   remove(entry: { domain: string; providerId: string }, by: AuditActor): Promise<void>;
-  /** All of it or nothing; answers the rows of the domain. */
+  /** Changes all rows or none; answers the rows of the domain. */
   reorder(domain: string, items: readonly { providerId: string; sortOrder: number }[], by: AuditActor): Promise<readonly FeaturedView[]>;
-  /** Of each start: the seeded rows are there, in their order. */
+  /** Restores the seeded rows and their order; called at each start. */
   seed(): Promise<void>;
-  /** The order by `domain/id`, as the catalog takes it. */
+  /** Answers the order by `domain/id`, as the catalog expects it. */
   orders(): Promise<ReadonlyMap<string, number>>;
 }
 

@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/db/index.ts';
 
-/** How the calls of one version ended. `consecutiveErrors`: since the last success. */
+/** The tally of the calls of one version. `consecutiveErrors`: since the last success. */
 export interface Tally {
   domain: string;
   providerId: string;
@@ -12,7 +12,7 @@ export interface Tally {
   lastErrorAt: Date | null;
 }
 
-/** Adds what one process counted. In one order of rows, so that two processes do not wait for each other. */
+/** Adds the tallies of one process, in one order of rows, so that two processes do not deadlock. */
 export async function addTallies(sql: Sql, tallies: readonly Tally[]): Promise<void> {
   const key = ({ domain, providerId, version }: Tally) => `${domain}/${providerId}@${version}`;
   const ordered = tallies.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));

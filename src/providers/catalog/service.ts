@@ -5,10 +5,10 @@ import { openCounts } from './counts.ts';
 import { type Featured, openFeatured } from './featured.ts';
 import { addTallies, allTallies, type Tally } from './health-store.ts';
 
-/** Counts how calls end; made before the providers that it hears. */
+/** Counts the outcomes of calls; opened before the providers that report them. */
 export interface CallCounts extends AsyncDisposable {
   note(outcome: Outcome): void;
-  /** Of every version that was ever called, this process's latest calls included. */
+  /** Answers the tallies of every version that was ever called, with this process's latest calls. */
   tallies(): Promise<readonly Tally[]>;
 }
 
@@ -26,16 +26,16 @@ export function openCallCounts({ sql, clock, failed }: { sql: Database; clock: C
 
 export interface HealthView {
   entry: CatalogEntry;
-  /** Undefined: never called. */
+  /** Undefined for a version that was never called. */
   tally: Tally | undefined;
 }
 
-/** What is shown of the registered providers: their cards, which come first, and how they do. */
+/** The registered providers as people see them: catalog entries, featured ones, health. */
 export interface ProviderCatalog {
   readonly featured: Featured;
-  /** Of one domain when given: 400 `unknown_domain`. Featured ones first, then by name. */
+  /** Lists the entries, of one domain when given: 400 `unknown_domain`. Featured ones first, then by name. */
   list(domain?: string): Promise<readonly CatalogEntry[]>;
-  /** Every registered version, in the same order. */
+  /** Lists every registered version, in the same order. */
   health(domain?: string): Promise<readonly HealthView[]>;
 }
 

@@ -8,13 +8,13 @@ export type { ProviderFailure } from '../../platform/kernel/index.ts';
 export const KINDS = ['image', 'video'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** What is looked for; `page` counts from 1. */
+/** A search; `page` counts from 1. */
 export interface Wanted {
   q: string;
   kind: Kind;
   page: number;
 }
-/** A picture or video as its source offers it. Addresses that are not https are left out: browsers open them as they are. */
+/** A picture or video of a source. Addresses that are not https are left out, since browsers open them as they are. */
 export interface Item {
   id: string;
   title: string;
@@ -25,7 +25,7 @@ export interface Item {
   authorUrl: string | null;
   licence: string;
   licenceUrl: string | null;
-  /** The line to show beside it; null where the licence asks for none. */
+  /** The credit to show beside it; null where the licence asks for none. */
   credit: string | null;
 }
 export interface Found {
@@ -33,19 +33,19 @@ export interface Found {
   /** There is another page. */
   more: boolean;
 }
-/** An item that may be used from now on, and where its bytes are for a short while. */
+/** An item that is licensed, and the address of its bytes, which is valid for a short time. */
 export interface Acquired {
   item: Item;
   download: string;
 }
 
 /**
- * A source of pictures and videos with the key of one owner. Failures are `ProviderError`s: `rejected` where the licence does not allow
- * it, `exhausted` where the plan or its quota does not, `reauthorize` of the key.
+ * A source of pictures and videos with its owner's key. Failures are `ProviderError`s: `rejected` where the licence
+ * forbids the use, `exhausted` where the plan or its quota does, `reauthorize` for the key.
  */
 export interface ContentPack {
   search(wanted: Wanted): Promise<Found>;
-  /** Licenses the item, or tells the source of its use, where the source asks for that. Undefined: there is no such item. */
+  /** Licenses the item, or reports its use, as the source requires. Undefined for an unknown item. */
   acquire(id: string): Promise<Acquired | undefined>;
 }
 
@@ -56,13 +56,13 @@ export interface ContentPackFacts {
 
 interface ContentPackSpec<F extends Fields> extends Manifest<F> {
   kinds: readonly Kind[];
-  /** Characters that a query may have; default `LONGEST_QUERY`. */
+  /** Greatest number of characters of a query. Default: `LONGEST_QUERY`. */
   longestQuery?: number;
-  /** What lies further back is not given out. */
+  /** The last page that the source answers. */
   lastPage?: number;
-  /** How long what was found may be kept; default `CACHE_MS`, 0 where the terms do not allow it. */
+  /** Milliseconds for which results may be cached. Default: `CACHE_MS`; 0 where the terms forbid it. */
   cacheMs?: number;
-  /** Requests that the source takes from one key; absent: it does not say. */
+  /** Rate limit of one key; absent where the source states none. */
   rate?: { requests: number; perMs: number };
   connect(line: ContentPackLine<F>): ContentPack;
   check?(line: ContentPackLine<F>): Promise<string | void>;
@@ -73,12 +73,12 @@ export const LONGEST_QUERY = 200;
 export const CACHE_MS = 600_000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
-/** Items of a page. */
+/** Items on a page. */
 export const PAGE = 24;
 
 const declare = <F extends Fields>(spec: ContentPackSpec<F>, more: Pick<ContentPackAdapter, 'setup'>): ContentPackAdapter => {
   const adapter: ContentPackAdapter<F> = { ...spec, ...more, domain: 'contentpack', capabilities: ['search', 'acquire'], facts: { kinds: spec.kinds } };
-  return adapter as unknown as ContentPackAdapter; // values are checked against the fields before they come here
+  return adapter as unknown as ContentPackAdapter; // the registry checks values against the fields
 };
 
 /** Declares a content pack: an organization or the operator sets its key. */
@@ -88,7 +88,7 @@ export const contentPack = <const F extends Fields>(spec: ContentPackSpec<F>): C
 /** Declares a free source, whose key is in the environment of the process. */
 export const stockSource = <const F extends Fields>(spec: ContentPackSpec<F>): ContentPackAdapter => declare(spec, {});
 
-/** An address that a browser may be given; null for any other. */
+/** An https address for browsers; null for any other. */
 export const Web = z
   .string()
   .nullish()
@@ -97,21 +97,21 @@ export const Web = z
     return url?.protocol === 'https:' && url.username === '' ? url.href : null;
   });
 const LONGEST_TEXT = 300;
-/** A text for people, in one line; null where there is none. */
+/** A text for people, on one line; null where there is none. */
 export const Words = z
   .string()
   .nullish()
   .transform((text) => text?.replace(/\s+/g, ' ').trim().slice(0, LONGEST_TEXT).toWellFormed() || null);
 export const Id = z.union([z.string().min(1), z.int()]).transform(String);
-/** Where bytes are; what may be called there is judged on the way out. */
+/** The address of the bytes; the outbound guard checks it. */
 export const Download = z.string().regex(/^https?:\/\//);
 
-/** A refusal in words of our own, where the source said it in an answer. */
+/** Makes the error of a refusal that the source states in an answer. */
 export const refused = (failure: ProviderFailure, message: string, retryAfterMs?: number): ProviderError =>
   new ProviderError(failure, message, { retryAfterMs });
 
 const VIDEO = 'video-';
-/** The id of an item whose source counts pictures and videos apart. */
+/** Prefixes the ids of videos: the source numbers pictures and videos separately. */
 export const idOf = (kind: Kind, id: string): string => (kind === 'video' ? VIDEO + id : id);
 export const readId = (id: string): { kind: Kind; id: string } =>
   id.startsWith(VIDEO) ? { kind: 'video', id: id.slice(VIDEO.length) } : { kind: 'image', id };

@@ -12,7 +12,7 @@ const Gif = z.object({
   images: z.object({ original: z.object({ url: Download }), fixed_width: z.object({ url: Web }) }),
 });
 const Gifs = z.object({ data: z.array(Gif), pagination: z.object({ total_count: z.int(), count: z.int(), offset: z.int() }) });
-/** A GIF that is not there is an empty list. */
+/** The answer for an unknown GIF is an empty list. */
 const One = z.object({ data: z.union([Gif, z.array(z.unknown()).transform(() => undefined)]) });
 
 const itemOf = ({ id, title, alt_text, url, user, images }: z.output<typeof Gif>): Item => ({

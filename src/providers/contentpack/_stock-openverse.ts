@@ -43,7 +43,7 @@ const itemOf = ({
   credit: attribution,
 });
 
-/** Without a login 20 items are a page. */
+/** Greatest page size without a login. */
 const PAGE_SIZE = 20;
 
 export const openverse = stockSource({

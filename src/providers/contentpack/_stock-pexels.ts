@@ -39,7 +39,7 @@ const videoOf = ({ id, url, image, user }: z.output<typeof Video>) =>
   itemOf('video', { id, title: null, preview: image, url, author: user.name, authorUrl: user.url });
 
 const FULL_HD = 1_920;
-/** The largest MP4 up to Full HD, else the smallest one. */
+/** Chooses the largest MP4 up to Full HD, else the smallest. */
 function fileOf({ video_files: files }: z.output<typeof Video>): string | undefined {
   const videos = files.filter(({ file_type }) => file_type === 'video/mp4').toSorted((a, b) => (b.width ?? 0) - (a.width ?? 0));
   return (videos.find(({ width }) => (width ?? 0) <= FULL_HD) ?? videos.at(-1))?.link;

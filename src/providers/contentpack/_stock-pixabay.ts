@@ -25,10 +25,10 @@ const itemOf = (kind: Kind, preview: string | null, { id, pageURL, tags, user, u
 const pictureOf = (hit: z.output<typeof Picture>): Acquired => ({ item: itemOf('image', hit.webformatURL, hit), download: hit.largeImageURL });
 const videoOf = (hit: z.output<typeof Video>): Acquired => ({
   item: itemOf('video', hit.videos.tiny.thumbnail, hit),
-  download: hit.videos.large?.url || hit.videos.medium.url, // the large one is empty where it is not there
+  download: hit.videos.large?.url || hit.videos.medium.url, // an absent size is an empty string
 });
 
-/** Refusals are lines of plain text. */
+/** Refusals are plain text. */
 const refusal = (words: RegExp) => z.string().regex(words);
 const MOST_RESULTS = 500;
 
@@ -47,7 +47,7 @@ export const pixabay = stockSource({
   kinds: ['image', 'video'],
   longestQuery: 100,
   lastPage: Math.ceil(MOST_RESULTS / PAGE),
-  cacheMs: 86_400_000, // its terms ask for a day
+  cacheMs: 86_400_000, // required by its terms
   rate: { requests: 100, perMs: MINUTE_MS },
   connect({ http }) {
     const ask = async (kind: Kind, query: Record<string, string>) => {

@@ -14,7 +14,7 @@ const Photo = z.object({
 const Results = z.object({ total_pages: z.int(), results: z.array(Photo) });
 
 const HEADERS = { 'accept-version': 'v1' };
-/** Its guidelines want to see where a visitor comes from. */
+/** Adds the source of the visitor, as the guidelines require. */
 const referred = (url: string | null | undefined): string | null => (url ? `${url}?utm_source=rookery&utm_medium=referral` : null);
 
 const itemOf = ({ id, alt_description, description, urls, links, user }: z.output<typeof Photo>): Item => ({
@@ -45,7 +45,7 @@ export const unsplash = stockSource({
     .regex(/rate limit exceeded/i)
     .transform((): ProviderFailure => 'rate_limited'),
   kinds: ['image'],
-  rate: { requests: 1_000, perMs: HOUR_MS }, // of a production key; a demo key is told earlier
+  rate: { requests: 1_000, perMs: HOUR_MS }, // of a production key; a demo key gets 429 earlier
   connect: ({ http }) => ({
     async search({ q, page }) {
       const query = { query: q, page: String(page), per_page: String(PAGE), content_filter: 'high' };
@@ -55,7 +55,7 @@ export const unsplash = stockSource({
     async acquire(id) {
       const photo = await http.find(`/photos/${id}`, Photo, { headers: HEADERS });
       if (!photo) return undefined;
-      const { url } = await http.get(photo.links.download_location, z.object({ url: Download }), { headers: HEADERS }); // counts as the download that its guidelines want told
+      const { url } = await http.get(photo.links.download_location, z.object({ url: Download }), { headers: HEADERS }); // reports the download, as the guidelines require
       return { item: itemOf(photo), download: url };
     },
   }),

@@ -5,5 +5,5 @@ import { pexels } from './_stock-pexels.ts';
 import { pixabay } from './_stock-pixabay.ts';
 import { unsplash } from './_stock-unsplash.ts';
 
-/** The free sources, in the order in which they are preferred. They are no providers of the catalog: their keys are the operator's. */
+/** The free sources, in order of preference. The catalog does not list them: their keys are the operator's. */
 export const stockSources: readonly ContentPackAdapter[] = [unsplash, pexels, pixabay, giphy, openverse];

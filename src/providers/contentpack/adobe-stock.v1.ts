@@ -37,7 +37,7 @@ const itemOf = (file: File): Item => ({
   credit: null,
 });
 
-/** The calls, as far as they differ in who asks: the key alone may search, licences are for a token. */
+/** Makes the calls: the key alone allows searches, licences need a token. */
 function calls(line: ContentPackLine<typeof credentials>) {
   const { http, values } = line;
   const headers = { 'x-api-key': values.clientId, 'x-product': values.productName };
@@ -68,7 +68,7 @@ export default contentPack({
   errorOf: z.union([
     TokenRefusal,
     z.object({ code: z.coerce.number().refine((code) => code === 10) }).transform((): ProviderFailure => 'reauthorize'), // the API key
-    z.object({ error_code: z.coerce.string().regex(/^40[13]\d{3}$/) }).transform((): ProviderFailure => 'reauthorize'), // the gateway, of key or token
+    z.object({ error_code: z.coerce.string().regex(/^40[13]\d{3}$/) }).transform((): ProviderFailure => 'reauthorize'), // from the gateway, for key or token
   ]),
   kinds: ['image', 'video'],
   connect(line) {
@@ -98,7 +98,7 @@ export default contentPack({
         const bought = ofId(await as(bearer, 'Content/License', Contents, { query: licence, creates: true }));
         if (!bought?.url) throw refused('exhausted', `Adobe Stock gave no licence of this item (${bought?.state ?? 'not listed'})`);
         const download = new URL(bought.url);
-        download.searchParams.set('token', bearer); // as a header it would be refused there
+        download.searchParams.set('token', bearer); // the download host refuses it as a header
         return { item: itemOf(file), download: download.href };
       },
     };

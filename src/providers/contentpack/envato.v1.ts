@@ -9,7 +9,7 @@ const Entry = z.object({
   url: Web,
   author_username: Words,
   author_url: Web,
-  /** By kind of preview, which differ from site to site. */
+  /** By kind of preview; the kinds differ by site. */
   previews: z.record(z.string(), z.unknown()).nullish(),
 });
 const Results = z.object({ matches: z.array(Entry), links: z.object({ next_page_url: z.string().nullish() }).nullish() });

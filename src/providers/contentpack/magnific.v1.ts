@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { contentPack, Download, Id, type Item, PAGE, Web, Words } from './_contract.ts';
 import { secret, text } from '../kit/declare/fields.ts';
 
-/** The API answers under its old name, too; each host has its own header. */
+/** The hosts of the API: the old name still answers, and each host has its own header. */
 const HEADERS: Readonly<Record<string, string>> = { 'api.magnific.com': 'x-magnific-api-key', 'api.freepik.com': 'x-freepik-api-key' };
 
 const Author = z.object({ name: Words });
@@ -29,7 +29,7 @@ interface Terms {
   author: string | null;
   licenceUrl: string | null;
 }
-/** What may be done with it, and what has to stand beside it: free items ask for a credit unless the plan waives it. */
+/** Licence and credit of an item: free items require a credit unless the plan waives it. */
 const termsOf = ({ premium, author, licenceUrl }: Terms): Pick<Item, 'author' | 'authorUrl' | 'licence' | 'licenceUrl' | 'credit'> => ({
   author,
   authorUrl: null,
@@ -58,7 +58,7 @@ export default contentPack({
     }),
   },
   api: 'https://{host}',
-  errors: { 403: 'exhausted' }, // the plan does not have it
+  errors: { 403: 'exhausted' }, // not included in the plan
   kinds: ['image'],
   connect({ http, values: { apiKey, host } }) {
     const headers = { [HEADERS[host]!]: apiKey };

@@ -26,7 +26,7 @@ const itemOf = ({ id, content_type, title, thumbnail_2x_url, preview_url }: z.ou
   licenceUrl: 'https://www.vecteezy.com/licensing-agreement',
   credit: null,
 });
-/** File types that the library takes, the best first. */
+/** File types that the library accepts, in order of preference. */
 const TYPES = ['mp4', 'mov', 'jpg', 'jpeg', 'png'];
 
 export default contentPack({
@@ -44,9 +44,9 @@ export default contentPack({
   },
   api: 'https://api.vecteezy.com/v2/{accountId}',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'exhausted' }, // the plan does not have it
+  errors: { 403: 'exhausted' }, // not included in the plan
   kinds: ['image', 'video'],
-  cacheMs: 0, // its addresses are to be used fresh and not to be kept
+  cacheMs: 0, // its terms forbid caching addresses
   connect: ({ http }) => ({
     async search({ q, kind, page }) {
       const content_type = kind === 'video' ? 'video' : 'photo';

@@ -4,7 +4,7 @@ import type { Call } from '../kit/wire/http.ts';
 import { oneLine } from '../kit/protocols/mailbox.ts';
 import { type Delivery, email, type EmailAdapter, type EmailLine, type EmailSpec, type Message, type ReadReport } from './_contract.ts';
 
-/** Who mail comes from, the same fields everywhere. */
+/** The sender, the same fields for every provider. */
 export const FROM = {
   fromAddress: text('From address', {
     validation: '[^\\s<>"(),:;@\\[\\]\\\\]+@[^\\s<>"(),:;@\\[\\]\\\\]+',
@@ -14,21 +14,21 @@ export const FROM = {
 };
 type From = typeof FROM;
 
-/** Mails of a program, which nobody's out-of-office answers (RFC 3834). */
+/** Marks mails as automatic, so that no out-of-office reply answers them (RFC 3834). */
 export const AUTOMATIC = 'auto-generated';
-/** Under this name our own id of a mail goes along, and comes back with its events. */
+/** The tag that carries our id of a mail, and comes back with its events. */
 export const OWN_ID = 'mail_id';
 
 export interface MailApi<F extends Fields> extends Omit<EmailSpec<F & From>, 'credentials' | 'connect' | 'events'> {
   credentials: F;
-  /** The call that sends; its reply yields the provider's id of the mail. */
+  /** Makes the call that sends; its reply holds the provider's id of the mail. */
   send(message: Message, line: EmailLine<F & From>): SendCall | Promise<SendCall>;
   sent: z.ZodType<string>;
   events: { key: Extract<keyof F, string>; open(line: EmailLine<F & From>): ReadReport };
 }
 type SendCall = Call & { path: string };
 
-/** A provider that takes a mail as one call of HTTP. */
+/** Declares a provider that accepts a mail by one HTTP call. */
 export const mailApi = <const F extends Fields>({ credentials, send, sent, ...brand }: MailApi<F>): EmailAdapter =>
   email<F & From>({
     ...(brand as Omit<typeof brand, 'events'>),
@@ -43,7 +43,7 @@ export const mailApi = <const F extends Fields>({ credentials, send, sent, ...br
     }),
   });
 
-/** The JSON of a body; undefined when it is none. */
+/** Parses JSON; undefined when the body is not JSON. */
 export function jsonOf(body: Uint8Array | string): unknown {
   try {
     return JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body));
@@ -52,6 +52,6 @@ export function jsonOf(body: Uint8Array | string): unknown {
   }
 }
 
-/** What this reads as the schema; an event that it does not know is none. */
+/** Reads the events that the schema knows; others are left out. */
 export const deliveries = (events: readonly unknown[], schema: z.ZodType<Delivery | undefined>): Delivery[] =>
   events.flatMap((event) => schema.safeParse(event).data ?? []);

@@ -4,18 +4,21 @@ import { isAddress } from '../kit/protocols/mailbox.ts';
 import { type Lines, secretsOf } from '../kit/wire/open-line.ts';
 import type { EmailAdapter, Mailer, ReadReport } from './_contract.ts';
 
-/** A provider of mail that is ready to send; undefined for the one that sends none. Its connections are the caller's to close. */
+/** Opens a mail provider; undefined for the one that sends nothing. The caller closes its connections. */
 export const openMailer =
   (lines: Lines) =>
   (adapter: EmailAdapter, values: Values): Mailer | undefined => {
     if (!adapter.connect) return undefined;
     const mailer = adapter.connect(lines.open(adapter, values, { owner: null }));
     const send: Mailer['send'] = (message) =>
-      isAddress(message.to) ? mailer.send(message) : Promise.reject(new ProviderError('rejected', 'This is not the address of one person')); // some providers read a list in it
+      isAddress(message.to) ? mailer.send(message) : Promise.reject(new ProviderError('rejected', 'This is not the address of one person')); // some providers would read a list
     return lines.guard(adapter, { ...mailer, send }, { secrets: secretsOf(adapter, values) });
   };
 
-/** What a provider of mail tells of deliveries; undefined for one that tells nothing. Without its key every request is refused. */
+/**
+ * Opens the reader of delivery events; undefined for a provider without events. Without its key every request is
+ * refused.
+ */
 export const openReports =
   (lines: Lines) =>
   (adapter: EmailAdapter, values: Values): ReadReport | undefined => {

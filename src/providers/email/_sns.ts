@@ -6,7 +6,10 @@ import type { Clock } from '../kit/declare/adapter.ts';
 import { equalSecrets, isFresh, isRsa } from '../kit/protocols/signatures.ts';
 import { jsonOf } from './_mail-api.ts';
 
-/** A delivery that fails is tried again for an hour at most, with the time of the first; again or late, an event changes nothing twice. */
+/**
+ * SNS repeats a failed delivery for up to an hour, with the time of the first; a repeated or late event has no second
+ * effect.
+ */
 const LATE_MS = 65 * 60_000;
 const text = z.string();
 const Envelope = z.object({
@@ -24,7 +27,7 @@ const Envelope = z.object({
 });
 type Envelope = z.output<typeof Envelope>;
 
-/** Which fields are signed, in which order: each that is there as two lines, its name and its value. */
+/** The signed fields in order: each present one is two lines, its name and its value. */
 const SIGNED = {
   Notification: ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'],
   SubscriptionConfirmation: ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'],
@@ -33,22 +36,22 @@ const SIGNED = {
 const signedText = (envelope: Envelope): string =>
   SIGNED[envelope.Type].map((name) => (envelope[name] === undefined ? '' : `${name}\n${envelope[name]}\n`)).join('');
 
-/** The one place that certificates and confirmations of a topic come from; undefined for what is no topic. */
+/** Answers the origin of certificates and confirmations of a topic; undefined for an invalid topic. */
 function originOf(topic: string): string | undefined {
   const [, partition, region] = /^arn:(aws(?:-cn|-us-gov)?):sns:([a-z0-9-]{3,40}):\d{12}:[\w-]{1,256}$/.exec(topic) ?? [];
   return region && `https://sns.${region}.amazonaws.com${partition === 'aws-cn' ? '.cn' : ''}`;
 }
 
-/** An address at that origin, whatever else its text says; undefined for every other. */
+/** Answers the address if it is at that origin; undefined for any other. */
 function urlAt(origin: string, given: string): URL | undefined {
   const url = URL.parse(given);
   return url?.origin === origin && url.username === '' && url.password === '' ? url : undefined;
 }
 
 /**
- * Reads what Amazon SNS delivers of one topic (https://docs.aws.amazon.com/sns, "Verifying the signatures"): answers the message, or null for
- * what is no message. A subscription is confirmed. Undefined: it is not genuine, not of this topic, or not of now. Nothing is
- * fetched before topic, time and host fit.
+ * Reads deliveries of Amazon SNS for one topic (https://docs.aws.amazon.com/sns, "Verifying the signatures"): answers
+ * the message, or null where there is none, and confirms a subscription. Undefined for a request that is not genuine,
+ * not of this topic or not recent. Nothing is fetched before topic, time and host are checked.
  */
 export function openSns({ topic, fetch, clock }: { topic: string; fetch: Fetch; clock: Clock }): (body: Uint8Array) => Promise<string | null | undefined> {
   const origin = originOf(topic);

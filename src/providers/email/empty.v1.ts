@@ -1,6 +1,6 @@
 import { email } from './_contract.ts';
 
-/** The choice of no mail: nothing leaves, and users are activated at once. */
+/** Sends no mail; users are activated at once. */
 export default email({
   id: 'empty',
   version: 'v1',

@@ -13,7 +13,7 @@ const STATUS = {
   rejected: 'bounced',
   failed: 'bounced',
 } as const;
-/** It tries for about 8 hours to deliver an event. A token, which proves one event, is kept for longer than this. */
+/** Mailgun repeats an event for about 8 hours; a used token is remembered for longer. */
 const LATE_MS = 12 * 3_600_000;
 const bare = (messageId: string) => messageId.replace(/^<|>$/g, '');
 const Words = z.string().nullish().catch(undefined);
@@ -62,7 +62,7 @@ export default mailApi({
   },
   api: 'https://api.mailgun.net',
   regions: { eu: 'https://api.eu.mailgun.net' },
-  errors: { 403: 'reauthorize', 404: 'reauthorize' }, // the key, the domain or its region, which an operator can mend
+  errors: { 403: 'reauthorize', 404: 'reauthorize' }, // the key, the domain or its region, which an operator can correct
 
   send: ({ id, to, subject, text: plain, html }, { values }) => ({
     path: `/v3/${values.domain}/messages`,
@@ -76,7 +76,7 @@ export default mailApi({
     const Domain = z.object({ domain: z.object({ state: z.string() }) });
     const known = await http.find(`/v4/domains/${domain}`, Domain, { headers: login(values), absent: z.unknown() });
     if (known) return `Mailgun takes the key, and ${domain} is ${known.domain.state}`;
-    // A sending key may not read domains: a mail that is accepted and not delivered shows what it is good for.
+    // A sending key may not read domains: it is checked by a mail in test mode, which is accepted and not delivered.
     const mail = { from: mailbox(fromName, fromAddress), to: fromAddress, subject: 'Test', text: 'Test', 'o:testmode': 'yes' };
     await http.post(`/v3/${domain}/messages`, z.object({ id: z.string() }), { headers: login(values), form: mail });
     return `Mailgun takes the key, which may only send from ${domain}`;

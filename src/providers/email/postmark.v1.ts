@@ -44,7 +44,9 @@ const password = (authorization: string): string => {
   return pair.slice(pair.indexOf(':') + 1);
 };
 
-/** https://postmarkapp.com/developer. Nothing signs its events: a credential that we choose is all that proves them. */
+/**
+ * https://postmarkapp.com/developer. Events are not signed: a credential that the operator chooses is their only proof.
+ */
 export default mailApi({
   id: 'postmark',
   version: 'v1',

@@ -10,7 +10,7 @@ const STATUS = {
   'email.opened': 'opened',
   'email.clicked': 'clicked',
   'email.bounced': 'bounced',
-  'email.failed': 'bounced', //     it never left
+  'email.failed': 'bounced', //     not sent
   'email.suppressed': 'bounced', // the address has bounced before
   'email.complained': 'complained',
 } as const;
@@ -42,7 +42,7 @@ export default mailApi({
   },
   api: 'https://api.resend.com',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize', 404: 'reauthorize' }, // the key or the sending domain, which an operator can mend
+  errors: { 403: 'reauthorize', 404: 'reauthorize' }, // the key or the sending domain, which an operator can correct
   errorOf: z
     .object({
       name: z.enum(['daily_quota_exceeded', 'monthly_quota_exceeded', 'invalid_from_address', 'concurrent_idempotent_requests', 'invalid_idempotent_request']),
@@ -55,7 +55,7 @@ export default mailApi({
             ? ('reauthorize' as const)
             : name === 'concurrent_idempotent_requests'
               ? ('unavailable' as const)
-              : ('lost' as const), // an attempt before this one, in other words, has come through
+              : ('lost' as const), // an earlier attempt with other content was accepted
     ),
 
   send: ({ id, to, subject, text, html }, { values: { fromName, fromAddress } }) => ({

@@ -11,10 +11,10 @@ const STATUS = {
   open: 'opened',
   click: 'clicked',
   bounce: 'bounced',
-  dropped: 'bounced', // it never left
+  dropped: 'bounced', // not sent
   spamreport: 'complained',
 } as const;
-/** `<X-Message-Id>.<where it went>`: the first part is what `send` was told. */
+/** `<X-Message-Id>.<route>`: the first part is the id that `send` got. */
 const idOf = (messageId: string) => messageId.split('.', 1)[0]!;
 const Event = z
   .object({
@@ -51,7 +51,7 @@ export default mailApi({
   api: 'https://api.sendgrid.com',
   regions: { eu: 'https://api.eu.sendgrid.com' },
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize', 404: 'reauthorize', 405: 'reauthorize' }, // the key or the sender, which an operator can mend
+  errors: { 403: 'reauthorize', 404: 'reauthorize', 405: 'reauthorize' }, // the key or the sender, which an operator can correct
 
   send: ({ id, to, subject, text: plain, html }, { values: { fromName, fromAddress } }) => ({
     path: '/v3/mail/send',

@@ -10,7 +10,7 @@ const STATUS = {
   Delivery: 'delivered',
   Open: 'opened',
   Click: 'clicked',
-  Bounce: 'bounced', // whatever its type: by then SES tries no more
+  Bounce: 'bounced', // of any type: SES has stopped trying
   Reject: 'bounced',
   'Rendering Failure': 'bounced',
   Complaint: 'complained',
@@ -19,8 +19,8 @@ const Kind = z.enum(Object.keys(STATUS) as (keyof typeof STATUS)[]);
 const Words = z.string().nullish().catch(undefined);
 const Event = z
   .object({
-    eventType: Kind.optional(), //        of a configuration set
-    notificationType: Kind.optional(), // of an identity
+    eventType: Kind.optional(), //        sent by a configuration set
+    notificationType: Kind.optional(), // sent by an identity
     mail: z.object({ messageId: z.string(), tags: z.unknown().optional() }),
     bounce: z
       .object({ bounceType: Words, bounceSubType: Words, bouncedRecipients: z.array(z.object({ diagnosticCode: Words })).catch([]) })
@@ -42,7 +42,7 @@ const Event = z
     );
   });
 
-/** https://docs.aws.amazon.com/ses/latest/APIReference-V2/; its events come over a topic of SNS. */
+/** https://docs.aws.amazon.com/ses/latest/APIReference-V2/; events come through a topic of SNS. */
 export default mailApi({
   id: 'ses',
   version: 'v1',
@@ -62,7 +62,7 @@ export default mailApi({
     snsTopicArn: text('Expected SNS topic ARN', { required: false, help: 'Delivery events of any other topic are refused' }),
   },
   api: 'https://email.{region}.amazonaws.com',
-  errors: { 403: 'reauthorize', 404: 'reauthorize' }, // the keys, their rights or the configuration set, which an operator can mend
+  errors: { 403: 'reauthorize', 404: 'reauthorize' }, // the keys, their rights or the configuration set, which an operator can correct
   errorHeaders: ['x-amzn-errortype'],
   errorOf: z
     .object({ __type: Words, code: Words, headers: z.object({ 'x-amzn-errortype': Words }) })

@@ -3,7 +3,7 @@ import type { SmtpServer } from '../kit/protocols/smtp.ts';
 import { email } from './_contract.ts';
 import { FROM } from './_mail-api.ts';
 
-/** Any mail server that takes submissions (RFC 6409). It says at most that it took a mail: there are no delivery events. */
+/** Any mail server that accepts submissions (RFC 6409). There are no delivery events. */
 export default email({
   id: 'smtp',
   version: 'v1',

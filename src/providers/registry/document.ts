@@ -4,12 +4,13 @@ import { adapters } from './registry.gen.ts';
 import type { AnyAdapter } from './domains.ts';
 import { declaredStatus } from './rules.ts';
 
-/** By `domain/id`: what an adapter was tried against beside its facts, and the test that does it. */
+/** By `domain/id`: the peers that an adapter was tested against, and the tests. */
 export const Proofs = z.record(z.string(), z.array(z.strictObject({ by: z.string().min(1), in: z.string().min(1) })).min(1));
 
 /**
- * By `domain/id`: the maker's document that a fixture was written from, and how it was read. `description`: in a form for machines;
- * `clients`: through programs of others, where the document was not at hand; `unread`: as it is generally known.
+ * By `domain/id`: the maker's document that a fixture was written from, and how it was read. `description`: in a
+ * machine-readable form; `clients`: through other clients, where the document was not at hand; `unread`: from general
+ * knowledge.
  */
 export const Documents = z.record(
   z.string(),
@@ -69,7 +70,7 @@ function row(adapter: AnyAdapter, known: Known): string {
     .join(' | ')} |`;
 }
 
-/** The text of `docs/providers.gen.md`. */
+/** Writes the text of `docs/providers.gen.md`. */
 export function providersReference(known: Known): string {
   const sections = DOMAINS.flatMap((domain) => {
     const own = adapters.filter((adapter) => adapter.domain === domain).toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -28,7 +28,7 @@ export interface AdapterOf {
 }
 export type AnyAdapter = AdapterOf[keyof AdapterOf];
 
-/** The functions that open the adapters of each domain. */
+/** Opens the adapters of each domain. */
 export const openDomains = (lines: Lines, options: SocialOptions & RoutesOptions) => ({
   ...openSocial(lines, options),
   mailer: openMailer(lines),

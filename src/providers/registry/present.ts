@@ -3,7 +3,7 @@ import type { Field, Fields } from '../kit/declare/fields.ts';
 import type { AnyAdapter } from './domains.ts';
 import type { SocialAdapter } from '../social/_contract.ts';
 
-/** What the console is told of a credential field (S155). */
+/** A credential field, as the console shows it (S155). */
 interface CredentialField {
   name: string;
   label: string;
@@ -14,7 +14,7 @@ interface CredentialField {
   placeholder?: string;
 }
 
-/** One registered version of a provider, as the catalog shows it (PV6, S155). */
+/** A registered version of a provider, as the catalog shows it (PV6, S155). */
 export interface CatalogEntry {
   domain: Domain;
   providerId: string;
@@ -38,7 +38,9 @@ export interface CatalogEntry {
 
 const entries = (fields: Fields): [string, Field][] => Object.entries(fields);
 
-/** The facts that an entry shows under names of their own in every domain; all others are shown among the capabilities. */
+/**
+ * The facts that an entry shows under names of their own in every domain; all others are shown among the capabilities.
+ */
 interface NamedFacts {
   kind?: 'direct' | 'hub' | 'action' | null;
   defaultDomain?: string | null;
@@ -46,7 +48,7 @@ interface NamedFacts {
   [fact: string]: unknown;
 }
 
-/** The catalog entry of an adapter; `featuredSortOrder` comes from the featured rows, where there is one. */
+/** Presents an adapter as a catalog entry; `featuredSortOrder` comes from the featured rows. */
 export function presentCatalogEntry(adapter: AnyAdapter, status: Lifecycle, featuredSortOrder: number | null = null): CatalogEntry {
   const { kind = null, defaultDomain = null, mediaCategories = [], ...others }: NamedFacts = { ...adapter.facts };
   return {
@@ -79,13 +81,13 @@ export function presentCatalogEntry(adapter: AnyAdapter, status: Lifecycle, feat
   };
 }
 
-/** Featured ones first, then by name, then by version (S155). */
+/** Orders entries: featured ones first, then by name, then by version (S155). */
 export const inOrder = (a: CatalogEntry, b: CatalogEntry): number =>
   (a.featuredSortOrder ?? Infinity) - (b.featuredSortOrder ?? Infinity) ||
   a.displayName.localeCompare(b.displayName, 'en') ||
   Number(a.version.slice(1)) - Number(b.version.slice(1));
 
-/** A field of the form by which a person connects a channel (S245). */
+/** A field of the form that connects a channel (S245). */
 export interface CustomField {
   key: string;
   label: string;
@@ -97,7 +99,7 @@ export interface CustomField {
   help?: string;
 }
 
-/** The form of an adapter that is connected by typed fields; empty for one that is connected by consent. */
+/** Presents the form of an adapter that is connected by typed fields; empty for one that is connected by consent. */
 export const presentCustomFields = ({ login, credentials }: Pick<SocialAdapter, 'login' | 'credentials'>): CustomField[] =>
   login.kind === 'oauth2'
     ? []

@@ -4,7 +4,7 @@ import { type Fields, MAX_LENGTH } from '../kit/declare/fields.ts';
 import type { SocialAdapter } from '../social/_contract.ts';
 import type { AnyAdapter } from './domains.ts';
 
-/** `new` writes a row; `pinned` uses or edits a row that holds this version already. */
+/** A request for a version. `new` writes a row; `pinned` uses or edits a row that holds this version. */
 export interface Resolve {
   version?: string | undefined;
   use?: 'new' | 'pinned';
@@ -13,10 +13,13 @@ export interface Resolve {
 
 const numberOf = ({ version }: Pick<AnyAdapter, 'version'>) => Number(version.slice(1));
 const newest = <A extends AnyAdapter>(adapters: readonly A[]) => adapters.toSorted((a, b) => numberOf(b) - numberOf(a))[0];
-/** Every version starts as a preview, and is released by saying so (VE2, VE3). */
+/** Answers the declared status; every version is a preview until it declares another (VE2, VE3). */
 export const declaredStatus = ({ status = 'preview' }: Pick<Manifest, 'status'>): Lifecycle => status;
 
-/** Where a version stands among those that are registered: what it declares, but that a newer active one supersedes it, and that its sunset ends it. */
+/**
+ * Answers the status of a version among the registered ones: the declared one, unless a newer active version supersedes
+ * it or its sunset has passed.
+ */
 export function lifecycleOf(adapter: AnyAdapter, registered: readonly AnyAdapter[], now: Date): Lifecycle {
   const status = declaredStatus(adapter);
   if (status !== 'active' && status !== 'deprecated') return status;
@@ -25,14 +28,14 @@ export function lifecycleOf(adapter: AnyAdapter, registered: readonly AnyAdapter
   return registered.some((other) => declaredStatus(other) === 'active' && isNewer(other)) ? 'deprecated' : status;
 }
 
-/** The domain a client named, or 400 `unknown_domain`. */
+/** Parses the name of a domain. @throws AppError `unknown_domain` */
 export function knownDomain(domain: string): Domain {
   const known = DOMAINS.find((name) => name === domain);
   if (!known) throw new AppError('unknown_domain', `Unknown domain ${domain}: use one of ${DOMAINS.join(', ')}`);
   return known;
 }
 
-/** The version that a write or a use means, in the order of S158 and S159: provider, version, status. */
+/** Chooses the version for a write or a use, by the order of S158 and S159: provider, version, status. */
 export function chooseVersion<A extends AnyAdapter>(
   registered: readonly A[],
   domain: Domain,
@@ -64,14 +67,14 @@ export function chooseVersion<A extends AnyAdapter>(
   }
 }
 
-/** A version means the same for ever: what it declares cannot be written to. */
+/** Freezes an adapter: a released version never changes. */
 export function immutable<A extends AnyAdapter>(adapter: A): A {
   for (const fields of [adapter.credentials, adapter.setup?.fields ?? {}]) for (const field of Object.values(Object.freeze(fields))) Object.freeze(field);
   for (const part of [adapter.setup, adapter.capabilities, adapter.facts, adapter.errors, adapter.auth]) if (part) Object.freeze(part);
   return Object.freeze(adapter);
 }
 
-/** The typed fields of a form, checked against their declaration: defaults filled in, every fault named. */
+/** Checks the typed fields of a form against their declaration: fills in defaults, and throws with every fault. */
 export function readFields(fields: Fields, input: Readonly<Record<string, unknown>>, at = ''): Record<string, string> {
   const errors: FieldError[] = Object.keys(input)
     .filter((name) => !Object.hasOwn(fields, name))
@@ -101,17 +104,20 @@ export function readFields(fields: Fields, input: Readonly<Record<string, unknow
   return values;
 }
 
-/** A secret of one line without the line breaks that it was pasted with, which no header could carry; one of more lines, a file, as it is. */
+/**
+ * Removes line breaks that were pasted with a secret of one line, since no header could carry them; a secret of several
+ * lines, a file, is unchanged.
+ */
 function oneLine(secret: string): string {
   const [line, ...more] = secret.split(/[\r\n]+/).filter(Boolean);
   return line !== undefined && more.length === 0 ? line : secret;
 }
 
-/** `https://host` of what a person types for a server; undefined for what is none. */
+/** Answers `https://host` for a typed server; undefined for an invalid one. */
 function originOf(typed: string): string | undefined {
   const text = typed.trim();
   const host = text.replace(/^https?:\/\//i, '');
-  if (/^([a-z][a-z0-9+.-]*:(?!\d)|[/\\])/i.test(host)) return undefined; // another scheme, whose name would be taken for the host
+  if (/^([a-z][a-z0-9+.-]*:(?!\d)|[/\\])/i.test(host)) return undefined; // another scheme, which would be read as the host
   const whole = host === text ? `https://${text}` : text;
   if (!URL.canParse(whole)) return undefined;
   const url = new URL(whole);
@@ -123,7 +129,7 @@ function isAddress(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.hash === '';
 }
 
-/** Settings of a post as the adapter takes them; a wrong value of a known key is 400, unknown keys pass (T6). */
+/** Checks the settings of a post; a wrong value of a known key is 400, unknown keys pass (T6). */
 export function checkSettings(adapter: SocialAdapter, settings: unknown, at = 'settings'): void {
   const { errors } = judge(adapter.settings, settings, at.split('.'));
   if (errors) throw validationFailed(errors);

@@ -11,60 +11,75 @@ import { chooseVersion, immutable, knownDomain, lifecycleOf, readFields, type Re
 
 export interface ProvidersOptions {
   outbound: Outbound;
-  /** What settings of the instance call by; the same where it is not given. */
+  /** Used for settings of the instance. Default: `outbound`. */
   operatorOutbound?: Outbound;
   clock: Clock;
-  /** Whether the network of our own is registered (`SANDBOX_ENABLED`). */
+  /** Registers the sandbox network (`SANDBOX_ENABLED`). */
   sandboxEnabled: boolean;
-  /** Networks whose login is registered (`*_SSO_ENABLED`), by id. */
+  /** Ids of the networks whose login is registered (`*_SSO_ENABLED`). */
   sso?: readonly string[];
-  /** App credentials of the operator, by provider id; `server` where they belong to one server of many. */
+  /** App credentials of the operator, by provider id; `server` where they belong to one of many servers. */
   apps?: Readonly<Record<string, { clientId: string; clientSecret: string; server?: string }>>;
-  /** Base URL instead of the declared one, by `domain/id`, or of a further host by `domain/id/name`: the sandbox, the directory of Bluesky, and servers of tests. */
+  /**
+   * Base URLs that replace declared ones, by `domain/id`, or `domain/id/name` for a further host: of the sandbox, of
+   * the directory of Bluesky, and of servers in tests.
+   */
   servers?: Readonly<Record<string, string>>;
-  /** Certificates (PEM) that mail servers may have beside the usual ones. */
+  /** Certificates (PEM) that are trusted for mail servers beside the usual ones. */
   authorities?: readonly string[];
-  /** Milliseconds of a call to a provider that names none (`OUTBOUND_HTTP_TIMEOUT_MS`). */
+  /** Timeout of a call whose adapter names none (`OUTBOUND_HTTP_TIMEOUT_MS`). */
   timeoutMs?: number;
-  /** Where files are kept on this machine (`storage/local`). */
+  /** Folder for files on this machine (`storage/local`). */
   folder?: string;
-  /** Of this service, shown to networks where an app is registered. */
+  /** Name of this service, shown to networks where an app is registered. */
   appName?: string;
-  /** Answers the address of whoever asks (`EGRESS_ECHO_URL`). */
+  /** Service that answers the address of the caller (`EGRESS_ECHO_URL`). */
   echoUrl?: string;
-  /** Registered beside the product's own. */
+  /** Adapters beside the product's own. */
   adapters?: readonly AnyAdapter[];
-  /** Told how each operation of an adapter ended. */
+  /** Called with the outcome of each operation of an adapter. */
   onCall?: (outcome: Outcome) => void;
 }
 
-/** The registered providers: what is known of them, and the functions that open them. */
+/** The registered providers: their versions and catalog entries, and the functions that open them. */
 export interface Providers extends ReturnType<typeof openDomains> {
-  /** The adapters that are registered in this process, of one domain when given. */
+  /** Lists the registered adapters, of one domain when given. */
   list(): readonly AnyAdapter[];
   list<D extends keyof AdapterOf>(domain: D): readonly AdapterOf[D][];
   list(domain?: Domain): readonly AnyAdapter[];
-  /** One version by the rules of S158: 400 `unknown_version`, 410 `version_retired`, 400 `version_deprecated` or `preview_not_allowed` for a new row. */
+  /**
+   * Chooses a version by the rules of S158: 400 `unknown_version`, 410 `version_retired`, 400 `version_deprecated` or
+   * `preview_not_allowed` for a new row.
+   */
   resolve<D extends keyof AdapterOf>(domain: D, id: string, options?: Resolve): AdapterOf[D];
-  /** Where a version stands now (VE1). */
+  /** Answers the status of a version (VE1). */
   status(adapter: AnyAdapter): Lifecycle;
-  /** Catalog entries of registered providers, featured ones first, then by name; 400 `unknown_domain`. `featured`: sort order by `domain/id`. */
+  /**
+   * Lists catalog entries, featured ones first, then by name; 400 `unknown_domain`. `featured`: sort order by
+   * `domain/id`.
+   */
   catalog(domain?: string, featured?: ReadonlyMap<string, number>): CatalogEntry[];
-  /** Checks typed fields against the adapter's declaration: defaults filled in, addresses made whole, 400 with every fault. `at` prefixes the field names. */
+  /**
+   * Checks typed fields against the adapter's declaration: fills in defaults, completes addresses, 400 with every
+   * fault. `at` prefixes the field names.
+   */
   fields(adapter: Pick<AnyAdapter, 'credentials'>, input: Readonly<Record<string, unknown>>, at?: string): Values;
-  /** Asks the provider whether it takes these values: what it says of them, in words where it has any. A refusal is thrown. Undefined: nothing can be asked. `owner`: null for settings of the instance. */
+  /**
+   * Asks the provider whether it accepts these values; may answer a sentence about them, and throws a refusal.
+   * Undefined where the provider cannot be asked. `owner`: null for settings of the instance.
+   */
   check(adapter: AnyAdapter, values: Values, owner?: string | null): Promise<string | void> | undefined;
-  /** The settings of an owner were changed: what is open with them is opened anew. */
+  /** Drops the connections of an owner after its settings were changed. */
   forget(provider: { domain: string; id: string }, orgId: string | null): void;
 }
 
-/** The fields of a person's login, of settings and of a login at a network that their declarations call secret. */
+/** Names the secret fields of credentials, settings and logins. */
 function secretFieldsOf({ credentials, setup, ...adapter }: AnyAdapter): string[] {
   const login = 'login' in adapter && 'fields' in adapter.login ? (adapter.login.fields as Fields) : {};
   return [credentials, setup?.fields ?? {}, login].flatMap((fields) => Object.keys(fields).filter((name) => fields[name]!.secret));
 }
 
-/** The room of providers: the registry, and the ways to what it holds. Needs no database. */
+/** Opens the registry. Needs no database. */
 export function openProviders({
   outbound,
   operatorOutbound = outbound,
@@ -91,7 +106,7 @@ export function openProviders({
   const domains = openDomains(lines, { apps, appName, outbound, echoUrl });
 
   return {
-    list: (domain?: Domain) => all.filter((adapter) => domain === undefined || adapter.domain === domain) as never, // which its overloads name
+    list: (domain?: Domain) => all.filter((adapter) => domain === undefined || adapter.domain === domain) as never, // the overloads state the type
     resolve: <D extends keyof AdapterOf>(domain: D, id: string, options: Resolve = {}) => chooseVersion(all, domain, id, options, clock.now()) as AdapterOf[D],
     status,
     catalog(domain, featured = new Map()) {

@@ -6,14 +6,14 @@ import type { Owner } from './rules.ts';
 const CHANNEL = 'provider-settings';
 const Change = z.object({ orgId: z.string().nullable(), domain: z.string(), id: z.string() });
 
-/** Tells every process that the settings of an owner for a provider are others now. */
+/** Tells every process that the settings of an owner for a provider have changed. */
 export interface Changes extends AsyncDisposable {
   tell(orgId: Owner, provider: { domain: string; id: string }): void;
 }
 
 /**
- * On a change every process drops what it has open with the settings before it (VE22). A message that gets lost does no harm:
- * whoever uses a setting reads it anew, and other credentials are another instance; the old one is dropped at its age.
+ * Drops the connections with earlier settings in every process (VE22). A lost message does no harm: settings are read
+ * for each use, other credentials open another connection, and the old one expires.
  */
 export async function openChanges({ cache, providers }: { cache: Cache; providers: Pick<Providers, 'forget'> }): Promise<Changes> {
   const heard = await cache.subscribe(CHANNEL, (message) => {

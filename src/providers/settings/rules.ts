@@ -1,7 +1,7 @@
 import { AppError, type FieldError, validationFailed } from '../../platform/kernel/index.ts';
 import { type AnyAdapter, type Fields, isAddressField } from '../registry/index.ts';
 
-/** What is given for an adapter: plain fields in either place, secrets in `credentials`; null clears. */
+/** Input for an adapter: plain fields in either place, secrets in `credentials`; null clears. */
 export interface Given {
   credentials?: Readonly<Record<string, unknown>> | undefined;
   options?: Readonly<Record<string, unknown>> | undefined;
@@ -12,7 +12,7 @@ export type Owner = string | null;
 
 type Setup = NonNullable<AnyAdapter['setup']>;
 
-/** The declaration of what this owner may set for an adapter; 400 where there is nothing. */
+/** Answers the declared settings of an adapter for this owner; 400 where there are none. */
 export function setupOf(adapter: AnyAdapter, owner: Owner): Setup {
   const { setup } = adapter;
   if (!setup) throw new AppError('invalid_request', `${adapter.domain}/${adapter.id} has no settings`);
@@ -21,7 +21,7 @@ export function setupOf(adapter: AnyAdapter, owner: Owner): Setup {
   return setup;
 }
 
-/** What a row will hold: what it held, without what is cleared, with what is given. Secrets may not stand among the options. */
+/** Merges the stored values with the input, without cleared ones. Secrets among the options are refused. */
 export function merged({ fields }: Setup, given: Given, kept: Values = {}): Record<string, unknown> {
   const wrong = Object.keys(given.options ?? {}).flatMap((name): FieldError[] => {
     const field = `options.${name}`;
@@ -33,20 +33,20 @@ export function merged({ fields }: Setup, given: Given, kept: Values = {}): Reco
   return { ...known, ...given.options, ...given.credentials };
 }
 
-/** Refuses values of which no group of `oneOf` is whole. */
+/** Refuses values of which no group of `oneOf` is complete. */
 export function checkGroups({ oneOf }: Setup, values: Values): void {
   if (!oneOf || oneOf.some((group) => group.every((name) => values[name]))) return;
   const groups = oneOf.map((group) => group.join(', ')).join(', or ');
   throw validationFailed([{ field: `credentials.${oneOf[0]![0]!}`, message: `credentials: needed are ${groups}`, rule: 'required' }]);
 }
 
-/** Plain fields are kept to be read, secret ones sealed. */
+/** Splits values into plain and secret ones. */
 export function split(fields: Fields, values: Values): { plain: Values; secrets: Values } {
   const of = (secret: boolean) => Object.fromEntries(Object.entries(values).filter(([name]) => fields[name]?.secret === secret));
   return { plain: of(false), secrets: of(true) };
 }
 
-/** Names the address fields whose value differs, with the host of before and of now. */
+/** Names the address fields whose value differs, with the old and the new host. */
 export const movedAddresses = (fields: Fields, before: Values, now: Values): string[] =>
   Object.entries(fields).flatMap(([name, field]) =>
     isAddressField(field) && before[name] !== now[name] ? [`${name}: ${hostOf(before[name])} → ${hostOf(now[name])}`] : [],
@@ -54,7 +54,7 @@ export const movedAddresses = (fields: Fields, before: Values, now: Values): str
 const hostOf = (address: string | undefined): string => (address === undefined ? 'none' : URL.parse(address)?.host || address);
 
 const HINT = 4;
-/** Texts that a program made at random; what people choose, and files, are shown in no part. */
+/** Names of generated secrets; of chosen secrets and files nothing is shown. */
 const isKey = (name: string): boolean => /(key|keyid|secret|token)$/i.test(name);
-/** The end of a key that is long enough to stay one; null for every other secret. */
+/** Answers the last characters of a long key; null for any other secret. */
 export const hintOf = (name: string, secret: string): string | null => (isKey(name) && secret.length >= 4 * HINT ? `…${secret.slice(-HINT)}` : null);

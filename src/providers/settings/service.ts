@@ -36,35 +36,45 @@ export interface SettingView extends store.SettingRow {
 }
 /** A setting in use, with the adapter of the version it is pinned to. */
 export interface Configured<A extends AnyAdapter = AnyAdapter> {
-  /** Of the row. */
+  /** Id of the row. */
   id: string;
   adapter: A;
   name: string;
   values: Values;
 }
 
-/** What operators and organizations keep for their providers. Every write comes through one judgement (S158): provider, version, status, fields. */
+/**
+ * Settings of providers, of operators and organizations. Every write is judged by the same rules (S158): provider,
+ * version, status, fields.
+ */
 export interface ProviderSettings {
   list(owner: Owner, domain?: string): Promise<readonly SettingView[]>;
-  /** Without a version the newest active one is meant, and kept (S159). */
+  /** Creates a setting; without a version the newest active one is chosen and stored (S159). */
   create(owner: Owner, setting: NewSetting, by: AuditActor): Promise<SettingView>;
-  /** What is absent stays; null clears a field. A change of an address drops the secrets that are not given again. */
+  /**
+   * Changes a setting; an absent field stays, null clears it. A changed address deletes the secrets that are not given
+   * again.
+   */
   update(owner: Owner, id: string, change: SettingChange, by: AuditActor): Promise<SettingView>;
-  /** The only way to another version. */
+  /** Moves a setting to another version; nothing else does. */
   upgrade(owner: Owner, id: string, to: { version: string; allowPreview?: boolean | undefined }, by: AuditActor): Promise<SettingView>;
-  /** 409 while something refers to it. */
+  /** Removes a setting; 409 while something refers to it. */
   remove(owner: Owner, id: string, by: AuditActor): Promise<void>;
-  /** Asks the provider; its refusal is an answer, not an error (S160). */
+  /** Asks the provider; a refusal is an answer, not an error (S160). */
   test(owner: Owner, id: string): Promise<Tested>;
   tryOut(owner: Owner, setting: NewSetting): Promise<Tested>;
   /**
-   * By provider id, what is in use in a domain: of several the default, else the oldest. Undefined: there are settings, and none is enabled or
-   * of a version that still works. Read anew each time, so that a change holds in every process at once.
+   * Answers the settings in use in a domain, by provider id: the default, else the oldest. Undefined: there are
+   * settings, but none is enabled with a usable version. Read for each call, so that a change applies in every process
+   * at once.
    */
   configured<D extends keyof AdapterOf>(owner: Owner, domain: D): Promise<ReadonlyMap<string, Configured<AdapterOf[D]> | undefined>>;
-  /** The setting that a domain works with: the default of the owner, else the oldest that is enabled and of a version that still works. */
+  /**
+   * Answers the setting in use of a domain: the default of the owner, else the oldest that is enabled with a usable
+   * version.
+   */
   chosen<D extends keyof AdapterOf>(owner: Owner, domain: D): Promise<Configured<AdapterOf[D]> | undefined>;
-  /** One setting that a row refers to, enabled or not: 404 where it is another owner's, 410 `version_retired` (S161). */
+  /** Answers a setting that a row refers to, enabled or not: 404 for another owner's, 410 `version_retired` (S161). */
   pinned<D extends keyof AdapterOf>(owner: Owner, domain: D, id: string): Promise<Configured<AdapterOf[D]>>;
 }
 
@@ -74,7 +84,7 @@ interface Options {
   vault: Vault;
   providers: Pick<Providers, 'resolve' | 'list' | 'status' | 'fields' | 'check'>;
   outbound: Pick<Outbound, 'judge'>;
-  /** What settings of the instance call by; the same where it is not given. */
+  /** Used for settings of the instance. Default: `outbound`. */
   operatorOutbound?: Pick<Outbound, 'judge'>;
   changes?: Pick<Changes, 'tell'>;
 }
@@ -101,7 +111,7 @@ export function openProviderSettings({
     }
   };
   const sealed = (secrets: Values) => vault.seal(JSON.stringify(secrets));
-  /** Without secrets that the key of this deployment does not open: they count as not set, and can be set again. */
+  /** Opens the secrets. Those that the key of this deployment cannot open count as not set. */
   function valuesOf(row: store.SettingRow): Values {
     try {
       return { ...row.options, ...Secrets.parse(JSON.parse(vault.open(row.credentials))) };
@@ -110,7 +120,7 @@ export function openProviderSettings({
     }
   }
 
-  /** What the row may hold for this adapter, whole and checked. */
+  /** Answers the complete, checked values of a row for this adapter. */
   function judge(adapter: AnyAdapter, owner: Owner, given: Given, kept?: Values): Values {
     const setup = setupOf(adapter, owner);
     const values = providers.fields({ credentials: setup.fields }, merged(setup, given, kept), 'credentials.');
@@ -239,7 +249,7 @@ export function openProviderSettings({
         const before = valuesOf(row);
         const kept = judge(adapter, owner, wanted, before);
         const addresses = movedAddresses(declared, before, kept);
-        // Where it goes somewhere else, the secrets have to be given again: nobody sends one there that they could not read.
+        // After a change of an address the secrets must be given again: nobody can send one to their own server unread.
         const values = addresses.length > 0 ? judge(adapter, owner, wanted, split(declared, before).plain) : kept;
         const { plain, secrets } = split(declared, values);
         const { name = row.name, isDefault = row.isDefault, enabled = row.enabled } = wanted;

@@ -10,9 +10,9 @@ export interface SettingRow {
   name: string;
   isDefault: boolean;
   enabled: boolean;
-  /** Fields that are no secrets. */
+  /** Plain fields. */
   options: Values;
-  /** Sealed. */
+  /** Secret fields, encrypted. */
   credentials: string;
   lastTestAt: Date | null;
   lastTestOk: boolean | null;
@@ -26,7 +26,7 @@ const columns = (sql: Sql): Fragment => sql`
   id, domain, provider_id as "providerId", provider_version as version, name, is_default as "isDefault", enabled, options, credentials,
   last_test_at as "lastTestAt", last_test_ok as "lastTestOk", created_at as "createdAt", updated_at as "updatedAt"`;
 
-/** The rows of an owner, of one domain when given; the default first, then the oldest. */
+/** Lists the rows of an owner, of one domain when given; the default first, then the oldest. */
 export const settingsOf = (sql: Sql, owner: Owner, domain?: string) => sql<SettingRow[]>`
   select ${columns(sql)} from provider_settings
   where ${owned(sql, owner)} ${domain === undefined ? sql`` : sql`and domain = ${domain}`}
@@ -37,7 +37,7 @@ export async function settingOf(sql: Sql, owner: Owner, id: string): Promise<Set
   return row;
 }
 
-/** For a change, with the row held until the commit. */
+/** Reads a row for a change, and locks it until the commit. */
 export async function settingForUpdate(sql: Sql, owner: Owner, id: string): Promise<SettingRow | undefined> {
   const [row] = await sql<SettingRow[]>`select ${columns(sql)} from provider_settings where id = ${id} and ${owned(sql, owner)} for update`;
   return row;
@@ -46,7 +46,7 @@ export async function settingForUpdate(sql: Sql, owner: Owner, id: string): Prom
 export const unsetDefault = (sql: Sql, owner: Owner, domain: string, exceptId: string) => sql`
   update provider_settings set is_default = false, updated_at = now() where ${owned(sql, owner)} and domain = ${domain} and is_default and id <> ${exceptId}`;
 
-/** Two that want to be the default at once: the later one is told to try again. */
+/** Two concurrent defaults: the later one gets a conflict. */
 async function oneDefault<T>(work: PromiseLike<T>): Promise<T> {
   try {
     return await work;
@@ -64,7 +64,7 @@ export async function insertSetting(sql: Sql, owner: Owner, row: NewSetting): Pr
   return made!;
 }
 
-/** Writes the whole row; what the last test said counts no more. */
+/** Writes the whole row, and clears the result of its last test. */
 export async function updateSetting(sql: Sql, owner: Owner, row: NewSetting): Promise<SettingRow> {
   const [made] = await oneDefault(sql<SettingRow[]>`
     update provider_settings set provider_version = ${row.version}, name = ${row.name}, is_default = ${row.isDefault}, enabled = ${row.enabled},
@@ -74,7 +74,7 @@ export async function updateSetting(sql: Sql, owner: Owner, row: NewSetting): Pr
   return made!;
 }
 
-/** Rows that need a setting refer to it, each with a foreign key of its own; the first that is found keeps it. */
+/** Deletes a setting; fails where a row refers to it by a foreign key. */
 export async function deleteSetting(sql: Sql, owner: Owner, id: string): Promise<Pick<SettingRow, 'domain' | 'providerId'> | undefined> {
   try {
     const [row] = await sql<Pick<SettingRow, 'domain' | 'providerId'>[]>`
@@ -86,6 +86,8 @@ export async function deleteSetting(sql: Sql, owner: Owner, id: string): Promise
   }
 }
 
-/** Of the row as it was tested: what was written meanwhile has not been. Every write seals anew. */
+/**
+ * Writes the result of a test to the row as it was tested: every write encrypts anew, so a changed row does not match.
+ */
 export const noteTest = (sql: Sql, owner: Owner, { id, credentials }: Pick<SettingRow, 'id' | 'credentials'>, ok: boolean) => sql`
   update provider_settings set last_test_at = now(), last_test_ok = ${ok} where id = ${id} and ${owned(sql, owner)} and credentials = ${credentials}`;

@@ -3,11 +3,11 @@ import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import { shortlink, type ShortlinkAdapter, ShortUrl } from './_contract.ts';
 
 const FAILURES: Readonly<Record<number, ProviderFailure>> = { 1: 'rejected', 2: 'rejected', 3: 'rate_limited', 4: 'unavailable' };
-/** Comes with status 200 as well as with an error's. */
+/** A refusal, with status 200 or an error status. */
 const Refusal = z.object({ errorcode: z.int() }).transform(({ errorcode }) => FAILURES[errorcode] ?? 'rejected');
 const Made = z.object({ shorturl: ShortUrl }).transform(({ shorturl }) => ({ id: shorturl, shortUrl: shorturl }));
 
-/** The two names of one free service. It keeps statistics on a page for people, and tells no program. */
+/** Declares one of the two names of a free service. It has no API for statistics. */
 export const isgd = (brand: { id: string; title: string; host: string; description: string }): ShortlinkAdapter =>
   shortlink({
     id: brand.id,

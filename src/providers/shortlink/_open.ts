@@ -3,7 +3,7 @@ import type { Use } from '../kit/declare/line.ts';
 import type { Lines } from '../kit/wire/open-line.ts';
 import type { ShortlinkAdapter, Shortener } from './_contract.ts';
 
-/** A provider of short links with its owner's settings. One without a public API refuses with `unsupported`. */
+/** Opens a provider of short links with its owner's settings. One without a public API refuses with `unsupported`. */
 export const openShortener =
   (lines: Lines) =>
   (adapter: ShortlinkAdapter, use: Use): Shortener => {

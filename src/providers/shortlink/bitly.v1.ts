@@ -22,8 +22,8 @@ export default shortlink({
   api: 'https://api-ssl.bitly.com/v4',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'accessToken' },
   facts: { defaultDomain: 'bit.ly' },
-  errors: { 403: 'reauthorize' }, // a wrong token as well as a missing right
-  errorOf: Quota.transform(() => 'exhausted' as const), // these come with 429, and no waiting helps
+  errors: { 403: 'reauthorize' }, // a wrong token or a missing permission
+  errorOf: Quota.transform(() => 'exhausted' as const), // sent with 429, although waiting does not help
   repeatable: true,
   shorten: ({ http, values }, url) =>
     http.post('/shorten', Bitlink, { json: { long_url: url, domain: values.domain, group_guid: values.groupGuid }, creates: true }),

@@ -15,7 +15,7 @@ const credentials = {
   domain: ownDomain,
 };
 
-/** Logs in; answers the header of the calls that follow. */
+/** Logs in; answers the headers of later calls. */
 async function logIn({ http, values: { email, password, refreshToken } }: ShortlinkLine<typeof credentials>): Promise<Record<string, string>> {
   const json = refreshToken ? { email, refresh_token: refreshToken } : { email, password };
   const { access_token } = await http.post('/access_token', z.object({ access_token: z.string().min(1) }), { json });

@@ -17,7 +17,7 @@ export default shortlink({
   api: 'https://api.dub.co',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
   facts: { defaultDomain: 'dub.sh' },
-  errors: { 403: 'exhausted' }, // the plan, or a limit of it
+  errors: { 403: 'exhausted' }, // the plan or its limit
   repeatable: true,
   shorten: ({ http, values }, url) => http.put('/links/upsert', Link, { json: { url, domain: values.domain }, creates: true }),
   async clicks({ http }, { id }) {

@@ -4,7 +4,7 @@ import { secret, text } from '../kit/declare/fields.ts';
 import { Id, ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
 const Link = z.object({ id: Id, full_url: ShortUrl }).transform(({ id, full_url }) => ({ id, shortUrl: full_url }));
-/** A row of a date and a count. What they are called is not documented, so the one number of a row counts. */
+/** A row of a date and a count. The names of its columns are not documented, so its only number is the count. */
 const Row = z
   .record(z.string(), z.unknown())
   .transform((row) => Object.values(row).filter((value) => typeof value === 'number'))

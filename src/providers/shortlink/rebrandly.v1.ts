@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { secret, text } from '../kit/declare/fields.ts';
 import { Clicks, ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
-/** Its links have no scheme: whether a domain is encrypted is said beside them. */
+/** Links have no scheme: `https` is told in a field beside them. */
 const Link = z
   .object({ id: z.string().min(1), shortUrl: z.string(), https: z.boolean().nullish() })
   .transform(({ id, shortUrl, https }) => ({ id, shortUrl: `${https === false ? 'http' : 'https'}://${shortUrl}` }))
@@ -27,7 +27,7 @@ export default shortlink({
   api: 'https://api.rebrandly.com/v1',
   auth: { in: 'header', name: 'apikey', prefix: '', field: 'apiKey' },
   facts: { defaultDomain: 'rebrand.ly' },
-  errors: { 403: 'exhausted' }, // the plan, or a limit of it
+  errors: { 403: 'exhausted' }, // the plan or its limit
   errorOf: Taken,
   shorten: ({ http, values: { domain, workspaceId } }, url) =>
     http.post('/links', Link, { ...within(workspaceId), json: { destination: url, ...(domain && { domain: { fullName: domain } }) }, creates: true }),

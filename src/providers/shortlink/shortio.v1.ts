@@ -24,7 +24,7 @@ export default shortlink({
   repeatable: true,
   shorten: ({ http, values }, url) => http.post('/links', Link, { json: { originalURL: url, domain: values.domain }, creates: true }),
   async clicks({ http, values }, { id }) {
-    const headers = { authorization: values.apiKey }; // another host, so it is named
+    const headers = { authorization: values.apiKey }; // another host, to which `auth` does not apply
     const reply = z.object({ totalClicks: Clicks });
     return (await http.get(STATISTICS + encodeURIComponent(id), reply, { headers, query: { period: 'total' } })).totalClicks;
   },

@@ -13,7 +13,7 @@ const credentials = {
   domain: { ...ownDomain, required: true, help: 'A domain of yours; hi.switchy.io and swiy.io are kept for others' },
 };
 
-/** Links are made by REST and read by GraphQL, which lives on another host. */
+/** Queries GraphQL on another host: links are made by REST, and read by GraphQL. */
 const query = <S extends z.ZodType>({ http, values }: ShortlinkLine<typeof credentials>, reply: S, text: string, variables = {}) =>
   http.post('https://graphql.switchy.io/v1/graphql', reply, { headers: { 'api-authorization': values.apiKey }, json: { query: text, variables } });
 

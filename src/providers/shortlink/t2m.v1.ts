@@ -26,7 +26,7 @@ export default shortlink({
   api: 'https://t2mio.com/api/v1',
   auth: { in: 'header', name: 'apikey', prefix: '', field: 'apiKey' },
   errors: ERRORS,
-  errorInside: Refusal, // the status that counts is in the body
+  errorInside: Refusal, // the body holds the real status
   shorten: ({ http, values: { apiSecret, domainId } }, url) =>
     http.post('/urls', Link, {
       headers: { apisecret: apiSecret },

@@ -8,7 +8,7 @@ const Made = first(z.object({ hash: z.string().min(1), short_url_with_protocol: 
   shortUrl: made.short_url_with_protocol,
 }));
 const Code = z.object({ code: z.coerce.number().positive() });
-/** Of the whole call, of which a thousand and something is the login; or of its one link. */
+/** Refusal of the whole call, whose codes from 1000 concern the login, or of its only link. */
 const Refusal = z.union([
   z.object({ error: Code }).transform(({ error: { code } }) => (code >= 1000 && code < 2000 ? ('reauthorize' as const) : ('rejected' as const))),
   first(z.object({ error: z.object({ message: z.string().min(1) }) })).transform(() => 'rejected' as const),

@@ -11,7 +11,10 @@ const Document = z.object({
   service: z.array(z.object({ id: z.string(), type: z.unknown(), serviceEndpoint: z.unknown() })).nullish(),
 });
 
-/** Where the document of an account is found (atproto.com/specs/did): a port is allowed to `localhost` alone, which has no certificate. */
+/**
+ * Answers the address of the identity document of an account (atproto.com/specs/did). Only `localhost`, which has no
+ * certificate, may have a port.
+ */
 function addressOf(plc: string, did: string): string {
   if (PLC.test(did)) return `${plc.endsWith('/') ? plc.slice(0, -1) : plc}/${did}`;
   const host = WEB.exec(did)?.[1];
@@ -20,7 +23,10 @@ function addressOf(plc: string, did: string): string {
   return `${/^localhost(:|$)/i.test(place) ? 'http' : 'https'}://${place}/.well-known/did.json`;
 }
 
-/** The origin of the server that holds an account, as the account's own identity says, and not a server. */
+/**
+ * Finds the origin of the server that holds an account, by the account's identity document and not by the word of a
+ * server.
+ */
 export async function homeOf(http: Http, plc: string, did: string): Promise<string> {
   const document = await http.find(addressOf(plc, did), Document);
   if (document?.id !== did) throw refused('rejected', `service: names the account ${did}, which is not known`);

@@ -5,7 +5,10 @@ export interface Facet {
   features: [Record<string, string>];
 }
 
-/** Rich text of the AT Protocol: positions are UTF-8 bytes. A mention whose handle resolves to nobody stays plain text. */
+/**
+ * Writes rich text of the AT Protocol, with positions in UTF-8 bytes. A mention whose handle does not resolve stays
+ * plain text.
+ */
 export async function facetsOf(text: string, resolve: (handle: string) => Promise<string | undefined>): Promise<Facet[]> {
   const facets: Facet[] = [];
   for (const { kind, value, start, end } of findInText(text)) {

@@ -7,19 +7,22 @@ import type { Http } from '../kit/wire/http.ts';
 import type { Media } from '../kit/declare/media.ts';
 export type { Media } from '../kit/declare/media.ts';
 
-/** What is published: plain text made from the stored HTML, with its media in order. `id` is ours and stable over attempts. */
+/**
+ * A post to publish: plain text made from the stored HTML, with its media in order. `id` is ours and the same on every
+ * attempt.
+ */
 export interface Post {
   id: string;
   text: string;
   media: readonly Media[];
 }
-/** `saved`: what a reply to it will need (bluesky: uri and cid). */
+/** A published post. `saved`: data that a reply to it needs (Bluesky: uri and cid). */
 export interface Published {
   id: string;
   url: string;
   saved?: unknown;
 }
-/** `id` is unique over all servers of a network: a channel is one account (S246). */
+/** The connected account. `id` is unique over all servers of a network: a channel is one account (S246). */
 export interface Profile {
   id: string;
   name: string;
@@ -29,8 +32,8 @@ export interface Profile {
 }
 
 /**
- * Tokens as they are kept, sealed. `expiresAt` is unset where they do not expire. `values` take the place of typed
- * fields from then on (bluesky: the server that really holds the account).
+ * Tokens of a channel, stored encrypted. `expiresAt` is absent where they do not expire. `values` replace typed fields
+ * (Bluesky: the server that holds the account).
  */
 export interface Tokens {
   accessToken: string;
@@ -39,20 +42,23 @@ export interface Tokens {
   values?: Readonly<Record<string, string>>;
 }
 
-/** An app's own credentials at a network, or at one server of it. */
+/** Credentials of an app at a network, or at one server of it. */
 export interface App {
   clientId: string;
   clientSecret: string;
 }
 
-/** An attempt as a look-up knows it: what it saved, its thread (as in `publish`), and the earliest time of its request, clock differences allowed for. */
+/**
+ * An attempt whose answer was lost: the data that it saved, its thread (as in `publish`), and the earliest time of its
+ * request, with allowance for clock differences.
+ */
 export interface LookUp {
   since: Date;
   saved: unknown;
   thread: readonly Published[];
 }
 
-/** How a person connects a channel: by consent at the network, or by fields typed in here. */
+/** The way to connect a channel: by consent at the network, or by typed fields. */
 export type Login<F extends Fields = Fields> =
   | {
       kind: 'oauth2';
@@ -60,14 +66,17 @@ export type Login<F extends Fields = Fields> =
       token: string;
       scopes: readonly string[];
       pkce?: boolean;
-      /** The network has many servers: the person names one, and an app is registered there. */
+      /** Registers an app, where a network has many servers and the person names one. */
       registerApp?: (call: { http: Http; redirectUri: string; scopes: readonly string[]; appName: string }) => Promise<App>;
     }
   | {
       kind: 'credentials';
-      /** Turns the typed fields into tokens; absent where the fields are used as they are. */
+      /** Exchanges the typed fields for tokens; absent where the fields are used as they are. */
       signIn?: (call: { http: Http; values: ValuesOf<F>; clock: Clock }) => Promise<Tokens>;
-      /** Renews them; a refusal is `reauthorize`. `http` carries no token by itself; its base follows `tokens.values`, `values` are as typed. */
+      /**
+       * Renews tokens; a refusal is `reauthorize`. `http` sends no token by itself; its base follows `tokens.values`,
+       * `values` are as typed.
+       */
       refresh?: (call: { http: Http; values: ValuesOf<F>; tokens: Tokens; clock: Clock }) => Promise<Tokens>;
     };
 
@@ -90,19 +99,22 @@ type PostCall<F extends Fields, S extends z.ZodType> = Connection<F> & {
   settings: z.output<S>;
 };
 type Attempt<F extends Fields, S extends z.ZodType> = PostCall<F, S> & {
-  /** What an earlier attempt saved; `save` is durable before it ends, and comes before the step that cannot be taken back. */
+  /**
+   * Data that an earlier attempt saved. `save` is durable when it ends, and must be called before the step that cannot
+   * be undone.
+   */
   saved: unknown;
   save: (handle: unknown) => Promise<void>;
-  /** The items of the thread that are out already, when this is a reply: root first, the one before it last. */
+  /** The published items of the thread, when this is a reply: root first, parent last. */
   thread: readonly Published[];
 };
 /**
- * Looks for a post whose answer was lost. One that the network knows by our key or id is answered alone; a list holds
- * every post since then that only looks like it (same text, parent and media), whoever made it. Fails where it cannot tell.
+ * Looks for a post whose answer was lost. Answers one post when the network knows it by our key or id, else a list of
+ * all posts since then that look like it (same text, parent and media), whoever made them. Throws where it cannot tell.
  */
 type Find<F extends Fields, S extends z.ZodType> = (call: PostCall<F, S> & LookUp) => Promise<Published | readonly Published[] | undefined>;
 
-/** Why this network cannot be made to post twice. Every class but the last can answer: is it there? */
+/** The means by which a post is published once. Every class but the last can look for a post. */
 type Once<F extends Fields, S extends z.ZodType> =
   | { once: 'key' | 'two-phase' | 'own-id' | 'read-back'; find: Find<F, S> }
   | { once: 'at-most-once'; find?: never };
@@ -111,26 +123,26 @@ export interface Limits {
   /** Greatest length, counted in `unit`. */
   text: number;
   unit: 'graphemes' | 'characters' | 'bytes';
-  /** A second ceiling, in UTF-8 bytes. */
+  /** A second limit, in UTF-8 bytes. */
   textBytes?: number;
-  /** Every link counts as this many. */
+  /** Number of characters that every link counts as. */
   linkLength?: number;
   media: number;
   needsMedia?: boolean;
   mediaTypes: readonly string[];
   imageBytes?: number;
-  /** Greatest size of a video, where it is the same at every server. */
+  /** Greatest size of a video, where all servers have the same. */
   videoBytes?: number;
 }
 
-/** Required methods first; an optional method that is present *is* the capability. */
+/** The declaration of a network. An optional method that is present is a capability. */
 export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
   Once<F, S> & {
     login: Login<F>;
     limits: Limits;
-    /** Of a post; unknown keys are kept and ignored (T6). */
+    /** Schema of the settings of a post; unknown keys are kept and ignored (T6). */
     settings: S;
-    /** After a lost answer `absent` counts only when this long has passed since the request left. Default: `timeoutMs` + 10 s. */
+    /** Milliseconds after the request before a missing post counts as absent. Default: `timeoutMs` + 10 s. */
     settlesWithinMs?: number;
     editor?: 'normal' | 'markdown' | 'html';
     toolTip?: string;
@@ -138,11 +150,11 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
     profile(call: Connection<F>): Promise<Profile>;
     publish(call: Attempt<F, S>): Promise<Published>;
     remove?: (call: Connection<F> & { published: Published }) => Promise<void>;
-    /** The limits that this channel's own server has, where servers differ. */
+    /** Reads the limits of the channel's own server, where servers differ. */
     serverLimits?: (call: Connection<F>) => Promise<Limits>;
   };
 
-/** A connected channel, as the rooms see it. Each may throw `ProviderError`. */
+/** A connected channel. Each operation may throw `ProviderError`. */
 export interface Social {
   profile(): Promise<Profile>;
   publish(post: Post, settings: unknown, handle: Handle): Promise<Published>;
@@ -159,7 +171,7 @@ export interface Handle {
 export type SocialAdapter<F extends Fields = Fields, S extends z.ZodType = z.ZodType> = SocialSpec<F, S> &
   Adapter<'social', SocialFacts, SocialLine<F>, F> & { connect(connection: Connection<F>): Social };
 
-/** Declares a social adapter. What the registry holds is the same for all: the types of its own fields and settings end here. */
+/** Declares a social network. */
 export const social = <const F extends Fields, S extends z.ZodType>(spec: SocialSpec<F, S>): SocialAdapter => {
   const adapter: SocialAdapter<F, S> = {
     ...spec,
@@ -178,5 +190,5 @@ export const social = <const F extends Fields, S extends z.ZodType>(spec: Social
       };
     },
   };
-  return adapter as unknown as SocialAdapter; // values are checked against the fields, settings by their schema, before they come here
+  return adapter as unknown as SocialAdapter; // the registry checks values against the fields, `settled` the settings
 };

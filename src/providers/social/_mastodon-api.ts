@@ -6,9 +6,9 @@ import type { Multipart } from '../kit/protocols/multipart.ts';
 import { sameText } from '../kit/protocols/text.ts';
 import { type Limits, type Media, type Published, social, type SocialLine } from './_contract.ts';
 
-/** Where servers that speak Mastodon's API differ. Absent means: exactly like Mastodon. */
+/** Differences of servers with Mastodon's API. Absent: as Mastodon. */
 interface Quirks {
-  /** A repeat with the same key is not known to answer with the first status. */
+  /** A repeat with the same idempotency key may post again. */
   noIdempotencyKey?: boolean;
   noPkce?: boolean;
   /** Pictures go to `/v1/media` and are ready at once. */
@@ -24,7 +24,7 @@ interface Brand {
   scopes: readonly string[];
   visibilities: readonly [string, ...string[]];
   limits: Limits;
-  /** What 403 means. */
+  /** The failure of status 403. */
   forbidden: 'reauthorize' | 'rejected';
   quirks?: Quirks;
 }
@@ -47,11 +47,11 @@ const Statuses = z.array(
   }),
 );
 type Shown = z.output<typeof Statuses>[number];
-/** Ids of the media that attempts at this post uploaded: whichever status shows one of them is this post. */
+/** Ids of the media that attempts at this post uploaded: a status that shows one of them is this post. */
 const Saved = z.object({ mediaIds: z.array(z.string()) });
-/** A limit as a server says it. One that no server has is taken for none: the server may be anybody's. */
+/** A limit of a server; an implausible one is ignored, since anybody may run the server. */
 const limit = (least: number, most: number) => z.int().min(least).max(most).nullish().catch(undefined);
-/** `url` is null while the server works on it. */
+/** An uploaded file; `url` is null while the server processes it. */
 const Attachment = z.object({ id: z.coerce.string(), url: z.string().nullish() });
 const Instance = z.object({
   configuration: z
@@ -69,15 +69,15 @@ const Instance = z.object({
     .nullish(),
 });
 
-/** How far back own statuses are read to find a post: 400, newest first. */
+/** Own statuses that are read to find a post: 400, newest first. */
 const PAGE = 40;
 const PAGES = 10;
 const POLLS = 30;
-/** Between two looks at media that the server works on: longer each time, up to 2 s. */
+/** Waits between two polls of media that the server processes: rising, up to 2 s. */
 const pollMs = (poll: number) => Math.min(200 * (poll + 1), 2_000);
 type Line = Pick<SocialLine, 'http' | 'clock'>;
 
-/** The family of servers with Mastodon's client API. */
+/** Declares a network with Mastodon's client API. */
 export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbidden, limits, ...brand }: Brand) =>
   social({
     ...brand,
@@ -86,7 +86,7 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
     status: 'active',
     authType: 'oauth2',
     once: quirks.noIdempotencyKey ? 'read-back' : 'key',
-    ...(!quirks.noIdempotencyKey && { settlesWithinMs: 10_000 }), // the key is known once the first request has ended, not while it runs
+    ...(!quirks.noIdempotencyKey && { settlesWithinMs: 10_000 }), // the server knows the key only after the first request has ended
     credentials: {
       instance: text('Server URL', {
         form: 'origin',
@@ -161,8 +161,8 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
     },
 
     /**
-     * Looks through the own statuses since then. One with media that an attempt uploaded is this post; the others are similar when
-     * text, parent and number of media are the same.
+     * Looks through the own statuses since then. One with media that an attempt uploaded is this post; others are
+     * similar when text, parent and number of media are equal.
      */
     async find({ http, account, post, since, saved, thread }) {
       const own = new Set(uploadedBefore(saved));
@@ -185,18 +185,18 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
 const releaseOf = ({ id, url, uri }: z.output<typeof Status>): Published => ({ id, url: url ?? uri ?? '' });
 const uploadedBefore = (saved: unknown): readonly string[] => Saved.safeParse(saved).data?.mediaIds ?? [];
 
-/** The own statuses that are not older than `since`, newest first. Fails where so many came after it that it cannot be reached. */
+/** Yields the own statuses since `since`, newest first. Throws when there are too many later ones to reach it. */
 async function* statusesSince(http: Http, account: string, since: Date): AsyncGenerator<Shown> {
   const [id = ''] = account.split('@');
   const seen = new Set<string>();
   let last: string | undefined;
   for (let page = 0; page < PAGES; page += 1) {
     const statuses = await http.get(`/v1/accounts/${encodeURIComponent(id)}/statuses`, Statuses, {
-      answerBytes: 4 * 1024 * 1024, // some servers take statuses of a hundred kilobytes
+      answerBytes: 4 * 1024 * 1024, // some servers accept statuses of a hundred kilobytes
       query: { limit: String(PAGE), exclude_reblogs: 'true', ...(last !== undefined && { max_id: last }) },
     });
     const fresh = statuses.filter((status) => !seen.has(status.id));
-    if (fresh.length === 0 && statuses.length < PAGE) return; // snac ignores `max_id`: its second page is the first one again
+    if (fresh.length === 0 && statuses.length < PAGE) return; // snac ignores `max_id`: its second page equals the first
     for (const status of fresh) {
       if (status.created_at < since) return;
       seen.add(status.id);
@@ -211,7 +211,7 @@ async function instanceOf(http: Http): Promise<z.output<typeof Instance>> {
   return (await http.find('/v2/instance', Instance)) ?? (await http.find('/v1/instance', Instance)) ?? { configuration: null };
 }
 
-/** Sends the media, encoded anew where the server would refuse its size, and waits until each is ready. */
+/** Uploads the media, converted where the server would refuse their size, and waits until each is ready. */
 async function upload(line: Line, media: readonly Media[], path: string): Promise<string[]> {
   if (media.length === 0) return [];
   const { configuration } = await instanceOf(line.http);

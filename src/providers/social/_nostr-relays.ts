@@ -4,7 +4,7 @@ import { NostrEvent, signEvent } from '../kit/protocols/nostr.ts';
 import type { Socket } from '../kit/wire/sockets.ts';
 import type { SocialLine } from './_contract.ts';
 
-/** What one relay said of an event. `sent`: it may have it, and did not say so. */
+/** A relay's answer to an event. `sent`: it may have the event, and did not say so. */
 export type Verdict = { relay: string; word: 'stored' | 'rate_limited' | 'rejected' | 'unavailable' | 'sent'; reason: string };
 
 type Line = Pick<SocialLine, 'sockets' | 'clock' | 'timeoutMs'>;
@@ -18,13 +18,16 @@ const Message = z.union([
 ]);
 type Message = z.output<typeof Message>;
 
-/** What is heard in one exchange with all relays, which users name and which may send without end. */
+/**
+ * Greatest number of messages and characters read from all relays in one exchange: users name relays, and a relay may
+ * send without end.
+ */
 const MOST_MESSAGES = 300;
 const MOST_CHARACTERS = 1024 * 1024;
-/** Room for one event of the greatest length, however many relays there are. */
+/** Characters reserved for each relay, enough for one event of the greatest length. */
 const LEAST_CHARACTERS = 160 * 1024;
 
-/** Messages of one of several relays that we understand; ends when it hangs up, the time is over, or it has said too much. */
+/** Yields the known messages of one of several relays; ends when it closes, time is over, or it has sent too much. */
 async function* messagesOf(socket: Socket, signal: AbortSignal, relays: number): AsyncGenerator<Message> {
   let left = Math.max(MOST_CHARACTERS / relays, LEAST_CHARACTERS);
   for (let n = 0; n < MOST_MESSAGES / relays; n += 1) {
@@ -53,7 +56,7 @@ async function withRelay<T>({ sockets, timeoutMs }: Line, relay: string, work: (
   }
 }
 
-/** Sends one signed event to one relay; logs in (NIP-42) when the relay asks for it. */
+/** Sends a signed event to one relay; logs in (NIP-42) when the relay asks for it. */
 function sendTo(line: Line, relay: string, relays: number, event: NostrEvent, privateKey: Uint8Array): Promise<Verdict> {
   return withRelay(line, relay, async (socket, signal): Promise<Verdict> => {
     let challenge: string | undefined;
@@ -94,7 +97,7 @@ function wordOf(accepted: boolean, reason: string): Pick<Verdict, 'word' | 'reas
   return { word: 'rejected', reason };
 }
 
-/** Sends to every relay at once. One that stores it is enough; else the most hopeful of the answers decides. */
+/** Sends to all relays at once. One that stores the event is enough; else the best of the answers decides. */
 export async function sendToAll(line: Line, relays: readonly string[], event: NostrEvent, privateKey: Uint8Array): Promise<Verdict[]> {
   const verdicts = await Promise.all(
     relays.map((relay) =>
@@ -123,8 +126,8 @@ const fits = ({ ids, kinds, authors }: Filter, event: NostrEvent): boolean =>
   (ids?.includes(event.id) ?? true) && (kinds?.includes(event.kind) ?? true) && (authors?.includes(event.pubkey) ?? true);
 
 /**
- * The newest of the events that the relays name first, and which of them have it. `unavailable` when no relay answered
- * to the end.
+ * Answers the newest of the first events of each relay, and the relays that have it. `unavailable` when no relay
+ * answered completely.
  */
 export async function ask(line: Line, relays: readonly string[], filter: Filter): Promise<{ event: NostrEvent; relays: string[] } | undefined> {
   const answers = await Promise.all(

@@ -12,40 +12,46 @@ export interface ConnectOptions {
   /** `Profile.id` of the connected account; empty before it is known. */
   account: string;
   tokens?: Tokens | undefined;
-  /** Fresh tokens for a channel whose login was refused; asked once for each connection. Should be single flight. */
+  /** Answers fresh tokens after a refused login; called once for each connection, and expected to be single flight. */
   renew?: (() => Promise<Tokens>) | undefined;
-  /** The route of its calls; undefined: the open one. */
+  /** Egress route of its calls; undefined for the open one. */
   egressRoute?: EgressRoute | undefined;
-  /** Nothing is sent any more once it is aborted, and what is under way is broken off. */
+  /** After its abort nothing is sent, and running calls are cancelled. */
   ended?: AbortSignal | undefined;
 }
 
-/** How channels are connected, and what they are when they are. Whatever is asked takes the `egressRoute` that is given; undefined: the open one. */
+/** Connects channels, and opens connected ones. Calls take `egressRoute`; undefined for the open one. */
 export interface SocialProviders {
-  /** The operator's own app for this server; undefined means: register one (and keep it), or consent is not offered. */
+  /** Answers the operator's app for this server; undefined: register one (and store it), or consent is not offered. */
   ownApp(adapter: SocialAdapter, values: Values): App | undefined;
-  /** Registers an app at the server that the values name. Undefined where the network does not offer it. */
+  /** Registers an app at the server in the values. Undefined where the network does not offer it. */
   registerApp(adapter: SocialAdapter, values: Values, redirectUri: string, egressRoute?: EgressRoute): Promise<App | undefined>;
-  /** The consent page. `verifier` (PKCE) is to be sealed and handed to `exchange`. */
+  /** Answers the address of the consent page. The caller stores `verifier` (PKCE) encrypted for `exchange`. */
   authorize(adapter: SocialAdapter, call: { app: App; values: Values; redirectUri: string; state: string }): { url: string; verifier: string | undefined };
-  /** Code → tokens; a refused code throws `ProviderError` `reauthorize`. */
+  /** Exchanges the code for tokens; a refused code throws `ProviderError` `reauthorize`. */
   exchange(
     adapter: SocialAdapter,
     call: { app: App; values: Values; redirectUri: string; code: string; verifier?: string | undefined; egressRoute?: EgressRoute | undefined },
   ): Promise<Tokens>;
-  /** Typed fields → tokens; undefined where the fields are used as they are. Wrong credentials throw `ProviderError` `reauthorize`. */
+  /**
+   * Exchanges typed fields for tokens; undefined where the fields are used as they are. Wrong credentials throw
+   * `ProviderError` `reauthorize`.
+   */
   signIn(adapter: SocialAdapter, values: Values, egressRoute?: EgressRoute): Promise<Tokens | undefined>;
-  /** Renews tokens (both kinds of login). A refusal is `reauthorize`; a fault of the line is `unavailable`. Undefined where there is nothing to renew. */
+  /**
+   * Renews tokens of either login. A refusal is `reauthorize`, a network error `unavailable`. Undefined where there is
+   * nothing to renew.
+   */
   refresh(
     adapter: SocialAdapter,
     call: { values: Values; tokens: Tokens; app?: App | undefined; egressRoute?: EgressRoute | undefined },
   ): Promise<Tokens | undefined>;
-  /** A connected channel. Each of its calls may throw `ProviderError`, whose words never contain a secret. */
+  /** Opens a connected channel. Each operation may throw `ProviderError`, whose message never contains a secret. */
   connect(adapter: SocialAdapter, options: ConnectOptions): Social;
 }
 
 export interface SocialOptions {
-  /** App credentials of the operator, by provider id; `server` where they belong to one server of many. */
+  /** App credentials of the operator, by provider id; `server` where they belong to one of many servers. */
   apps: Readonly<Record<string, App & { server?: string }>>;
   appName: string;
 }
@@ -53,7 +59,7 @@ export interface SocialOptions {
 export function openSocial(lines: Lines, { apps, appName }: SocialOptions): SocialProviders {
   const { clock } = lines;
   const hidden = (tokens?: Tokens) => [tokens?.accessToken, tokens?.refreshToken];
-  /** Of one login: `secrets` are what only this call has, beside the values and the tokens. */
+  /** Opens the tool of a login: `secrets` are those of this call, beside the values and the tokens. */
   const httpOf = (adapter: SocialAdapter, values: Values, tokens?: Tokens, { secrets = [], ...more }: LineOptions = {}) =>
     lines.open(adapter, { ...values, ...tokens?.values }, { secrets: [...hidden(tokens), ...secrets], ...more }).http;
   const asked = <T>(adapter: SocialAdapter, secrets: readonly (string | undefined)[], work: () => Promise<T>) => lines.call(adapter, { secrets }, work);
@@ -120,7 +126,7 @@ export function openSocial(lines: Lines, { apps, appName }: SocialOptions): Soci
   };
 }
 
-/** The consent page and the token address of the server that the values name. */
+/** Fills the addresses of consent page and token endpoint from the values. */
 function consentOf(adapter: SocialAdapter, values: Values): OAuth2 {
   const { login } = adapter;
   if (login.kind !== 'oauth2') throw new AppError('invalid_request', `${adapter.title} is connected by its fields, not by consent`);

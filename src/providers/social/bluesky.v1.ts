@@ -9,7 +9,7 @@ import { facetsOf } from './_bluesky-text.ts';
 import { type Media, type Published, social, type Tokens } from './_contract.ts';
 
 const COLLECTION = 'app.bsky.feed.post';
-/** Servers of before 2026 refuse larger pictures. */
+/** Servers from before 2026 refuse larger pictures. */
 const IMAGE_BYTES = 1_000_000;
 const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/gif'];
 
@@ -24,7 +24,7 @@ const Written = z.object({ uri: z.string(), cid: z.string() });
 const NotThere = z.object({ error: z.enum(['RecordNotFound', 'RepoNotFound']) });
 const NoSuchHandle = z.object({ error: z.enum(['InvalidRequest', 'HandleNotFound']) });
 
-/** Written down before the post is sent: under the same key and time the same bytes are the same post. */
+/** Saved before the post is sent: with the same key and time the same bytes are the same post. */
 const Key = z.object({ rkey: z.string(), createdAt: z.string() });
 
 const WORDS = {
@@ -91,7 +91,7 @@ export default social({
   login: {
     kind: 'credentials',
     signIn: ({ http, values }) => signIn(http, values),
-    /** Both tokens are replaced; when the refresh token is refused, the app password still opens the door. */
+    /** Both tokens are replaced; when the refresh token is refused, the app password is used. */
     refresh: ({ http, values, tokens }) =>
       whenFailed(
         'reauthorize',
@@ -106,7 +106,7 @@ export default social({
 
   async profile({ http, values, hosts }) {
     const { did, handle } = await http.get('/com.atproto.server.getSession', Me);
-    const home = await homeOf(http, hosts['plc']!, did); // any server can claim any account
+    const home = await homeOf(http, hosts['plc']!, did); // a server could claim any account
     if (home !== new URL(values.service).origin)
       throw refused('rejected', `service: ${values.service} does not hold the account ${did}, which lives at ${home}`);
     const record = await http.find('/com.atproto.repo.getRecord', ProfileRecord, {
@@ -144,7 +144,7 @@ export default social({
     if (!earlier) await save({ rkey, createdAt });
     const rules = GATES[settings.replyGate ?? 'everyone'];
     if (rules && !reply) {
-      // before the post, so that there is no moment at which everyone may reply
+      // before the post, so that nobody can reply in between
       const gate = {
         $type: 'app.bsky.feed.threadgate',
         post: `at://${account}/${COLLECTION}/${rkey}`,
@@ -153,7 +153,7 @@ export default social({
       };
       await http.post('/com.atproto.repo.putRecord', Written, { json: { repo: account, collection: 'app.bsky.feed.threadgate', rkey, record: gate } });
     }
-    // a second record under one key is refused, so what may be there already is put in place, unchanged
+    // a second record with the same key is refused: `putRecord` writes the same record again
     const { uri, cid } = await http.post(earlier ? '/com.atproto.repo.putRecord' : '/com.atproto.repo.createRecord', Written, {
       json: { repo: account, collection: COLLECTION, rkey, record },
       creates: true,

@@ -11,13 +11,13 @@ const RELAYS = ['wss://nos.lol', 'wss://relay.damus.io', 'wss://relay.snort.soci
 const MAX_RELAYS = 10;
 const relay = z.url({ protocol: /^wss?$/ });
 const Card = z.object({ name: z.string().nullish(), display_name: z.string().nullish(), picture: z.string().nullish() });
-/** Of a note that is out: what a reply needs. */
+/** Data of a published note that a reply needs. */
 const Saved = z.object({ event: NostrEvent, relays: z.array(z.string()) });
 
 const relaysOf = (typed: string): string[] => [...new Set(typed.split(/[\s,]+/).filter((one) => one !== ''))];
 const seconds = (clock: Clock) => Math.floor(clock.now().getTime() / 1000);
 
-/** The fault of a list of relays as a person typed it; undefined where it has none. */
+/** Describes the fault of a typed list of relays; undefined for a valid one. */
 function relaysFault(typed: string): string | undefined {
   const relays = relaysOf(typed);
   if (relays.length === 0 || relays.some((one) => !relay.safeParse(one).success)) return 'must be wss:// addresses, with commas between them';
@@ -70,7 +70,7 @@ export default social({
     const relays = settings.relays ?? relaysOf(values.relays);
     const earlier = NostrEvent.safeParse(saved).data;
     const event = earlier ?? signEvent({ created_at: seconds(line.clock), kind: 1, content: contentOf(post), tags: tagsOf(post, thread) }, key);
-    if (!earlier) await save(event); // from here on the same bytes are the same note, however often they are sent
+    if (!earlier) await save(event); // from here on every attempt sends the same note
     const verdicts = await sendToAll(line, relays, event, key);
     return publishedAs(
       event,
@@ -113,8 +113,9 @@ const publishedAs = (event: NostrEvent, relays: string[]): Published => ({
 const contentOf = (post: Post): string => [post.text, ...post.media.map(({ url }) => url)].filter((line) => line !== '').join('\n');
 
 /**
- * Hashtags (NIP-24), people (`nostr:npub1…`, NIP-27), pictures (NIP-92), and the note it answers to (NIP-10). The id of a note is the
- * hash of its content and second: the nonce (NIP-13, no work claimed) keeps two posts with the same text from being one note.
+ * Makes the tags of a note: hashtags (NIP-24), people (`nostr:npub1…`, NIP-27), pictures (NIP-92), and its parent
+ * (NIP-10). The id of a note is the hash of its content and second: the nonce (NIP-13, without proof of work) keeps two
+ * posts with the same text apart.
  */
 function tagsOf(post: Post, thread: readonly Published[]): string[][] {
   const tags = findInText(post.text)

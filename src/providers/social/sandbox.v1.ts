@@ -8,7 +8,7 @@ const Accepted = z.object({ id: z.string(), url: z.url() });
 const Uploaded = z.object({ id: z.string(), bytes: z.int() });
 const Found = z.object({ items: z.array(Accepted) });
 
-/** The network of our own: publishes nowhere, keeps a ledger, and behaves as it is told (S243). */
+/** A practice network of this service: publishes nowhere, keeps a ledger, and fails on request (S243). */
 export default social({
   id: 'sandbox',
   version: 'v1',
@@ -18,10 +18,10 @@ export default social({
   optional: 'sandbox',
   authType: 'none',
   credentials: { name: text('Account name', { validation: '.{1,100}', help: 'Any name; the same name is the same account' }) },
-  api: 'http://127.0.0.1:4510', // the process says where it really is
+  api: 'http://127.0.0.1:4510', // the process passes its real address
   auth: { in: 'token' },
   timeoutMs: 15_000,
-  settlesWithinMs: 22_000, // it may be told to answer after 20 s
+  settlesWithinMs: 22_000, // it can be made to answer after 20 s
   toolTip: 'Publishes nowhere',
   once: 'key',
   login: {

@@ -11,7 +11,7 @@ const FAILURES: Readonly<Record<string, [ProviderFailure, string]>> = {
 
 export const codeOf = (error: unknown): string => String((Object(error) as { code?: unknown }).code);
 export const isMissing = (error: unknown): boolean => MISSING.includes(codeOf(error));
-/** Failures of the file system in words that name no path. */
+/** Makes failures of file system errors, in words that name no path. */
 export async function worded<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -7,29 +7,29 @@ import { isKey, type Multipart, type Part, type Upload } from './_contract.ts';
 import { isMissing, worded } from './_disk-failures.ts';
 import { MIB } from './_parts.ts';
 
-/** One folder of this machine, as far as it is used. */
+/** The operations of a folder that uploads need. */
 export interface Disk {
   folder: string;
-  /** Writes a file of exactly so many bytes, which nobody sees yet, and answers its path. */
+  /** Writes a hidden file of exactly so many bytes, and answers its path. */
   write(body: AsyncIterable<Uint8Array>, bytes: number): Promise<string>;
-  /** Puts a whole file of this machine in the place of the object; it is gone when that fails. */
+  /** Moves a complete file to the place of the object; deletes it on failure. */
   place(path: string, key: string): Promise<void>;
 }
 
-/** A folder for each upload, with its key and its parts in it. */
+/** Each upload has a folder, which holds its key and its parts. */
 const PARTS = '.parts';
 const KEY_FILE = 'key';
 const ID = /^[0-9a-f]{32}$/;
 const NUMBER = /^[1-9]\d{0,4}$/;
 const PART_BYTES = 8 * MIB;
 
-/** Uploads in parts, each a file. An upload is known by its id together with its key. */
+/** Opens uploads in parts, each a file. An upload is identified by its id together with its key. */
 export function openDiskMultipart(disk: Disk): Multipart {
   const parts = join(disk.folder, PARTS);
 
-  /** One that was cut off before it had a key goes by its id. */
+  /** An upload that was interrupted before its key was written is identified by its id. */
   const keyOf = (id: string) => readFile(join(parts, id, KEY_FILE), 'utf8').catch((error: unknown) => (isMissing(error) ? id : Promise.reject(error)));
-  /** Undefined: there is no such upload of this key. */
+  /** Answers the folder of an upload; undefined for an unknown upload of this key. */
   async function folderOf({ key, id }: Upload): Promise<string | undefined> {
     const folder = join(parts, id);
     const known = ID.test(id) && (await keyOf(id)) === key && (await stat(folder).catch(() => undefined));
@@ -40,7 +40,7 @@ export function openDiskMultipart(disk: Disk): Multipart {
     if (!folder) throw refused('rejected', 'There is no such upload');
     return folder;
   }
-  /** What tells one writing of a part from another. */
+  /** Reads a part; its etag differs with each writing. */
   async function partOf(folder: string, number: number): Promise<Part | undefined> {
     const found = await stat(join(folder, String(number)), { bigint: true }).catch(() => undefined);
     return found && { number, bytes: Number(found.size), etag: `${found.size.toString(16)}-${found.mtimeNs.toString(16)}-${found.ino.toString(16)}` };
@@ -70,7 +70,7 @@ export function openDiskMultipart(disk: Disk): Multipart {
     parts: (upload) =>
       worded(async () => {
         const folder = await folderOf(upload);
-        const names = folder && (await readdir(folder).catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error)))); // completed or given up meanwhile
+        const names = folder && (await readdir(folder).catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error)))); // completed or aborted meanwhile
         if (!names) return undefined;
         const numbers = names.filter((name) => NUMBER.test(name)).map(Number);
         const found = await Promise.all(numbers.toSorted((a, b) => a - b).map((number) => partOf(folder, number)));
@@ -103,7 +103,7 @@ export function openDiskMultipart(disk: Disk): Multipart {
         const ids = (await readdir(parts).catch((error: unknown) => (isMissing(error) ? [] : Promise.reject(error)))).filter((id) => ID.test(id));
         const uploads = [];
         for (const id of ids) {
-          // one after the other: there may be more than files can be open
+          // sequentially: there may be more than the limit of open files
           const key = await keyOf(id);
           const made = await stat(join(parts, id, key === id ? '' : KEY_FILE)).catch(() => undefined);
           if (made) uploads.push({ key, id, begun: made.mtime });

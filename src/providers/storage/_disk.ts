@@ -7,12 +7,12 @@ import { type Content, isKey, type Store, type Stored } from './_contract.ts';
 import { codeOf, isMissing, worded } from './_disk-failures.ts';
 import { type Disk, openDiskMultipart } from './_disk-multipart.ts';
 
-/** Beside the objects, where no key leads: what is not whole yet. */
+/** Folder of incomplete files, which no key can reach. */
 const INCOMING = '.incoming';
 
-/** Objects as files below a folder. */
+/** Opens a store of files below a folder. */
 export function openDisk(folder: string): Store {
-  /** The place of a key, unless a link that somebody planted leads out of the folder. */
+  /** Answers the path of a key, unless a symbolic link leads out of the folder. */
   async function placeOf(key: string): Promise<string | undefined> {
     if (!isKey(key)) return undefined;
     const path = join(folder, key);
@@ -55,7 +55,7 @@ export function openDisk(folder: string): Store {
     },
   };
 
-  /** A file that is whole already is moved, or copied where it lies on another disk. */
+  /** Moves a complete file, or copies it from another disk. */
   async function take({ from, bytes }: Content): Promise<string> {
     if (!('path' in from)) return disk.write(from, bytes);
     if ((await stat(from.path)).size !== bytes) throw refused('rejected', `The content does not have the ${bytes} bytes that it should have`);
@@ -86,7 +86,7 @@ export function openDisk(folder: string): Store {
       try {
         const path = await placeOf(key);
         if (!path) return undefined;
-        const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK); // a pipe would be waited for
+        const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK); // opening a pipe would block
         const stats = await handle.stat();
         if (stats.isFile()) return stored(handle, stats);
         await handle.close();
@@ -112,7 +112,7 @@ export function openDisk(folder: string): Store {
     put,
     open: found,
     remove,
-    url: () => undefined, // served by ourselves
+    url: () => undefined, // served by this service
     multipart: openDiskMultipart(disk),
     check: () =>
       worded(async () => {
@@ -139,7 +139,7 @@ function stored(handle: FileHandle, { size, mtime }: Stats): Stored {
   };
 }
 
-/** Makes the names in a folder outlive a power failure: a row that is written after this has its bytes. */
+/** Syncs a folder, so that its names survive a power failure: a row that is written after this has its bytes. */
 async function syncFolder(path: string): Promise<void> {
   await using handle = await open(path, constants.O_RDONLY);
   await handle.sync();

@@ -16,7 +16,7 @@ const Usage = z.object({ usedStorage: z.coerce.number(), allocatedStorage: z.coe
 const LEAST_SECONDS = 60;
 const MAX_REFUSAL = 4_096;
 
-/** Objects of MediaLocker: bytes go by signed addresses, straight to and from its store. */
+/** Opens a store at MediaLocker: bytes are transferred by signed addresses. */
 export function openLocker({ http, stream, clock, values }: Pick<StorageLine, 'http' | 'stream' | 'clock' | 'values'>): Store {
   const { bucketId = '' } = values;
   const at = (key: string) => {
@@ -28,18 +28,18 @@ export function openLocker({ http, stream, clock, values }: Pick<StorageLine, 'h
     const { url, headers } = await http.post('/presign/upload', Upload, { json: { ...at(key), contentType: mime, ...(bytes > 0 && { size: bytes }) } });
     return { url, headers: headers ?? {} };
   };
-  /** Mandatory after each upload, and the only way from a key to the id; may be repeated. */
+  /** Confirms an upload, which is mandatory; also finds the id of a key. May be repeated. */
   const confirm = async (key: string) => http.post('/presign/confirm', Confirmed, { json: at(key) });
   const idOf = async (key: string) => (await http.find('/presign/confirm', Confirmed, { json: at(key), absent: NotUploaded }))?.objectId;
   const addressOf = async (objectId: string, seconds: number) =>
     (await http.post('/presign/download', Download, { json: { objectId, expiresIn: Math.min(Math.max(Math.ceil(seconds), LEAST_SECONDS), MOST_SECONDS) } }))
       .url;
 
-  /** A request to the store behind it, which answers like S3. `also`: statuses that are no failure. */
+  /** Sends a request to the store behind it, which answers like S3. `also`: statuses that are no failure. */
   async function transfer(url: string, request: Parameters<StorageLine['stream']>[1], also: readonly number[] = []): Promise<Streamed> {
     const answer = await stream(url, request).catch((error: unknown) => {
       const { cause } = Object(error) as { cause?: unknown };
-      if (cause instanceof ProviderError) throw cause; // the content was not as long as said
+      if (cause instanceof ProviderError) throw cause; // the content had another length
       throw refused('unavailable', 'The store of MediaLocker did not answer');
     });
     if ((answer.status >= 200 && answer.status < 300) || also.includes(answer.status)) return answer;
@@ -60,7 +60,7 @@ export function openLocker({ http, stream, clock, values }: Pick<StorageLine, 'h
       const id = isKey(key) ? await idOf(key) : undefined;
       if (id === undefined) return undefined;
       const url = await addressOf(id, MOST_SECONDS);
-      const probe = await transfer(url, { headers: { range: 'bytes=0-0' } }, [416]); // 416: there are none
+      const probe = await transfer(url, { headers: { range: 'bytes=0-0' } }, [416]); // 416: the object is empty
       probe.cancel();
       const size = Number(/\/(\d+)$/.exec(probe.headers.get('content-range') ?? '')?.[1] ?? probe.headers.get('content-length'));
       const modified = new Date(probe.headers.get('last-modified') ?? NaN);
@@ -76,7 +76,7 @@ export function openLocker({ http, stream, clock, values }: Pick<StorageLine, 'h
             })(),
             { objectMode: false },
           ),
-        [Symbol.asyncDispose]: async () => {}, // nothing is held before it is read
+        [Symbol.asyncDispose]: async () => {}, // nothing is open before the first read
       };
     },
     async remove(keys) {
@@ -92,7 +92,7 @@ export function openLocker({ http, stream, clock, values }: Pick<StorageLine, 'h
         if (id === undefined) throw refused('rejected', `There is no object ${key}`);
         return addressOf(id, seconds);
       },
-      put: async (key, kind) => presign(key, kind), // good for an hour, whatever is asked for
+      put: async (key, kind) => presign(key, kind), // always valid for an hour
       async confirm(key) {
         if ((await idOf(key)) === undefined) throw refused('rejected', `Nothing has arrived at ${key}`);
       },

@@ -2,7 +2,7 @@ import type { Use } from '../kit/declare/line.ts';
 import type { Lines } from '../kit/wire/open-line.ts';
 import type { StorageAdapter, Store } from './_contract.ts';
 
-/** Where an organization keeps its files, or with null the instance. */
+/** Opens the store of an organization, or with null that of the instance. */
 export const openStorage =
   (lines: Lines) =>
   (adapter: StorageAdapter, use: Use): Store =>

@@ -4,19 +4,19 @@ import { refused } from '../kit/declare/fallback.ts';
 import type { Content } from './_contract.ts';
 
 export const MIB = 1024 * 1024;
-/** Parts of one object that are under way together. */
+/** Parts of one object that are sent at once. */
 const TOGETHER = 4;
 const TOGETHER_BYTES = 32 * MIB;
-/** Of this process, however many objects there are: beyond it, parts wait for their turn. */
+/** Memory for parts in this process; beyond it, parts wait. */
 const lend = openBuffers(64 * MIB);
 
-/** Bytes of each part, but the last, of an object of so many: at least `usual`, and so many that no more than `most` parts come out. */
+/** Answers the size of the parts of an object: at least `usual`, and such that there are at most `most` parts. */
 export const partBytesOf = (bytes: number, { usual = 8 * MIB, most = 10_000 }: { usual?: number | undefined; most?: number | undefined } = {}): number =>
   Math.max(usual, Math.ceil(bytes / most / MIB) * MIB);
 
 /**
- * Sends a content in parts of this size, a few at a time, each of which is in memory until it has arrived. When one fails, no other is begun.
- * Content of another length than said is refused before its last part is sent.
+ * Sends a content in parts of this size, a few at once, each held in memory until it is sent. After a failure no
+ * further part is begun. A content of another length than declared is refused before its last part is sent.
  */
 export async function sendParts(content: Content, partBytes: number, send: (number: number, data: Uint8Array) => Promise<void>): Promise<void> {
   await using reader = await openReader(content);
@@ -39,15 +39,15 @@ export async function sendParts(content: Content, partBytes: number, send: (numb
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-/** All of a content at once. */
+/** Reads a whole content. */
 export async function wholeOf(content: Pick<Content, 'from' | 'bytes'>): Promise<Uint8Array> {
   await using reader = await openReader(content);
   const part = await inParts(reader, content.bytes)(Buffer.allocUnsafeSlow(content.bytes));
-  return part!.data; // even of no bytes there is one
+  return part!.data; // an empty content has one part
 }
 
 interface Reader extends AsyncDisposable {
-  /** Answers how many bytes it wrote; fewer than there is room for mean that there are no more. */
+  /** Answers the number of bytes written; fewer than fit mean the end. */
   fill(buffer: Uint8Array): Promise<number>;
 }
 async function openReader({ from }: Pick<Content, 'from'>): Promise<Reader> {
@@ -77,7 +77,7 @@ async function filled(buffer: Uint8Array, read: (into: Uint8Array) => Promise<nu
   return at;
 }
 
-/** The parts of a content in their order, each written into the buffer that is brought for it; undefined when there are no more. */
+/** Reads the parts of a content in order, each into the buffer that is passed; undefined at the end. */
 function inParts(reader: Reader, bytes: number): (buffer: Uint8Array) => Promise<{ number: number; data: Uint8Array } | undefined> {
   let [left, number] = [bytes, 0];
   const take = async (buffer: Uint8Array) => {
@@ -94,7 +94,7 @@ function inParts(reader: Reader, bytes: number): (buffer: Uint8Array) => Promise
   return (buffer) => (turn = turn.then(() => take(buffer)));
 }
 
-/** The same bytes as they come; refuses what is not `bytes` long. */
+/** Passes the bytes on; throws when there are not exactly `bytes`. */
 export async function* exactly({ from, bytes }: Pick<Content, 'from' | 'bytes'>): AsyncGenerator<Uint8Array> {
   let left = bytes;
   for await (const piece of 'path' in from ? (createReadStream(from.path) as AsyncIterable<Uint8Array>) : from) {
@@ -106,8 +106,8 @@ export async function* exactly({ from, bytes }: Pick<Content, 'from' | 'bytes'>)
 }
 
 /**
- * Lends memory, no more than `most` bytes at a time; who waits longest comes first. Large pieces are lent again while there is use for
- * them: what is thrown away each time is not gone at once, and costs more than what is done with it.
+ * Lends memory, at most `most` bytes at once, in FIFO order. Large buffers are reused while there is demand: allocating
+ * and collecting them costs more than the work done with them.
  */
 export function openBuffers(most: number) {
   let lent = 0;

@@ -9,17 +9,17 @@ const TOGETHER = 8;
 
 export interface S3StoreOptions {
   s3: S3;
-  /** Of every key in the bucket, with its slash; may be empty. */
+  /** Prefix of every key in the bucket, with its slash; may be empty. */
   prefix: string;
   acl: S3Kind['acl'];
-  /** Where everybody can read the objects, without a trailing slash. */
+  /** Public base address of the objects, without a trailing slash. */
   publicUrl: string | undefined;
   deleteOneByOne: boolean;
   partBytes: number | undefined;
   mostParts: number | undefined;
 }
 
-/** Objects in a bucket: small ones by one request, others in parts. */
+/** Opens a store in a bucket: small objects by one request, others in parts. */
 export function openS3Store({ s3, prefix, acl, publicUrl, deleteOneByOne, partBytes: usual, mostParts: most }: S3StoreOptions): Store {
   const at = (key: string) => {
     if (!isKey(key)) throw refused('rejected', `Not a storage key: ${key}`);
@@ -34,7 +34,7 @@ export function openS3Store({ s3, prefix, acl, publicUrl, deleteOneByOne, partBy
       'unavailable',
       () => s3.complete(at(key), id, parts),
       async () => {
-        if (!(await done())) await s3.complete(at(key), id, parts); // nobody knows what became of the first
+        if (!(await done())) await s3.complete(at(key), id, parts); // the outcome of the first call is unknown
       },
     );
   }
@@ -68,7 +68,7 @@ export function openS3Store({ s3, prefix, acl, publicUrl, deleteOneByOne, partBy
           parts.toSorted((a, b) => a.number - b.number),
         );
       } catch (error) {
-        await multipart.abort(upload).catch(() => undefined); // else it is found among the uploads that nobody ended
+        await multipart.abort(upload).catch(() => undefined); // a sweep aborts unfinished uploads
         throw error;
       }
     },
@@ -83,7 +83,7 @@ export function openS3Store({ s3, prefix, acl, publicUrl, deleteOneByOne, partBy
               piecesOf(() => s3.get(at(key), range)),
               { objectMode: false },
             ),
-          [Symbol.asyncDispose]: async () => {}, // nothing is held before it is read
+          [Symbol.asyncDispose]: async () => {}, // nothing is open before the first read
         }
       );
     },
@@ -119,7 +119,7 @@ export function openS3Store({ s3, prefix, acl, publicUrl, deleteOneByOne, partBy
     await s3.headBucket();
     return 'The bucket is there';
   }
-  /** Keys that may not look at the bucket may still put, read and remove objects. */
+  /** Checks by writing: a key without access to the bucket itself may still write, read and remove objects. */
   async function tryObject(): Promise<string> {
     const key = at(`check-${crypto.randomUUID()}`);
     await s3.put(key, new TextEncoder().encode('check'), { mime: 'text/plain', acl });
@@ -134,7 +134,7 @@ async function* piecesOf(get: () => Promise<AsyncIterable<Uint8Array>>): AsyncGe
   yield* await get();
 }
 
-/** RFC 6266, with the name in ASCII as well. */
+/** Writes a content disposition (RFC 6266) with an ASCII fallback of the name. */
 const dispositionOf = (name: string): string => {
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
   const extended = encodeURIComponent(name.toWellFormed()).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -2,21 +2,21 @@ import { type Field, type Fields, secret, text } from '../kit/declare/fields.ts'
 import { storage, type StorageAdapter } from './_contract.ts';
 import { openS3Store } from './_s3-store.ts';
 
-/** What is known to differ from one server of the S3 API to another. */
+/** Differences of servers with the S3 API. Absent: as AWS. */
 interface Quirks {
-  /** Refuses `DeleteObjects`, or the checksum that it cannot be sent without. */
+  /** Refuses `DeleteObjects`, or the checksum that it requires. */
   deleteOneByOne?: true;
-  /** Objects may have a visibility of their own (`x-amz-acl`). */
+  /** Objects have a visibility of their own (`x-amz-acl`). */
   acl?: true;
-  /** The size of part that it is best at. */
+  /** The recommended part size. */
   partBytes?: number;
-  /** Where it takes fewer than 10,000. */
+  /** Greatest number of parts, where it is below 10,000. */
   mostParts?: number;
-  /** Requests are signed for this, whatever the region. */
+  /** The region in signatures, whatever the region. */
   signingRegion?: string;
   /** The bucket is in the host, not in the path. */
   virtualHost?: true;
-  /** The client knows the address of each region best. */
+  /** Leaves the address of a region to the client. */
   partitions?: true;
 }
 
@@ -28,18 +28,18 @@ interface Brand {
   setupNotes?: string;
   /** `{field}` is filled from the credentials. */
   endpoint: string;
-  /** Where a choice decides over the host. */
+  /** Derives the host from a choice. */
   endpointFor?: (base: string, values: Readonly<Record<string, string>>) => string;
-  /** Where everybody reads a public object, without the key; undefined where there is no such address. */
+  /** Public address of objects, without the key; undefined where there is none. */
   publicAt?: string;
-  /** Beside those that every brand has. */
+  /** Fields beside those of every brand. */
   fields?: Fields;
   quirks?: Quirks;
 }
 
 const NAME = '[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]';
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
-/** A part of a host name. */
+/** Makes a field for a label of a host name. */
 export const label = (title: string, more: Omit<Field, 'label' | 'secret' | 'validation'> = {}): Field => text(title, { validation: LABEL, ...more });
 const PATH = '[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*/?';
 
@@ -51,7 +51,7 @@ const visibility = text('Visibility of new objects', {
   ],
 });
 
-/** Any number of brands on one protocol: what differs is data. */
+/** Declares a store with the S3 API; brands differ in data only. */
 export function s3Compatible({ endpoint, endpointFor = (base) => base, publicAt, fields = {}, quirks = {}, ...brand }: Brand): StorageAdapter {
   const credentials = {
     accessKeyId: text('Access key id', { validation: '\\S{3,200}' }),
@@ -62,7 +62,7 @@ export function s3Compatible({ endpoint, endpointFor = (base) => base, publicAt,
     publicUrl: text('Public address', {
       required: false,
       form: 'url',
-      address: false, // people are sent there, no call of ours
+      address: false, // opened by people, never called by this service
       help: 'Where everybody can read the objects: a domain or a CDN in front of the bucket, to which the key is added. Without it, networks get signed addresses.',
       ...(publicAt !== undefined && { placeholder: publicAt }),
     }),

@@ -11,6 +11,6 @@ export default s3Compatible({
   publicAt: 'https://{bucket}.s3.{region}.backblazeb2.com',
   fields: { region: label('Region', { help: "From the bucket's endpoint, for example us-west-004" }) },
   quirks: {
-    deleteOneByOne: true, // the multi-delete call cannot be sent without a checksum header, which is refused
+    deleteOneByOne: true, // `DeleteObjects` needs a checksum header, which it refuses
   },
 });

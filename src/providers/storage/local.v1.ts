@@ -2,7 +2,7 @@ import { refused } from '../kit/declare/fallback.ts';
 import { storage } from './_contract.ts';
 import { openDisk } from './_disk.ts';
 
-/** Files of this machine, in the folder that the operator names (`UPLOAD_FOLDER`), served by ourselves below /uploads. */
+/** Files of this machine, in the folder of the operator (`UPLOAD_FOLDER`), served below /uploads. */
 export default storage({
   id: 'local',
   version: 'v1',

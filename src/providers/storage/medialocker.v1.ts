@@ -3,7 +3,7 @@ import { secret, text } from '../kit/declare/fields.ts';
 import { storage } from './_contract.ts';
 import { openLocker } from './_locker.ts';
 
-/** A REST API that hands out signed addresses; every upload has to be confirmed. */
+/** A REST API that answers signed addresses; every upload must be confirmed. */
 export default storage({
   id: 'medialocker',
   version: 'v1',

@@ -17,6 +17,6 @@ export default s3Compatible({
   quirks: {
     acl: true,
     virtualHost: true,
-    partitions: true, // China and others have hosts of their own
+    partitions: true, // China and other partitions have hosts of their own
   },
 });

@@ -5,37 +5,40 @@ import type { Line } from '../kit/declare/line.ts';
 import type { Proxy } from '../kit/declare/proxy.ts';
 import { wireguardFault } from './_wireguard.ts';
 
-/** A server that the provider lists. */
+/** A server of the provider. */
 export interface Place {
-  /** In the provider's own words; what the field `location` takes, where the route has one that is not a choice of few. */
+  /** The provider's id of the server; a value of the field `location`, where that field is free text. */
   id: string;
   name: string;
-  /** Two letters (ISO 3166), where it is known. */
+  /** Two letters (ISO 3166); null where it is unknown. */
   country: string | null;
 }
 
-/** A VPN with its owner's settings, as far as a server can drive it: it leads to a proxy. Failures are `ProviderError`s. */
+/** A VPN with its owner's settings, as far as a server can use it: through a proxy. Failures are `ProviderError`s. */
 export interface Vpn {
-  /** `unsupported` where no server can drive it, `rejected` where the settings lead to none. */
+  /** Answers the proxy. `unsupported` where no server can use the VPN, `rejected` where the settings name no proxy. */
   proxy(): Promise<Proxy>;
-  /** Its public list of servers. Absent: it has none that can be read. */
+  /** Lists its servers. Absent where there is no public list. */
   places?(): Promise<readonly Place[]>;
-  /** Asks the provider whether it takes the account; what it says of it in a sentence. Undefined: the settings name none. */
+  /**
+   * Asks the provider whether it accepts the account, and may answer a sentence about it. Undefined where the settings
+   * name no account.
+   */
   account?(): Promise<string | undefined>;
 }
 
 export type VpnLine<F extends Fields = Fields> = Line<'http', F>;
 
 interface VpnSpec<F extends Fields> extends Omit<Manifest<F>, 'api'> {
-  /** Of its own interface; absent where it has none. */
+  /** Base URL of its API; absent where it has none. */
   api?: string;
-  /** Its own proxies; undefined where the settings name none of them. */
+  /** Answers its own proxy; undefined where the settings name none. */
   proxy?(line: VpnLine<F>): Proxy | undefined | Promise<Proxy | undefined>;
-  /** A tunnel of WireGuard works with it, run by a sidecar that this service reaches by SOCKS5. */
+  /** Works with a WireGuard tunnel, run by a sidecar that this service reaches by SOCKS5. */
   tunnel?: true;
   places?(line: VpnLine<F>): Promise<readonly Place[]>;
   account?(line: VpnLine<F>): Promise<string | undefined>;
-  /** Groups of its own fields of which one must be whole, beside the sidecar. */
+  /** Groups of its own fields, one of which must be complete unless the sidecar is set. */
   oneOf?: readonly (readonly (keyof F & string)[])[];
 }
 export interface VpnAdapter<F extends Fields = Fields> extends Adapter<'vpn', object, VpnLine<F>, F> {
@@ -43,9 +46,9 @@ export interface VpnAdapter<F extends Fields = Fields> extends Adapter<'vpn', ob
 }
 
 const HOST = '(?:[A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\])';
-/** 1 to 65535. */
+/** A number from 1 to 65535. */
 export const PORT = '[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]';
-/** One name or one address; of the sixth version in brackets. */
+/** A field for one host name or address; an IPv6 address is in brackets. */
 export const host = (label: string, more = {}) => text(label, { required: false, validation: HOST, help: 'A name or an address', address: true, ...more });
 
 const TUNNEL = {
@@ -73,7 +76,7 @@ function sidecarOf({ sidecar, sidecarUsername: username, sidecarPassword: passwo
   return { protocol: 'socks5', host: sidecar.slice(0, at), port: Number(sidecar.slice(at + 1)), ...(username !== undefined && { username, password }) };
 }
 
-/** Declares a VPN; the types of its own fields end here. */
+/** Declares a VPN. */
 export function vpn<const F extends Fields>({ api = '', proxy, tunnel, places, account, oneOf = [], setupNotes, ...manifest }: VpnSpec<F>): VpnAdapter {
   const drivable = proxy !== undefined || tunnel === true;
   const credentials = { ...manifest.credentials, ...(tunnel && TUNNEL) };
@@ -89,7 +92,7 @@ export function vpn<const F extends Fields>({ api = '', proxy, tunnel, places, a
     capabilities: [...(drivable ? ['proxy'] : []), ...(places ? ['places'] : []), ...(account ? ['account'] : [])],
     ...(drivable && { setup: { fields: credentials, owners: ['instance', 'org'], ...(groups.length > 0 && { oneOf: groups }) } }),
     connect(line: VpnLine<F>): Vpn {
-      let known: Promise<Proxy> | undefined; // each call goes over it: a provider that has to be asked for its login is not asked each time
+      let known: Promise<Proxy> | undefined; // cached: some providers are asked for the login of the proxy
       async function find(): Promise<Proxy> {
         if (!drivable) throw refused('unsupported', setupNotes ?? manifest.description);
         const found = (await proxy?.(line)) ?? (tunnel && sidecarOf(line.values));
@@ -107,5 +110,5 @@ export function vpn<const F extends Fields>({ api = '', proxy, tunnel, places, a
       };
     },
   };
-  return adapter as unknown as VpnAdapter; // values are checked against the fields before they come here
+  return adapter as unknown as VpnAdapter; // the registry checks values against the fields
 }

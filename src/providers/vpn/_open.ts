@@ -7,25 +7,28 @@ import type { Vpn, VpnAdapter } from './_contract.ts';
 
 export interface RoutesOptions {
   outbound: Pick<Outbound, 'fetch' | 'through'>;
-  /** Answers the address of whoever asks: as text, or in JSON as `ip`. */
+  /** Service that answers the address of the caller: as text, or in JSON as `ip`. */
   echoUrl: string;
 }
 
 /** VPNs and proxies as egress routes. */
 export interface Routes {
-  /** What the settings lead to; each operation guarded and counted. */
+  /** Opens the VPN of the settings, guarded and counted. */
   vpn(adapter: VpnAdapter, use: Use): Vpn;
-  /** The route over the proxy that the settings lead to; `label` is what people call it. Throws `ProviderError`. */
+  /** Answers the route over the proxy of the settings; `label` names it to people. Throws `ProviderError`. */
   openRoute(adapter: VpnAdapter, use: Use, label: string): Promise<EgressRoute>;
-  /** The exit address of a route, which must differ from that of the open route. Throws `ProviderError` with the words of what is wrong. */
+  /**
+   * Answers the exit address of a route, which must differ from that of the open route. Throws `ProviderError` with the
+   * reason.
+   */
   exitOf(egressRoute: EgressRoute): Promise<string>;
-  /** Asks for the account where the provider can be asked, and where the route comes out. */
+  /** Checks the account, where the provider can be asked, and the exit address of the route. */
   check(adapter: VpnAdapter, values: Values, owner?: string | null): Promise<string>;
 }
 
 const ECHO_MS = 15_000;
 
-/** What a fault of the proxy is to people: its login, its terms or its address are theirs to mend, all else may pass. */
+/** Failures by fault of the proxy: its login, terms and address are for people to correct, the others may pass. */
 const FAILURES: Record<ProxyFault, ProviderFailure> = {
   login: 'reauthorize',
   forbidden: 'rejected',
@@ -59,7 +62,7 @@ export function openRoutes(lines: Lines, { outbound, echoUrl }: RoutesOptions): 
     openRoute: async (adapter, use, label) => outbound.through({ ...(await routes.vpn(adapter, use).proxy()), label, owner: use.orgId }),
     async exitOf(egressRoute) {
       const exit = await addressBy(egressRoute);
-      // One that cannot say how it comes out itself is asked no more of: the route did answer, over the proxy.
+      // Without an own address there is nothing to compare: the proxy did answer.
       const open = await addressBy(outbound).catch((error: unknown) => {
         if (error instanceof AppError) return undefined;
         throw error;

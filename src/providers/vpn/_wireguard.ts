@@ -1,4 +1,6 @@
-/** The keys of a WireGuard file that say how the tunnel is, by their section. Commands (`PostUp` and its like) are none of them. */
+/**
+ * The keys of a WireGuard file that describe the tunnel, by section. Commands (`PostUp` and others) are not among them.
+ */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   interface: ['privatekey', 'address', 'dns', 'mtu', 'listenport'],
   peer: ['publickey', 'presharedkey', 'endpoint', 'allowedips', 'persistentkeepalive'],
@@ -12,7 +14,7 @@ const isName = (text: string) => /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-
 const isPort = (text: string) => /^[1-9]\d{0,4}$/.test(text) && Number(text) < 65_536;
 const isNumber = (text: string) => /^\d{1,5}$/.test(text) && Number(text) < 65_536;
 
-/** 32 bytes in base64, as every key of WireGuard is. */
+/** Answers whether the text is a WireGuard key: 32 bytes in base64. */
 function isKey(text: string): boolean {
   return /^[A-Za-z0-9+/]{43}=$/.test(text) && btoa(atob(text)) === text;
 }
@@ -40,7 +42,10 @@ const CHECKS: Readonly<Record<string, [good: (text: string) => boolean, what: st
   persistentkeepalive: [(text) => text === 'off' || isNumber(text), 'a number of seconds'],
 };
 
-/** What is wrong with a WireGuard file as `wg-quick` reads it, without any of its values; undefined: nothing. */
+/**
+ * Describes the first fault of a WireGuard file as `wg-quick` reads it, without any of its values; undefined for a
+ * valid file.
+ */
 export function wireguardFault(file: string): string | undefined {
   const sections: { name: string; keys: Set<string> }[] = [];
   for (const [index, raw] of file.split(/\r?\n/).entries()) {

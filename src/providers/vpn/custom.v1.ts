@@ -1,7 +1,10 @@
 import { secret, text } from '../kit/declare/fields.ts';
 import { host, PORT, vpn } from './_contract.ts';
 
-/** Any proxy of one's own. The provider sees where it comes from; the proxy sees addresses, and what goes there without encryption. */
+/**
+ * Any proxy of the owner. A network sees the proxy's address; the proxy sees the addresses that are called, and
+ * unencrypted contents.
+ */
 export default vpn({
   id: 'custom',
   version: 'v1',

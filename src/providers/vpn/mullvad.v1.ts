@@ -4,7 +4,7 @@ import { vpn } from './_contract.ts';
 
 const Relays = z.array(z.object({ hostname: z.string(), country_code: z.string(), country_name: z.string(), city_name: z.string(), active: z.boolean() }));
 
-/** Its proxies answer inside its tunnels only, so that a sidecar has to run one. */
+/** The proxies answer inside a tunnel only, so a sidecar must run one. */
 export default vpn({
   id: 'mullvad',
   version: 'v1',

@@ -21,7 +21,7 @@ const HOSTS: Hosts = {
 };
 const Login = z.object({ username: z.string().min(1), password: z.string().min(1) });
 
-/** Its proxies take the service credentials only, which the provider can be asked for with an access token. */
+/** The proxies accept the service credentials only, which can be read with an access token. */
 export default vpn({
   id: 'nordvpn',
   version: 'v1',

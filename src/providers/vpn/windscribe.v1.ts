@@ -3,7 +3,7 @@ import { vpn } from './_contract.ts';
 import { at, type Hosts, location, user } from './_proxies.ts';
 
 const HOSTS: Hosts = { us: ['United States', 'socks-us.windscribe.com'], nl: ['Netherlands', 'socks-nl.windscribe.com'] };
-const SERVERS = 'https://assets.windscribe.com/serverlist/mob-v2/1/1'; // the last number only tells caches apart
+const SERVERS = 'https://assets.windscribe.com/serverlist/mob-v2/1/1'; // the last number only defeats caches
 const Groups = z.object({ data: z.array(z.object({ name: z.string(), groups: z.array(z.object({ id: z.number().nullish(), city: z.string() })).nullish() })) });
 
 export default vpn({
