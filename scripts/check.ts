@@ -1,4 +1,4 @@
-// `npm run check`: format, lint, types, boundaries, unused, generated files fresh, requirement codes, licenses, unit tests. Two lanes, for two cores.
+// `npm run check`: format, lint, types, boundaries, unused, generated files fresh, requirement codes, retired words, licenses, unit tests. Two lanes, for two cores.
 import { jest } from './jest.ts';
 import { type Ran, run } from './run.ts';
 
@@ -9,6 +9,7 @@ const lanes: (() => Promise<Ran>)[][] = [
     () => run('boundaries', ['depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'actors', 'api', 'sandbox', 'dapr', 'rookery.ts']),
     () => run('generated', [process.execPath, 'rookery.ts', 'gen', '--check']),
     () => run('requirements', [process.execPath, 'scripts/requirements.ts']),
+    () => run('words', [process.execPath, 'scripts/words.ts']),
     () => run('licenses', [process.execPath, 'scripts/licenses.ts']),
     () => jest('unit', ['--selectProjects', 'unit']),
   ],

@@ -10,8 +10,8 @@ export function permissionMatrix(routes: readonly AnyRoute[]): string {
       const only = route.auth.includes('super-admin');
       const may = SYSTEM_ROLES.map((role) => (everybody || (!only && (!route.permission || permissionsOf(role, false).has(route.permission))) ? 'yes' : '–'));
       const credential = everybody ? 'none needed' : route.auth.join(', ');
-      const acting = route.auth.includes('session') ? impersonationOf(route) : '–';
-      return `| ${route.method.toUpperCase()} | \`${route.path}\` | ${credential} | ${route.permission ?? '–'} | ${route.planLimit ?? '–'} | ${acting} | ${may.join(' | ')} |`;
+      const impersonation = route.auth.includes('session') ? impersonationOf(route) : '–';
+      return `| ${route.method.toUpperCase()} | \`${route.path}\` | ${credential} | ${route.permission ?? '–'} | ${route.planLimit ?? '–'} | ${impersonation} | ${may.join(' | ')} |`;
     });
   return [
     '# Permissions',

@@ -20,7 +20,7 @@ export interface Step {
 }
 
 /** One delivery of one webhook, taken for one attempt. */
-export interface Taken {
+export interface ClaimedDelivery {
   deliveryId: string;
   attempt: number;
   event: string;
@@ -32,7 +32,7 @@ export interface Taken {
   previousSecret: string | null;
 }
 /** `held`: another host is at work on this webhook, or it is gone. */
-export type Next = { kind: 'taken'; delivery: Taken } | { kind: 'early'; missingMs: number } | { kind: 'idle' } | { kind: 'held' };
+export type NextDelivery = { kind: 'taken'; delivery: ClaimedDelivery } | { kind: 'early'; missingMs: number } | { kind: 'idle' } | { kind: 'held' };
 
 interface Host {
   incarnation: string;
@@ -66,7 +66,7 @@ interface Row {
  */
 export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
   groupCommit(
-    async (sql: Sql, steps: readonly Step[]): Promise<Next[]> => {
+    async (sql: Sql, steps: readonly Step[]): Promise<NextDelivery[]> => {
       const rows = await sql<Row[]>`
       with input as (
         select * from unnest(
@@ -139,7 +139,7 @@ export const openAdvance = ({ incarnation, holdMs, rotationHours }: Host) =>
     { max: 100 },
   ); // results meet their rows by number, each with each
 
-function nextOf(row: Row | undefined): Next {
+function nextOf(row: Row | undefined): NextDelivery {
   if (!row?.mine) return { kind: 'held' };
   const { deliveryId, attempt, event, seq, body, url, optIn, secret, previousSecret } = row;
   if (deliveryId !== null) return { kind: 'taken', delivery: { deliveryId, attempt, event, seq: Number(seq), body, url, optIn, secret, previousSecret } };

@@ -3,7 +3,7 @@ import { atMost, openLimiter } from '../../platform/flow/index.ts';
 import { type Clock, newId, splitTenantKey } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/outbox/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
-import { type Attempted, type Next, openAdvance, type Step, type Taken } from './advance.ts';
+import { type Attempted, type NextDelivery, openAdvance, type Step, type ClaimedDelivery } from './advance.ts';
 import { retryInMs, ROTATION_HOURS } from './rules.ts';
 import type { Send } from './send.ts';
 
@@ -45,7 +45,7 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
   let draining = false;
 
   /** One step of one webhook, repeated for as long as the database is away: repeating it has one effect, and an attempt that was made is not forgotten. */
-  async function step(wanted: Step): Promise<Next> {
+  async function step(wanted: Step): Promise<NextDelivery> {
     for (let wait = 100; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
       try {
         return await advance(sql, wanted);
@@ -61,7 +61,7 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
   async function attempt(
     orgId: string,
     webhookId: string,
-    { deliveryId, attempt: number, event, body, url, seq, optIn, secret, previousSecret }: Taken,
+    { deliveryId, attempt: number, event, body, url, seq, optIn, secret, previousSecret }: ClaimedDelivery,
   ): Promise<Attempted | undefined> {
     const outcome = await send({ url, id: deliveryId, body, secret, previousSecret, seq: optIn ? seq : undefined }, giveUp.signal);
     if (!outcome.ok && giveUp.signal.aborted) return undefined;

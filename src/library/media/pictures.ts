@@ -42,7 +42,7 @@ const MOST_BYTES = 64 * 1024 * 1024;
 
 const WORKER = fileURLToPath(new URL('./picture-worker.ts', import.meta.url));
 // Set by a shell, for nothing else can: 1.5 GiB of memory, files of 64 MiB. What a system does not know is left out.
-const CONFINED = ['-c', 'ulimit -d 1572864 2>/dev/null; ulimit -f 131072 2>/dev/null; exec "$0" "$@"', process.execPath, WORKER];
+const WITH_LIMITS = ['-c', 'ulimit -d 1572864 2>/dev/null; ulimit -f 131072 2>/dev/null; exec "$0" "$@"', process.execPath, WORKER];
 
 /** What one worker says of its job: the end of the worker and of its time are answers, too. `broken`: it has not started, or not heard of the job. */
 type Said = { done: Done } | 'ended' | 'broken' | 'late';
@@ -50,7 +50,7 @@ type Said = { done: Done } | 'ended' | 'broken' | 'late';
 function start(): ChildProcess {
   const env = { PATH: process.env['PATH'] ?? '' }; // oxlint-disable-line node/no-process-env -- where programs are found, and nothing else of it
   const options = { env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] as ['ignore', 'ignore', 'ignore', 'ipc'] };
-  const worker = process.platform === 'win32' ? spawn(process.execPath, [WORKER], options) : spawn('sh', CONFINED, options);
+  const worker = process.platform === 'win32' ? spawn(process.execPath, [WORKER], options) : spawn('sh', WITH_LIMITS, options);
   worker.on('error', () => {}); // seen by whoever waits for an answer
   return worker;
 }

@@ -50,8 +50,8 @@ interface Options {
 export function openPostMedia({ sql, outbound, storages, copies, bodies, maxBytes, backendUrl, restrictDomains }: Options): PostMedia {
   /** At most so much of a file is fetched for a network. */
   function greatestOf({ mediaTypes, videoBytes = maxBytes }: Limits): number {
-    const takesFilms = mediaTypes.some((type) => !type.startsWith('image/'));
-    return takesFilms ? Math.max(videoBytes, MOST_PICTURE_BYTES) : MOST_PICTURE_BYTES;
+    const takesVideos = mediaTypes.some((type) => !type.startsWith('image/'));
+    return takesVideos ? Math.max(videoBytes, MOST_PICTURE_BYTES) : MOST_PICTURE_BYTES;
   }
 
   /** The file that each item names; undefined where it lies outside. An id or an own path that is no file is null. */

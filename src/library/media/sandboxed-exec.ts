@@ -12,7 +12,7 @@ const LIMITS = `ulimit -d ${MEMORY_KIB} 2>/dev/null; ulimit -f 0 2>/dev/null; ul
 export const ONLY_THE_FILE = '-protocol_whitelist file -format_whitelist mov,matroska,webm,mp3,wav,ogg -probesize 16M -analyzeduration 10M'.split(' ');
 
 /** Runs a program of ffmpeg's over what strangers sent, with nothing of our environment and ended when it takes too long; answers what it printed. Rejects when it fails. */
-export async function runConfined(command: string, words: readonly string[]): Promise<Buffer> {
+export async function runSandboxed(command: string, words: readonly string[]): Promise<Buffer> {
   const env = { PATH: process.env['PATH'] ?? '' }; // oxlint-disable-line node/no-process-env -- where programs are found, and nothing else of it
   const options = { env, timeout: RUN_MS, killSignal: 'SIGKILL' as const, maxBuffer: MOST_ANSWER, encoding: 'buffer' as const };
   return (await run('sh', ['-c', LIMITS, command, ...words], options)).stdout;
@@ -20,7 +20,7 @@ export async function runConfined(command: string, words: readonly string[]): Pr
 
 /** Whether the machine has such a program. */
 export const isThere = (command: string): Promise<boolean> =>
-  runConfined(command, ['-version']).then(
+  runSandboxed(command, ['-version']).then(
     () => true,
     () => false,
   );

@@ -1,4 +1,4 @@
-import { isThere, ONLY_THE_FILE, runConfined } from './sandboxed-exec.ts';
+import { isThere, ONLY_THE_FILE, runSandboxed } from './sandboxed-exec.ts';
 
 /** A frame of a video as a PNG of at most 400 pixels a side, as it is held; undefined: none can be had of this one. */
 export type DrawVideoThumbnail = (path: string, durationMs: number | null) => Promise<Buffer | undefined>;
@@ -13,7 +13,7 @@ export async function openVideoThumbnails(command: string): Promise<DrawVideoThu
     const at = Math.min((durationMs ?? 0) / 10_000, LATEST_S).toFixed(3); // a tenth in: what videos begin with is often black
     const from = ['-nostdin', '-threads', '1', ...ONLY_THE_FILE, '-noaccurate_seek', '-ss', at, '-i', `file:${path}`];
     try {
-      const frame = await runConfined(command, ['-v', 'error', ...from, ...FRAME, '-c:v', 'png', 'pipe:1']);
+      const frame = await runSandboxed(command, ['-v', 'error', ...from, ...FRAME, '-c:v', 'png', 'pipe:1']);
       return frame.length > 0 ? frame : undefined;
     } catch {
       return undefined; // broken, unknown to this ffmpeg, or too much for it

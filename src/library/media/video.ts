@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isThere, ONLY_THE_FILE, runConfined } from './sandboxed-exec.ts';
+import { isThere, ONLY_THE_FILE, runSandboxed } from './sandboxed-exec.ts';
 
 /** What ffprobe says of a video or a sound. */
 export interface VideoProbe {
@@ -34,7 +34,7 @@ export async function openVideoProbe(command: string): Promise<ProbeVideo | unde
   if (!(await isThere(command))) return undefined;
   return async (path) => {
     try {
-      const said = await runConfined(command, ['-v', 'error', ...ONLY_THE_FILE, '-print_format', 'json', '-show_entries', SHOWN, `file:${path}`]);
+      const said = await runSandboxed(command, ['-v', 'error', ...ONLY_THE_FILE, '-print_format', 'json', '-show_entries', SHOWN, `file:${path}`]);
       return probeOf(Said.parse(JSON.parse(said.toString())));
     } catch {
       return undefined; // broken, unknown to this ffprobe, or too slow: networks judge videos themselves

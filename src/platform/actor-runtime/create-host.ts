@@ -360,7 +360,7 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     refuse() {
       refusing = true;
       clearInterval(sweep);
-      const back = nudges.handBack();
+      const back = nudges.takeAll();
       for (const box of atWork) for (let job = box.queue.shift(); job; job = box.queue.shift()) job.reject(draining());
       return back;
     },

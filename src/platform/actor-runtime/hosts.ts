@@ -7,7 +7,7 @@ import type { Host, RuntimeLog } from './host.ts';
 const EVERY_MS = 1_000;
 /** After the first heartbeat that did not arrive: its connection was lost, and a new one may be had at once. Without a heartbeat nothing is published. */
 const AGAIN_MS = 100;
-const GOODBYE_MS = 1_500;
+const CLOSE_MS = 1_500;
 const FORGET_EVERY = 600; // heartbeats
 /** Less than the silence after which others take over what this host holds. */
 const GAP_MS = 4_000;
@@ -38,7 +38,7 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
   let steadySince = Infinity;
   let silent = false;
   let differs = false;
-  let beats = 0;
+  let heartbeats = 0;
 
   async function sendHeartbeat(): Promise<void> {
     const sent = clock.monotonic();
@@ -77,7 +77,7 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
     restMs: EVERY_MS,
     async round() {
       await sendHeartbeat();
-      if (++beats % FORGET_EVERY === 0) await sql`delete from actor_hosts where last_heartbeat < now() - interval '1 day'`;
+      if (++heartbeats % FORGET_EVERY === 0) await sql`delete from actor_hosts where last_heartbeat < now() - interval '1 day'`;
       silent = false;
     },
     onError(error) {
@@ -90,7 +90,7 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
   return {
     heartbeatAgeMs: () => clock.monotonic() - sentAt,
     steadySince: () => steadySince,
-    [Symbol.asyncDispose]: () => atMost(clock, GOODBYE_MS, leave),
+    [Symbol.asyncDispose]: () => atMost(clock, CLOSE_MS, leave),
   };
 }
 

@@ -50,7 +50,7 @@ export function noteNudges({ atWork, waiting, work }: Options) {
       pump();
     },
     /** Empties the queue; answers what had no turn yet. */
-    handBack(): Fired[] {
+    takeAll(): Fired[] {
       const back: Noted[] = [...working].filter(({ begun }) => !begun);
       for (let nudge = queue.shift(); nudge; nudge = queue.shift()) back.push(nudge);
       noted.clear();

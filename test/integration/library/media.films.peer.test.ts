@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { runConfined } from '../../../src/library/media/sandboxed-exec.ts';
+import { runSandboxed } from '../../../src/library/media/sandboxed-exec.ts';
 import { openVideoProbe } from '../../../src/library/media/video.ts';
 import type { Media } from '../../../src/library/media/index.ts';
 import { openVideoThumbnails } from '../../../src/library/media/video-thumbnail.ts';
@@ -164,10 +164,10 @@ await describePeer('film', find, () => {
     });
 
     test('has bounds of memory, of time and of files, and nothing of our environment [X4]', async () => {
-      const limits = async (words: string) => (await runConfined('sh', ['-c', words])).toString().split('\n').slice(0, -1);
+      const limits = async (words: string) => (await runSandboxed('sh', ['-c', words])).toString().split('\n').slice(0, -1);
       expect(await limits('ulimit -d; ulimit -f; ulimit -t')).toEqual(['1048576', '0', '15']);
       expect((await limits('env')).filter((line) => !/^(PATH|PWD|SHLVL|_|OLDPWD)=/.test(line))).toEqual([]);
-      await expect(runConfined('sh', ['-c', `echo x > '${join(folder, 'written')}'`])).rejects.toThrow();
+      await expect(runSandboxed('sh', ['-c', `echo x > '${join(folder, 'written')}'`])).rejects.toThrow();
     });
   });
 });

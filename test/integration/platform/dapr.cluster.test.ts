@@ -107,8 +107,8 @@ describeDapr('hosts on Dapr as processes', () => {
     await using one = await member();
     await one.host.remind([{ ...at('forgotten'), name: 'ring', due: soon(365 * 86_400_000), data: { text: 'ünï', n: [1, 2] } }]);
     const reminders = await openReminders({ port: one.ports.grpc, token: API_TOKEN, clock: systemClock, retryMs: RETRY_MS, repeatMs: 5_000 });
-    expect(await reminders.rouse(['Ledger'], 60_000, 10)).toBe(0);
-    expect(await reminders.rouse(['Ledger'], -366 * 86_400_000, 10)).toBe(1); // as if that year were over
+    expect(await reminders.rearm(['Ledger'], 60_000, 10)).toBe(0);
+    expect(await reminders.rearm(['Ledger'], -366 * 86_400_000, 10)).toBe(1); // as if that year were over
     reminders.close();
     await eventually('it fired', async () => (await linesOf('forgotten')).length === 1);
     expect((await linesOf('forgotten'))[0]!.text).toBe('ring {"text":"ünï","n":[1,2]}');

@@ -15,7 +15,7 @@ import { openReminders } from './reminders.ts';
 import { reportOf } from './report.ts';
 import { openHostServer } from './server.ts';
 import { openSidecar, type Sidecar } from './sidecar.ts';
-import { startRouse } from './rearm-reminders.ts';
+import { startRearming } from './rearm-reminders.ts';
 import { openState } from './state.ts';
 
 export interface DaprEngineOptions {
@@ -163,11 +163,11 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
         now: clock.monotonic,
       });
       await server.listen();
-      let rouse: AsyncDisposable | undefined;
+      let rearming: AsyncDisposable | undefined;
       const leave = async (properly: boolean) => {
-        const roused = rouse?.[Symbol.asyncDispose]();
+        const stopped = rearming?.[Symbol.asyncDispose]();
         if (properly) await drain({ host, server, reminders, probe, clock, log });
-        await roused;
+        await stopped;
         await heartbeat?.[Symbol.asyncDispose]();
         await server.close();
         heartbeat = undefined;
@@ -185,7 +185,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
           address: `127.0.0.1:${options.appPort}`,
           host,
         });
-        if (host.types.length > 0) rouse = startRouse({ reminders, types: host.types, sql: options.sql, holder: options.incarnation, clock, log });
+        if (host.types.length > 0) rearming = startRearming({ reminders, types: host.types, sql: options.sql, holder: options.incarnation, clock, log });
       } catch (error) {
         await leave(false);
         throw error;

@@ -10,7 +10,7 @@ const OVERDUE_MS = 15_000;
 const LEASE_SECONDS = 25;
 const AT_MOST = 500;
 
-export interface RouseOptions {
+export interface RearmOptions {
   reminders: Reminders;
   types: readonly string[];
   sql: Database;
@@ -23,7 +23,7 @@ export interface RouseOptions {
  * The scheduler parks a reminder that met a sidecar whose app had just died, and lets it lie until another host joins (seen with 1.18.3:
  * one of 200). So one host looks for what is long overdue and sets it again; a handler that comes twice is nothing new. Disposing ends it.
  */
-export function startRouse({ reminders, types, sql, holder, clock, log }: RouseOptions): AsyncDisposable {
+export function startRearming({ reminders, types, sql, holder, clock, log }: RearmOptions): AsyncDisposable {
   const lease = openLease({ sql, name: 'dapr-reminders', holder, seconds: LEASE_SECONDS });
   return startLoop({
     clock,
@@ -32,8 +32,8 @@ export function startRouse({ reminders, types, sql, holder, clock, log }: RouseO
     restMs: EVERY_MS,
     async round() {
       if (!(await lease.held())) return;
-      const roused = await reminders.rouse(types, OVERDUE_MS, AT_MOST);
-      if (roused > 0) log.warn({ roused }, 'Reminders that the scheduler had not fired were set again');
+      const rearmed = await reminders.rearm(types, OVERDUE_MS, AT_MOST);
+      if (rearmed > 0) log.warn({ roused: rearmed }, 'Reminders that the scheduler had not fired were set again');
     },
     onError: (error) => log.warn({ err: error }, 'Overdue reminders could not be looked for'),
   });

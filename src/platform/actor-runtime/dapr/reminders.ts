@@ -43,7 +43,7 @@ export interface Reminders {
   /** Asks the scheduler for every reminder of a type: for a page that a person looks at, not for every second. */
   count(types: readonly string[]): Promise<ReminderCounts>;
   /** Sets those again, as they are and due now, that are overdue by more than `ms`, at most `limit`; answers how many. Lists every reminder of the types. */
-  rouse(types: readonly string[], ms: number, limit: number): Promise<number>;
+  rearm(types: readonly string[], ms: number, limit: number): Promise<number>;
   close(): void;
 }
 
@@ -144,7 +144,7 @@ export async function openReminders({ port, token, clock, retryMs, repeatMs }: R
       const now = clock.now().getTime();
       return { pending: stored.length, overdue: stored.filter((one) => dueAt(one) < now).length };
     },
-    async rouse(types, ms, limit) {
+    async rearm(types, ms, limit) {
       const before = clock.now().getTime() - ms;
       const forgotten = (await list(types)).filter((one) => one.reminder && dueAt(one) < before).slice(0, limit);
       await registerAll(

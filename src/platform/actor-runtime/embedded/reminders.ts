@@ -13,7 +13,7 @@ const AT_WORK = 256;
 const NEAR_ROWS = 50_000;
 /** After this long a nudge that found its queue full is offered again. */
 const OFFER_AGAIN_MS = 250;
-const GOODBYE_MS = 1_500;
+const CLOSE_MS = 1_500;
 const AFTER_FAILURE_MS = 1_000;
 
 interface Near extends Row {
@@ -309,13 +309,13 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
       const rows = handedBack.map(({ to, name, data, owner }) =>
         rowOf({ ...to, name, due: new Date(time.now()), data, ...(owner !== undefined && { owner }) }),
       );
-      await atMost(clock, GOODBYE_MS, () => putBack(rows));
+      await atMost(clock, CLOSE_MS, () => putBack(rows));
     },
     /** Waits for what is done to be deleted, and ends. */
     async close(): Promise<void> {
       clearTimeout(sweepTimer);
       ended.abort();
-      await atMost(clock, GOODBYE_MS, () => Promise.allSettled([...finishing, sweeping]));
+      await atMost(clock, CLOSE_MS, () => Promise.allSettled([...finishing, sweeping]));
       clearTimeout(sweepTimer);
       heap.clear();
       near.clear();

@@ -87,9 +87,9 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
     with ${quotas.judged} item as materialized (
       select * from json_to_recordset(${JSON.stringify(items)}::text::json) as t (
         n int, ordinal int, "orgId" uuid, id uuid, "channelId" uuid, "group" text, "parentId" uuid, "rootId" uuid, state text, content text, media jsonb, settings jsonb,
-        title text, description text, "delayMinutes" int, "publishDate" timestamptz, "tagIds" uuid[], "creationMethod" text, "createdBy" uuid) ${quotas.standing}
+        title text, description text, "delayMinutes" int, "publishDate" timestamptz, "tagIds" uuid[], "creationMethod" text, "createdBy" uuid) ${quotas.fresh}
     ), claim as materialized (
-      select * from json_to_recordset(${JSON.stringify(claims)}::text::json) as t (n int, "orgId" uuid, scope text, key text, claim uuid, status int, reply text) ${quotas.standing}
+      select * from json_to_recordset(${JSON.stringify(claims)}::text::json) as t (n int, "orgId" uuid, scope text, key text, claim uuid, status int, reply text) ${quotas.fresh}
     ), channel as materialized (
       select c.* from (select distinct "orgId", "channelId" from item order by "channelId") i
       cross join lateral (

@@ -12,7 +12,7 @@ interface Parts {
   /** CTEs `quota` and `stale (n, locked)`, each with its comma. */
   judged: Fragment;
   /** Leaves out what is stale. */
-  standing: Fragment;
+  fresh: Fragment;
   refused: Fragment;
   counted: Fragment;
   used: Fragment;
@@ -36,7 +36,7 @@ export function underQuotas(sql: Sql, admissions: readonly Limited[]): Parts {
       one.ns.push(n);
     }
   });
-  if (limited.size === 0) return { judged: sql``, standing: sql``, refused: sql``, counted: sql``, used: sql`null::json` };
+  if (limited.size === 0) return { judged: sql``, fresh: sql``, refused: sql``, counted: sql``, used: sql`null::json` };
   const quotas = [...limited.values()].toSorted((a, b) => (a.orgId < b.orgId ? -1 : 1));
   return {
     judged: sql`
@@ -51,7 +51,7 @@ export function underQuotas(sql: Sql, admissions: readonly Limited[]): Parts {
       where not coalesce(q.month_anchor = q.anchor and q.month_start = q."monthStart" and now() < q.until and q.posts + q.wanted <= q.max
         and q."entitlementVersion" = q.entitlement_version::text, false)
     ),`,
-    standing: sql`where n not in (select n from stale)`,
+    fresh: sql`where n not in (select n from stale)`,
     refused: sql`union all select n, case when locked then 'locked' else 'stale' end from stale`,
     counted: sql`, counted as (
       update org_counters c set posts = c.posts + i.roots
