@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { FileShape, type Kept, plainLine, presentPublicFile, PublicFile } from '../../../src/library/media/index.ts';
+import { type Kept, type LibraryFile, plainLine } from '../../../src/library/media/index.ts';
 import { ownOnly } from '../../http/own.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
+import { File, presentFile, presentPublicFile, PublicFile } from './shape.ts';
 
 const route = routesOf('media');
 
@@ -11,7 +12,7 @@ export const line = (max: number) => z.string().max(max).transform(plainLine);
 
 const BRINGS = { permission: 'media:create', planLimit: 'storage_gb', idempotent: true } as const;
 /** Says on the answer that the local storage holds more than it should (S153). */
-export function warned({ file, overQuota }: Kept, { reply }: Pick<Call<never>, 'reply'>): FileShape {
+export function warned({ file, overQuota }: Kept, { reply }: Pick<Call<never>, 'reply'>): LibraryFile {
   if (overQuota) reply.header('X-Storage-Warning', 'soft-quota');
   return file;
 }
@@ -20,9 +21,9 @@ export function warned({ file, overQuota }: Kept, { reply }: Pick<Call<never>, '
 interface Dialect<Answer extends z.ZodType> {
   auth: readonly [AuthKind, ...AuthKind[]];
   answer: Answer;
-  present(file: FileShape): z.input<Answer>;
+  present(file: LibraryFile): z.input<Answer>;
 }
-const consoleFiles: Dialect<typeof FileShape> = { auth: ['session'], answer: FileShape, present: (file) => file };
+const consoleFiles: Dialect<typeof File> = { auth: ['session'], answer: File, present: presentFile };
 export const publicFiles: Dialect<typeof PublicFile> = { auth: ['api-key', 'oauth'], answer: PublicFile, present: presentPublicFile };
 
 export const uploadRoute = <Answer extends z.ZodType>(path: `/${string}`, dialect: Dialect<Answer>) =>
@@ -69,10 +70,10 @@ export const libraryRoutes = (path: `/${string}`, auth: readonly [AuthKind, ...A
       type: z.enum(KINDS).optional(),
       folder: line(255).optional(),
     }),
-    answer: z.strictObject({ pages: z.int(), results: z.array(FileShape), total: z.int() }),
+    answer: z.strictObject({ pages: z.int(), results: z.array(File), total: z.int() }),
     handle: ({ rooms, principal, query: { page, search, type, folder } }) =>
       rooms.media.list(principal.orgId, page, { search: search || undefined, kind: type, folder: folder || undefined }),
-    present: (page) => page,
+    present: ({ results, ...page }) => ({ ...page, results: results.map(presentFile) }),
   }),
   route({
     method: 'delete',
@@ -107,9 +108,9 @@ export const fileRoutes = (prefix: '/files' | '/media') => [
     impersonation: 'allowed',
     permission: 'media:create',
     body: z.strictObject({ name: z.string().min(1).max(2_048), originalName: line(255).pipe(z.string().min(1)).optional() }),
-    answer: FileShape,
+    answer: File,
     handle: ({ rooms, principal, body: { name, originalName } }) => rooms.media.saveUploaded(principal.orgId, name, originalName),
-    present: (file) => file,
+    present: presentFile,
   }),
   route({
     method: 'post',
@@ -127,12 +128,12 @@ export const fileRoutes = (prefix: '/files' | '/media') => [
       thumbnail: z.string().max(2_048).nullable().optional(),
       thumbnailTimestamp: z.int().min(0).max(2_147_483_647).optional(),
     }),
-    answer: FileShape,
+    answer: File,
     async handle({ rooms, principal, body: { id, folder, ...information } }) {
       await ownOnly(principal, () => rooms.media.authorOf(principal.orgId, id));
       return rooms.media.describe(principal.orgId, id, { ...information, ...(folder !== undefined && { folder: folder || null }) });
     },
-    present: (file) => file,
+    present: presentFile,
   }),
   route({
     method: 'get',
@@ -140,8 +141,8 @@ export const fileRoutes = (prefix: '/files' | '/media') => [
     summary: 'Get a file',
     auth: ['session'],
     permission: 'media:read',
-    answer: FileShape,
+    answer: File,
     handle: ({ rooms, principal, params }) => rooms.media.get(principal.orgId, params.id),
-    present: (file) => file,
+    present: presentFile,
   }),
 ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { FileShape } from '../../../src/library/media/index.ts';
 import { routesOf } from '../../http/route.ts';
 import { line, warned } from './handlers.ts';
+import { File, presentFile } from './shape.ts';
 
 const route = routesOf('media');
 
@@ -66,9 +66,9 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
           .min(1)
           .max(MOST_PARTS),
       }),
-      answer: FileShape.extend({ location: z.string() }),
+      answer: File.extend({ location: z.string() }),
       handle: async (call) => warned(await call.rooms.media.uploads.complete(call.principal.orgId, call.body, call.body.parts), call),
-      present: (file) => ({ ...file, location: file.path }),
+      present: (file) => ({ ...presentFile(file), location: file.path }),
     }),
     route({
       ...common,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { FileShape } from '../../../src/library/media/index.ts';
 import { KINDS } from '../../../src/providers/registry/index.ts';
 import { FoundItem } from '../../../src/library/stock/index.ts';
 import { routesOf } from '../../http/route.ts';
 import { warned } from './handlers.ts';
+import { File, presentFile } from './shape.ts';
 
 const route = routesOf('stock');
 
@@ -51,8 +51,8 @@ export const stockRoutes = (prefix: '/files' | '/media') => [
     idempotent: true,
     creates: true,
     body: z.strictObject({ source: z.string().min(1).max(64), id: z.string().min(1).max(200) }),
-    answer: FileShape,
+    answer: File,
     handle: async (call) => warned(await call.rooms.stock.importItem(call.principal.orgId, call.principal.userId, call.body), call),
-    present: (file) => file,
+    present: presentFile,
   }),
 ];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ChannelRules } from '../../../src/publishing/channels/index.ts';
 import { routesOf } from '../../http/route.ts';
+import { ChannelRules, presentRules } from '../integrations/shape.ts';
 
 const route = routesOf('channels');
 
@@ -14,6 +14,6 @@ export default [
     permission: 'channels:read',
     answer: z.strictObject({ output: ChannelRules }),
     handle: ({ rooms, principal, params }) => rooms.channels.rulesOf(principal.orgId, params.id),
-    present: (output) => ({ output }),
+    present: (rules) => ({ output: presentRules(rules) }),
   }),
 ];

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { channelActor } from '../../../actors/channel/contract.ts';
-import { presentPublicChannel, PublicChannel } from '../../../src/publishing/channels/index.ts';
 import { tenantKey } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { routesOf } from '../../http/route.ts';
+import { presentPublicChannel, PublicChannel } from './shape.ts';
 
 const route = routesOf('channels');
 
@@ -32,6 +32,6 @@ export default [
       await actors(channelActor, tenantKey(principal.orgId, channel.id)).remove({ by: auditActor({ principal, request }) });
       return channel;
     },
-    present: ({ id, name, identifier }) => ({ id, name, identifier }),
+    present: ({ id, name, providerId }) => ({ id, name, identifier: providerId }),
   }),
 ];

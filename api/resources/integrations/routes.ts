@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { channelActor } from '../../../actors/channel/contract.ts';
 import type { Actors } from '../../../src/platform/actor-runtime/index.ts';
-import { ChannelShape, NetworkShape } from '../../../src/publishing/channels/index.ts';
 import { choiceOf } from '../../../src/publishing/egress/index.ts';
 import { AppError, tenantKey } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { type Call, routesOf } from '../../http/route.ts';
 import { EgressChoice } from '../egress/shape.ts';
+import { Channel, Network, presentChannel, presentNetwork } from './shape.ts';
 
 const route = routesOf('channels', 'egress');
 
@@ -71,9 +71,9 @@ export default [
     summary: 'List networks that can be connected',
     auth: ['session'],
     permission: 'channels:read',
-    answer: z.strictObject({ social: z.array(NetworkShape), article: z.array(NetworkShape) }),
+    answer: z.strictObject({ social: z.array(Network), article: z.array(Network) }),
     handle: async ({ rooms }) => rooms.channels.networks(),
-    present: (social) => ({ social, article: [] }),
+    present: (adapters) => ({ social: adapters.map(presentNetwork), article: [] }),
   }),
   route({
     method: 'get',
@@ -81,9 +81,9 @@ export default [
     summary: 'List channels',
     auth: ['session'],
     permission: 'channels:read',
-    answer: z.strictObject({ integrations: z.array(ChannelShape) }),
+    answer: z.strictObject({ integrations: z.array(Channel) }),
     handle: ({ rooms, principal }) => rooms.channels.list(principal.orgId),
-    present: (integrations) => ({ integrations }),
+    present: (channels) => ({ integrations: channels.map(presentChannel) }),
   }),
   route({
     method: 'get',
@@ -101,9 +101,9 @@ export default [
     summary: 'Get a channel',
     auth: ['session'],
     permission: 'channels:read',
-    answer: ChannelShape,
+    answer: Channel,
     handle: ({ rooms, principal, params }) => rooms.channels.get(principal.orgId, params.id),
-    present: (channel) => channel,
+    present: presentChannel,
   }),
   route({
     method: 'get',
@@ -150,7 +150,7 @@ export default [
       params: text(4_096),
       allowPreview: z.boolean().optional(),
     }),
-    answer: ChannelShape.extend({ returnUrl: z.string().optional() }),
+    answer: Channel.extend({ returnUrl: z.string().optional() }),
     async handle({ rooms, actors, principal, params, body: { code, state, fields, refresh, allowPreview }, request }) {
       const person = {
         orgId: principal.orgId,
@@ -172,7 +172,7 @@ export default [
           .catch(() => undefined);
       return { channel: await rooms.channels.get(principal.orgId, id), returnUrl };
     },
-    present: ({ channel, returnUrl }) => ({ ...channel, ...(returnUrl !== null && { returnUrl }) }),
+    present: ({ channel, returnUrl }) => ({ ...presentChannel(channel), ...(returnUrl !== null && { returnUrl }) }),
   }),
   move('enable'),
   move('disable'),
@@ -196,7 +196,7 @@ export default [
       );
       return rooms.channels.get(principal.orgId, params.id);
     },
-    present: ({ id, postingTimes }) => ({ id, postingTimes }),
+    present: ({ id, postingTimes }) => ({ id, postingTimes: postingTimes.map((time) => ({ time })) }),
   }),
   route({
     method: 'put',

@@ -10,13 +10,12 @@ import { openCopies } from './copies.ts';
 import { openBodies } from './bodies.ts';
 import { openIngest, type Origin } from './ingest.ts';
 import { openPostMedia, type PostMedia } from './post-media.ts';
-import { type FileShape, presentFile } from './present.ts';
 import { openPictures } from './pictures.ts';
 import { openProber } from './probe.ts';
 import { type Log, openIncoming, type Received } from './incoming.ts';
 import { receiveUpload } from './receive.ts';
 import { asInputError, nameOfUrl, openRemote, type Remote } from './remote.ts';
-import { type NamedPart, keyOfUrl, plainLine } from './rules.ts';
+import { type NamedPart, keyOfUrl, plainLine, urlOfKey } from './rules.ts';
 import { openServe, type Served } from './serve.ts';
 import { openStorages } from './storages.ts';
 import * as store from './store.ts';
@@ -59,9 +58,15 @@ export interface Information {
   thumbnailTimestamp?: number | undefined;
 }
 
+/** A file with its public addresses. */
+export interface LibraryFile extends FileRow {
+  path: string;
+  thumbnail: string | null;
+}
+
 /** A new file. `overQuota`: the organization has more in the local storage than the soft quota (S153). */
 export interface Kept {
-  file: FileShape;
+  file: LibraryFile;
   overQuota: boolean;
 }
 
@@ -75,13 +80,13 @@ export interface Media extends PostMedia, AsyncDisposable {
   /** The same for an item of a stock source, with its attribution. One file is made of an item, and it is acquired once; whoever comes later gets that one. */
   importItem(orgId: string, userId: string, of: ItemName, acquire: () => Promise<StockItem>): Promise<Kept>;
   /** Shows in the library what was uploaded without being shown; `name` is its name in the storage, or its address (S150). */
-  saveUploaded(orgId: string, name: string, originalName?: string): Promise<FileShape>;
+  saveUploaded(orgId: string, name: string, originalName?: string): Promise<LibraryFile>;
   /** Page `page` of the library, from 1. */
-  list(orgId: string, page: number, filter: Filter): Promise<{ pages: number; results: FileShape[]; total: number }>;
-  get(orgId: string, id: string): Promise<FileShape>;
+  list(orgId: string, page: number, filter: Filter): Promise<{ pages: number; results: LibraryFile[]; total: number }>;
+  get(orgId: string, id: string): Promise<LibraryFile>;
   /** Who made a file; undefined when it is not there. */
   authorOf(orgId: string, id: string): Promise<string | null | undefined>;
-  describe(orgId: string, id: string, information: Information): Promise<FileShape>;
+  describe(orgId: string, id: string, information: Information): Promise<LibraryFile>;
   /** Soft; 409 while a queued post uses it, unless `force`. */
   remove(orgId: string, id: string, options: { force: boolean }): Promise<void>;
   /** A stored object by the path below `/uploads/`; undefined: nothing that may be served. */
@@ -101,7 +106,11 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
   const fetchFile = openRemote({ outbound, incoming });
   const { dropAbandoned, ...uploads } = openUploads({ sql, clock, billing, storages, prober, ingest, incoming, backendUrl, maxBytes, signingKey });
   const copies = openCopies({ sql, storages, prober, incoming, ingest, fetchFile, maxBytes });
-  const present = (file: FileRow) => presentFile(file, backendUrl);
+  const addressed = (file: FileRow): LibraryFile => ({
+    ...file,
+    path: urlOfKey(backendUrl, file.storageKey),
+    thumbnail: file.thumbnailKey === null ? null : urlOfKey(backendUrl, file.thumbnailKey),
+  });
 
   async function ingestReceived(orgId: string, { path, size }: Received, origin: Origin): Promise<FileRow> {
     return ingest(orgId, { probed: await prober.look(orgId, path), bytes: size, path }, origin);
@@ -118,7 +127,7 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
   const importItem = openImport({ sql, billing, storages, fetchFile: (from) => fetchFile(from, maxBytes), ingestReceived });
   async function kept(file: FileRow): Promise<Kept> {
     const overQuota = file.storageSettingId === null && (await store.localBytes(sql, file.orgId)) > localQuotaBytes;
-    return { file: present(file), overQuota };
+    return { file: addressed(file), overQuota };
   }
 
   async function fileOrThrow(orgId: string, id: string): Promise<FileRow> {
@@ -157,15 +166,15 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
       const key = keyOfUrl(backendUrl, name) ?? (name.includes('/') ? name : `${orgId}/${name}`);
       const file = await store.listFile(sql, orgId, key, originalName);
       if (!file) throw invalidField('name', 'name: there is no such upload', 'unknown_id');
-      return present(file);
+      return addressed(file);
     },
 
     async list(orgId, page, filter) {
       const { files, total } = await store.listFiles(sql, orgId, filter, { limit: PAGE, offset: (page - 1) * PAGE });
-      return { pages: Math.ceil(total / PAGE), results: files.map(present), total };
+      return { pages: Math.ceil(total / PAGE), results: files.map(addressed), total };
     },
 
-    get: async (orgId, id) => present(await fileOrThrow(orgId, id)),
+    get: async (orgId, id) => addressed(await fileOrThrow(orgId, id)),
 
     authorOf: async (orgId, id) => (isId(id) ? store.authorOf(sql, orgId, id) : undefined),
     async describe(orgId, id, { thumbnail, thumbnailTimestamp, ...information }) {
@@ -180,7 +189,7 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
       }
       const changed = await store.updateFile(sql, orgId, id, { ...information, thumbnailKey, thumbnailTimestampMs: thumbnailTimestamp });
       if (!changed) throw notFound('File not found');
-      return present(changed);
+      return addressed(changed);
     },
 
     async remove(orgId, id, { force }) {

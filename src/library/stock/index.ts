@@ -1,2 +1,2 @@
-export { FoundItem } from './present.ts';
+export { FoundItem } from './found-item.ts';
 export { openStock, type Stock, type StockKeys } from './service.ts';

@@ -4,7 +4,7 @@ import { type Clock, invalidField, sha256Hex } from '../../platform/kernel/index
 import type { Kept, Media } from '../media/index.ts';
 import type { ProviderSettings } from '../../providers/settings/index.ts';
 import { CACHE_MS, type ContentPackAdapter, type Kind, type Providers, stockSources } from '../../providers/registry/index.ts';
-import { attributionOf, FoundItem, presentItem } from './present.ts';
+import { attributionOf, FoundItem, foundItemOf } from './found-item.ts';
 import { isItemId, judgeSearch, refusalOf, tooMany, waitOf } from './rules.ts';
 
 export interface Search {
@@ -112,7 +112,7 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
     const ask = () =>
       within(source, orgId, 1, async () => {
         const { items, more } = await open(source).search({ q, kind, page });
-        return { items: items.map((item) => presentItem(id, item)), more: more && page < lastPage };
+        return { items: items.map((item) => foundItemOf(id, item)), more: more && page < lastPage };
       });
     if (cacheMs === 0) return ask();
 

@@ -5,7 +5,7 @@ import type { Egress } from '../egress/index.ts';
 import { atMost } from '../../platform/flow/index.ts';
 import { AppError, type Clock, invalidField, isId, newId, notFound, type Vault } from '../../platform/kernel/index.ts';
 import type { Outbound } from '../../platform/outbound/index.ts';
-import { checkSettings, type Providers, type SocialAdapter } from '../../providers/registry/index.ts';
+import { checkSettings, type Limits, type Providers, type SocialAdapter } from '../../providers/registry/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import { type Connected, type NeedsLogin, type NetworkRules, openConnections, signsIn, type Snapshot } from './connection.ts';
 import { type Begin, type Complete, type Completed, openLogins, type Connector, type Person } from './login.ts';
@@ -13,8 +13,7 @@ import { dropOldStates } from './logins.ts';
 import * as moves from './transitions.ts';
 import * as serverLimits from './server-limits.ts';
 import { limitsOf, type ServerLimits } from './server-limits.ts';
-import { type ChannelRules, type ChannelShape, type NetworkShape, presentChannel, presentNetwork, presentRules } from './present.ts';
-import { readAdditional } from './rules.ts';
+import { daysLeft, readAdditional } from './rules.ts';
 import * as store from './store.ts';
 import type { ChannelRow, CustomerRow } from './store.ts';
 
@@ -34,17 +33,30 @@ export interface ChannelsOptions {
   events?: Pick<Events, 'channelConnected' | 'channelNeedsLogin'> | undefined;
 }
 
+/** A channel with what is only known beside its row. */
+export interface ChannelView extends ChannelRow {
+  /** Undefined where its version is no longer registered. */
+  adapter: SocialAdapter | undefined;
+  /** Whole days; null for a token that does not expire. */
+  tokenDaysLeft: number | null;
+}
+export interface PostingRules {
+  adapter: SocialAdapter;
+  /** Those of its server, where it has some. */
+  limits: Limits;
+}
+
 export interface Channels {
   /** Networks that can be connected here (S128). */
-  networks(): NetworkShape[];
+  networks(): SocialAdapter[];
   /** The channels of an organization, of one group when given; an unknown group has none (S262). */
-  list(orgId: string, group?: string): Promise<ChannelShape[]>;
+  list(orgId: string, group?: string): Promise<ChannelView[]>;
   /** One channel, or 404. */
-  get(orgId: string, id: string): Promise<ChannelShape>;
+  get(orgId: string, id: string): Promise<ChannelView>;
   /** The rows of those channels that are there, for whoever judges a post. */
   find(orgId: string, ids: readonly string[]): Promise<ChannelRow[]>;
   /** How to write for a channel (public `integration-settings`). */
-  rulesOf(orgId: string, id: string): Promise<ChannelRules>;
+  rulesOf(orgId: string, id: string): Promise<PostingRules>;
   /** What a network takes, or a `server` of it. Throws `AppError` for a provider or version that is not registered or retired. */
   rules(providerId: string, providerVersion: string, server?: ServerLimits | null): NetworkRules;
 
@@ -99,7 +111,7 @@ export function openChannels(options: ChannelsOptions): Channels {
 
   const pinned = (row: Pick<ChannelRow, 'providerId' | 'providerVersion'>): SocialAdapter | undefined =>
     providers.list('social').find(({ id, version }) => id === row.providerId && version === row.providerVersion);
-  const present = (row: ChannelRow) => presentChannel(row, pinned(row), clock.now());
+  const viewOf = (row: ChannelRow): ChannelView => ({ ...row, adapter: pinned(row), tokenDaysLeft: daysLeft(row.tokenExpiresAt, clock.now()) });
   const usable = (adapter: SocialAdapter) =>
     adapter.login.kind === 'credentials' || adapter.login.registerApp !== undefined || providers.ownApp(adapter, {}) !== undefined;
 
@@ -143,17 +155,14 @@ export function openChannels(options: ChannelsOptions): Channels {
   }
 
   return {
-    networks: () =>
-      newest()
-        .map(presentNetwork)
-        .toSorted((a, b) => a.name.localeCompare(b.name, 'en')),
-    list: async (orgId, customerId) => (customerId !== undefined && !isId(customerId) ? [] : (await store.channelsOfOrg(sql, orgId, customerId)).map(present)),
-    get: async (orgId, id) => present(await rowOf(orgId, id)),
+    networks: () => newest().toSorted((a, b) => a.title.localeCompare(b.title, 'en')),
+    list: async (orgId, customerId) => (customerId !== undefined && !isId(customerId) ? [] : (await store.channelsOfOrg(sql, orgId, customerId)).map(viewOf)),
+    get: async (orgId, id) => viewOf(await rowOf(orgId, id)),
     find: (orgId, ids) => store.channelsById(sql, orgId, ids.filter(isId)),
     async rulesOf(orgId, id) {
       const channel = await rowOf(orgId, id);
       const adapter = providers.resolve('social', channel.providerId, { version: channel.providerVersion, use: 'pinned' });
-      return presentRules(adapter, limitsOf(adapter.limits, channel.serverLimits));
+      return { adapter, limits: limitsOf(adapter.limits, channel.serverLimits) };
     },
     rules(providerId, providerVersion, server = null) {
       const adapter = providers.resolve('social', providerId, { version: providerVersion, use: 'pinned' });

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { Attribution } from './attribution.ts';
-import { urlOfKey } from './rules.ts';
-import type { FileRow } from './store.ts';
+import { Attribution, type LibraryFile } from '../../../src/library/media/index.ts';
 
 /** The File object of S146; a file that was taken from a stock source says so. */
-export const FileShape = z.strictObject({
+export const File = z.strictObject({
   id: z.string(),
   name: z.string(),
   originalName: z.string(),
@@ -23,28 +21,13 @@ export const FileShape = z.strictObject({
   updatedAt: z.string(),
   attribution: Attribution.optional(),
 });
-export type FileShape = z.output<typeof FileShape>;
 
-/** What `/public/v1` answers of an upload. */
-export const PublicFile = FileShape.pick({
-  id: true,
-  name: true,
-  originalName: true,
-  path: true,
-  thumbnail: true,
-  alt: true,
-  organizationId: true,
-  createdAt: true,
-  updatedAt: true,
-});
-export type PublicFile = z.output<typeof PublicFile>;
-
-export const presentFile = (file: FileRow, backendUrl: string): FileShape => ({
+export const presentFile = (file: LibraryFile): z.input<typeof File> => ({
   id: file.id,
   name: file.name,
   originalName: file.originalName,
-  path: urlOfKey(backendUrl, file.storageKey),
-  thumbnail: file.thumbnailKey === null ? null : urlOfKey(backendUrl, file.thumbnailKey),
+  path: file.path,
+  thumbnail: file.thumbnail,
   alt: file.alt,
   type: file.kind,
   mime: file.mime,
@@ -59,14 +42,20 @@ export const presentFile = (file: FileRow, backendUrl: string): FileShape => ({
   ...(file.attribution && { attribution: file.attribution }),
 });
 
-export const presentPublicFile = ({ id, name, originalName, path, thumbnail, alt, organizationId, createdAt, updatedAt }: FileShape): PublicFile => ({
-  id,
-  name,
-  originalName,
-  path,
-  thumbnail,
-  alt,
-  organizationId,
-  createdAt,
-  updatedAt,
+/** What `/public/v1` answers of an upload. */
+export const PublicFile = File.pick({
+  id: true,
+  name: true,
+  originalName: true,
+  path: true,
+  thumbnail: true,
+  alt: true,
+  organizationId: true,
+  createdAt: true,
+  updatedAt: true,
 });
+
+export const presentPublicFile = (file: LibraryFile): z.input<typeof PublicFile> => {
+  const { id, name, originalName, path, thumbnail, alt, organizationId, createdAt, updatedAt } = presentFile(file);
+  return { id, name, originalName, path, thumbnail, alt, organizationId, createdAt, updatedAt };
+};

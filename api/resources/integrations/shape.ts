@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { type CustomField, type Limits, presentCustomFields, type SocialAdapter } from '../../providers/registry/index.ts';
-import { daysLeft } from './rules.ts';
-import type { ChannelRow } from './store.ts';
+import { presentCustomFields, type SocialAdapter } from '../../../src/providers/registry/index.ts';
+import type { ChannelView, PostingRules } from '../../../src/publishing/channels/index.ts';
 
-const CustomFieldShape = z.strictObject({
+const CustomField = z.strictObject({
   key: z.string(),
   label: z.string(),
   type: z.enum(['text', 'password', 'select']),
@@ -15,9 +14,11 @@ const CustomFieldShape = z.strictObject({
 });
 const Customer = z.strictObject({ id: z.string(), name: z.string() });
 const Time = z.strictObject({ time: z.int() });
+const customerOf = ({ customerId, customerName }: ChannelView) =>
+  customerId === null || customerName === null ? null : { id: customerId, name: customerName };
 
 /** The Channel object of S127. Tokens have no field at all. */
-export const ChannelShape = z.strictObject({
+export const Channel = z.strictObject({
   id: z.string(),
   internalId: z.string(),
   name: z.string(),
@@ -37,7 +38,7 @@ export const ChannelShape = z.strictObject({
   editor: z.enum(['normal', 'markdown', 'html']),
   stripLinks: z.boolean(),
   isCustomFields: z.boolean(),
-  customFields: z.array(CustomFieldShape),
+  customFields: z.array(CustomField),
   display: z.string(),
   changeProfilePicture: z.boolean(),
   changeNickName: z.boolean(),
@@ -45,54 +46,11 @@ export const ChannelShape = z.strictObject({
   tokenDaysLeft: z.number().nullable(),
   createdAt: z.string(),
 });
-export type ChannelShape = z.output<typeof ChannelShape>;
 
-/** An entry of the list of networks that can be connected here (S128). */
-export const NetworkShape = z.strictObject({
-  name: z.string(),
-  identifier: z.string(),
-  toolTip: z.string().nullable(),
-  isExternal: z.boolean(),
-  isWeb3: z.boolean(),
-  isChromeExtension: z.boolean(),
-  customFields: z.array(CustomFieldShape),
-});
-export type NetworkShape = z.output<typeof NetworkShape>;
-
-/** A channel as `/public/v1/integrations` lists it. */
-export const PublicChannel = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  identifier: z.string(),
-  picture: z.string().nullable(),
-  disabled: z.boolean(),
-  profile: z.string(),
-  refreshNeeded: z.boolean(),
-  customer: Customer.optional(),
-});
-export type PublicChannel = z.output<typeof PublicChannel>;
-
-/** What a client needs to know to write for a channel. */
-export const ChannelRules = z.strictObject({
-  rules: z.string(),
-  maxLength: z.int(),
-  settings: z.union([z.record(z.string(), z.unknown()), z.string()]),
-  tools: z.array(
-    z.strictObject({
-      methodName: z.string(),
-      description: z.string(),
-      dataSchema: z.array(z.strictObject({ key: z.string(), description: z.string(), type: z.string() })),
-    }),
-  ),
-});
-export type ChannelRules = z.output<typeof ChannelRules>;
-
-const customFields = (adapter: SocialAdapter | undefined): CustomField[] => (adapter ? presentCustomFields(adapter) : []);
-
-/** `adapter` is undefined where its version is no longer registered: the channel is shown all the same. */
-export function presentChannel(row: ChannelRow, adapter: SocialAdapter | undefined, now: Date): ChannelShape {
+export function presentChannel(row: ChannelView): z.input<typeof Channel> {
   const times = row.postingTimes.map((time) => ({ time }));
-  const fields = customFields(adapter);
+  const { adapter } = row;
+  const fields = adapter ? presentCustomFields(adapter) : [];
   return {
     id: row.id,
     internalId: row.internalId,
@@ -108,7 +66,7 @@ export function presentChannel(row: ChannelRow, adapter: SocialAdapter | undefin
     profile: row.handle,
     postingTimes: times,
     time: times,
-    customer: row.customerId === null || row.customerName === null ? null : { id: row.customerId, name: row.customerName },
+    customer: customerOf(row),
     additionalSettings: row.additionalSettings,
     editor: adapter?.editor ?? 'normal',
     stripLinks: false,
@@ -118,12 +76,23 @@ export function presentChannel(row: ChannelRow, adapter: SocialAdapter | undefin
     changeProfilePicture: false,
     changeNickName: false,
     providerVersion: row.providerVersion,
-    tokenDaysLeft: daysLeft(row.tokenExpiresAt, now),
+    tokenDaysLeft: row.tokenDaysLeft,
     createdAt: row.createdAt.toISOString(),
   };
 }
 
-export const presentNetwork = (adapter: SocialAdapter): NetworkShape => ({
+/** An entry of the list of networks that can be connected here (S128). */
+export const Network = z.strictObject({
+  name: z.string(),
+  identifier: z.string(),
+  toolTip: z.string().nullable(),
+  isExternal: z.boolean(),
+  isWeb3: z.boolean(),
+  isChromeExtension: z.boolean(),
+  customFields: z.array(CustomField),
+});
+
+export const presentNetwork = (adapter: SocialAdapter): z.input<typeof Network> => ({
   name: adapter.title,
   identifier: adapter.id,
   toolTip: adapter.toolTip ?? null,
@@ -133,18 +102,47 @@ export const presentNetwork = (adapter: SocialAdapter): NetworkShape => ({
   customFields: presentCustomFields(adapter),
 });
 
-export const presentPublicChannel = (channel: ChannelShape): PublicChannel => ({
-  id: channel.id,
-  name: channel.name,
-  identifier: channel.identifier,
-  picture: channel.picture,
-  disabled: channel.disabled,
-  profile: channel.profile,
-  refreshNeeded: channel.refreshNeeded,
-  ...(channel.customer && { customer: channel.customer }),
+/** A channel as `/public/v1/integrations` lists it. */
+export const PublicChannel = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  identifier: z.string(),
+  picture: z.string().nullable(),
+  disabled: z.boolean(),
+  profile: z.string(),
+  refreshNeeded: z.boolean(),
+  customer: Customer.optional(),
 });
 
-export function presentRules({ title, settings }: SocialAdapter, limits: Limits): ChannelRules {
+export const presentPublicChannel = (channel: ChannelView): z.input<typeof PublicChannel> => {
+  const customer = customerOf(channel);
+  return {
+    id: channel.id,
+    name: channel.name,
+    identifier: channel.providerId,
+    picture: channel.picture,
+    disabled: channel.disabled,
+    profile: channel.handle,
+    refreshNeeded: channel.refreshNeeded,
+    ...(customer && { customer }),
+  };
+};
+
+/** What a client needs to know to write for a channel. */
+export const ChannelRules = z.strictObject({
+  rules: z.string(),
+  maxLength: z.int(),
+  settings: z.union([z.record(z.string(), z.unknown()), z.string()]),
+  tools: z.array(
+    z.strictObject({
+      methodName: z.string(),
+      description: z.string(),
+      dataSchema: z.array(z.strictObject({ key: z.string(), description: z.string(), type: z.string() })),
+    }),
+  ),
+});
+
+export function presentRules({ adapter: { title, settings }, limits }: PostingRules): z.input<typeof ChannelRules> {
   const { $schema: _, ...schema } = z.toJSONSchema(settings, { io: 'input', unrepresentable: 'any' });
   const rules = [
     `${title}: at most ${limits.text} ${limits.unit}`,

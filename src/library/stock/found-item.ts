@@ -13,7 +13,7 @@ export const FoundItem = z.strictObject({
 });
 export type FoundItem = z.output<typeof FoundItem>;
 
-export const presentItem = (source: string, { id, preview, url, author, licence }: Item): FoundItem => ({ id, preview, url, author, licence, source });
+export const foundItemOf = (source: string, { id, preview, url, author, licence }: Item): FoundItem => ({ id, preview, url, author, licence, source });
 
 /** What stays with the file. */
 export const attributionOf = (
