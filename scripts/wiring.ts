@@ -54,6 +54,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   Stock: ['library/stock.api'],
   Stripe: ['billing/'],
   Sweeper: ['operations/sweeper'],
+  Tokens: ['billing/operate'],
   Vault: ['platform/db.reencrypt', 'providers/settings'],
 };
 
@@ -61,13 +62,16 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
 const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   adapter: ['delivery/email.'],
   adapters: ['publishing/posts.limited'],
+  addresses: ['people/federated-login.redirects'],
   apps: ['operations/settings-effect.publishing'],
   authorities: ['operations/settings-effect.mail'],
-  begin: ['billing/'],
+  begin: ['billing/grace'],
   close: ['operations/settings-effect.mail'],
   bus: ['operations/closing'],
   engine: ['operations/closing'],
   events: ['operations/metrics'],
+  frontendUrl: ['people/auth.account', 'publishing/channels.login', 'billing/grace'],
+  issuer: ['oauth-server/flow'],
   drain: ['operations/closing'],
   onCall: ['providers/catalog.entries'],
   onChange: ['operations/outages'],
@@ -77,8 +81,12 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   metrics: ['operations/metrics'],
   onHandlerError: ['operations/closing'],
   operatorOutbound: ['operations/settings-effect.outbound'],
+  reconciler: ['operations/closing'],
   sandboxEnabled: ['operations/settings-effect.process'],
   seed: ['providers/catalog.entries'],
+  setupToken: ['people/identity.first-admin'],
+  signingKey: ['library/media.multipart'],
+  site: ['delivery/email.flow'],
   urlOfPicture: ['operations/settings-effect.service'],
   workers: ['delivery/email.sender', 'publishing/shortlinks'],
 };

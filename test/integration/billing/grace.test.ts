@@ -7,7 +7,7 @@ import { mailsOf } from '../../support/worlds/mails.ts';
 import { type PayingApp, payingApp } from '../../support/worlds/paying.ts';
 
 let world: PayingApp;
-beforeAll(async () => (world = await payingApp({ env: WITH_MAIL })));
+beforeAll(async () => (world = await payingApp({ env: { ...WITH_MAIL, FRONTEND_URL: 'https://app.example.com' } })));
 afterAll(() => world[Symbol.asyncDispose]());
 
 /** Someone on a paid plan whose next invoice could not be collected. */
@@ -82,7 +82,7 @@ describe('a payment that failed', () => {
     await fail();
     expect(await mailsTo(ann)).toEqual(['payment-failed']);
     const [{ content }] = (await mailsOf({ sql: world.sql, vault: world.app.context.vault }, ann.email)) as [Awaited<ReturnType<typeof mailsOf>>[0]];
-    expect(content).toMatchObject({ template: 'payment-failed', data: { url: `${world.app.context.config.http.frontendUrl}/billing` } });
+    expect(content).toMatchObject({ template: 'payment-failed', data: { url: 'https://app.example.com/billing' } });
     for (const [days, mails] of [
       [2, 1],
       [1, 2],

@@ -42,6 +42,7 @@ await describePeer(
       expect(mail).toMatchObject({ user: 'rookery', from: [{ name: 'Rookery at Acme', address: 'no-reply@rookery.example' }] });
       const [, code] = /^https:\/\/app\.example\.com\/auth\/activate\/(\S+)$/m.exec(mail!.text!) ?? [];
       expect(code).toMatch(/^\S{20,}$/);
+      expect(mail!.text).toMatch(/\n-- \nRookery at Acme\nhttps:\/\/app\.example\.com\/\n$/);
       for (const part of [mail!.text!, mail!.html!]) expect(part).not.toContain('evil.example');
 
       expect((await ann.post('/auth/activate', { code })).body).toEqual({ can: true });

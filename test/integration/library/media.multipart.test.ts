@@ -393,6 +393,17 @@ describe('what is judged', () => {
     expect((await begin(cat, 100)).status).toBe(200);
   });
 
+  test('the address of a part holds at each process of a deployment, and not under another JWT_SECRET [S149]', async () => {
+    const elsewhere = await mediaApp({ sql: db.sql, folder, env: { JWT_SECRET: 'the-secret-of-a-deployment-beside-this-one' } });
+    try {
+      const url = await sign(ann, (await begin(ann, 10_000)).body, 1);
+      const at = (address: string) => put(url.replace(ann.client.address, address), Buffer.alloc(10));
+      expect([(await at(elsewhere.address)).status, (await at(paid.address)).status]).toEqual([403, 200]);
+    } finally {
+      await elsewhere[Symbol.asyncDispose]();
+    }
+  });
+
   test('the address of a part: only as it was signed, and for an hour [S149]', async () => {
     const name = (await begin(ann, 10_000)).body;
     const url = new URL(await sign(ann, name, 1));

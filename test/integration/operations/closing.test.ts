@@ -53,6 +53,20 @@ describe('a process that ends', () => {
     expect(asked).toBe(1);
   });
 
+  test('ends reconciler and sweeper first: both give up their leases', async () => {
+    /** Their first rounds begin at once. */
+    const clock: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms === 5_000 || ms === 30_000 ? 10 : ms, signal) };
+    await using db = await testDatabase();
+    const held = async () => (await db.sql`select name from leases where name in ('reconciler', 'sweeper') order by name`).map(({ name }) => name as string);
+    const product = await wholeProduct({ env: { DATABASE_URL: db.url }, clock });
+    try {
+      await eventually('both work', async () => (await held()).length === 2);
+    } finally {
+      await product[Symbol.asyncDispose]();
+    }
+    expect(await held()).toEqual([]);
+  });
+
   test('waits for the messages that are being handled', async () => {
     const product = await wholeProduct();
     const [started, release] = [gate(), gate()];

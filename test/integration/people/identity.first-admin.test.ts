@@ -87,6 +87,15 @@ describe.each(['production', 'development'] as const)('in %s', (mode) => {
     });
   });
 
+  test('the setup token is the same in each process of a deployment, and another one under another JWT_SECRET [S30]', async () => {
+    const app = await empty(MODE[mode]);
+    const { sql } = app.context;
+    await using beside = await testApp({ sql, env: MODE[mode] });
+    await using elsewhere = await testApp({ sql, env: { ...MODE[mode], JWT_SECRET: 'the-secret-of-a-deployment-beside-this-one' } });
+    expect(await tokenOf(beside)).toBe(await tokenOf(app));
+    expect(await tokenOf(elsewhere)).not.toBe(await tokenOf(app));
+  });
+
   test.each(['', 'x', '0'.repeat(40)])('a setup token that is %j is refused by name, and nobody is made', async (setupToken) => {
     const app = await empty(MODE[mode]);
     const { status, body } = await register(app.client(), { setupToken });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { newId, sha256Hex } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
+import { linkTo } from '../../support/worlds/mail-links.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -243,7 +244,7 @@ describe('an invitation', () => {
 
 describe('the mail', () => {
   test('is queued in the commit of the invitation, unless it is not wanted or the invitation is refused [S47]', async () => {
-    const mailing = await testApp({ sql: db.sql, env: WITH_MAIL });
+    const mailing = await testApp({ sql: db.sql, env: { ...WITH_MAIL, FRONTEND_URL: 'https://app.example.com' } });
     const ann = await app.signUp();
     const client = mailing.client();
     for (const [name, value] of ann.client.cookies) client.cookies.set(name, value);
@@ -254,6 +255,7 @@ describe('the mail', () => {
     expect((await client.post('/members/invitations', { email: unwanted, role: 'viewer', sendEmail: false })).status).toBe(201);
     expect((await client.post('/members/invitations', { email: address(), role: 'nobody' })).status).toBe(400);
     expect(await queued()).toEqual([wanted]);
+    expect(await linkTo(mailing.context, wanted, 'invitation')).toMatch(/^https:\/\/app\.example\.com\//);
     await mailing[Symbol.asyncDispose]();
   });
 });
