@@ -2,6 +2,7 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
+import { announce } from '../../platform/outbox/index.ts';
 
 // Locks are taken in this order: what counts for the org, where the move may raise it, the channel's row, then its posts. Posts that are on their way (publishing, processing,
 // unconfirmed) are left to those who publish them.
@@ -40,17 +41,28 @@ async function note(sql: Sql, orgId: string, by: AuditActor | undefined, done: s
   if (by) await writeAudit(sql, by, { orgId, action: `channel.${done}`, resource: 'channels', resourceId: id, detail });
 }
 
+/** What every fact of a channel says. */
+const channelFact = (sql: Sql) => ({ providerId: sql`provider_id`, name: sql`name` });
+/** What every fact of a post says, from its row and its channel's `provider_id` and `channel_name`. */
+const postFact = (sql: Sql) => ({
+  channelId: sql`channel_id`,
+  providerId: sql`provider_id`,
+  channelName: sql`channel_name`,
+  rootPostId: sql`root_post_id`,
+  groupId: sql`group_id`,
+  content: sql`content`,
+  publishDate: sql`publish_date`,
+});
+
 /** Stops the posts that wait in the rows of `channel`, and writes down why. */
 const pausePosts = (sql: Sql, orgId: string, message: string, reason: 'channel' | 'billing' | 'instance' = 'channel') => sql`
   paused as (
     update posts p set detail = 'paused', updated_at = now() from channel c
     where p.org_id = ${orgId} and p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying') and p.due_at is not null and p.deleted_at is null
-    returning p.id, p.channel_id
+    returning p.id, p.org_id, p.channel_id
   ), noted as (
     insert into post_timeline (org_id, post_id, kind, message) select ${orgId}, id, 'paused', ${message} from paused
-  ), paused_told as (
-    insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'post.paused', id, jsonb_build_object('channelId', channel_id, 'reason', ${reason}::text) from paused order by id
-  )`;
+  ), ${announce(sql, { 'post.paused': { from: sql`paused`, payload: { channelId: sql`channel_id`, reason: sql`${reason}::text` } } })}`;
 
 /** A person must log in again (S137). False: already known, deleted, or `seen` is given and no longer the login in use. */
 export function needsLogin(database: Database, orgId: string, id: string, reason: string, seen?: string): Promise<boolean> {
@@ -59,10 +71,9 @@ export function needsLogin(database: Database, orgId: string, id: string, reason
       with channel as (
         update channels set refresh_needed = true, refresh_reason = ${reason}, refresh_claim = null, refresh_until = null, next_due_at = null, reminder_due_at = null, updated_at = now()
         where org_id = ${orgId} and id = ${id} and deleted_at is null and not refresh_needed ${seen === undefined ? sql`` : sql`and credentials = ${seen}`}
-        returning id
-      ), ${pausePosts(sql, orgId, 'The channel needs a new login')}, told as (
-        insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.refresh_needed', id, jsonb_build_object('reason', ${reason}::text) from channel
-      )
+        returning id, org_id, provider_id, name
+      ), ${pausePosts(sql, orgId, 'The channel needs a new login')},
+      ${announce(sql, { 'channel.refresh_needed': { from: sql`channel`, payload: { ...channelFact(sql), reason: sql`${reason}::text` } } })}
       select id from channel`;
     return rows.length > 0;
   });
@@ -78,10 +89,9 @@ async function stop(sql: Sql, orgId: string, id: string, why: Why): Promise<bool
     with channel as (
       update channels set disabled = true, next_due_at = null, reminder_due_at = null, updated_at = now()
       where org_id = ${orgId} and id = ${id} and deleted_at is null and not disabled
-      returning id
-    ), ${pausePosts(sql, orgId, STOPPED[why])}, told as (
-      insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.disabled', id, jsonb_build_object('reason', ${why}::text) from channel
-    )
+      returning id, org_id, provider_id, name
+    ), ${pausePosts(sql, orgId, STOPPED[why])},
+    ${announce(sql, { 'channel.disabled': { from: sql`channel`, payload: { ...channelFact(sql), reason: sql`${why}::text` } } })}
     select id from channel`;
   return rows.length > 0;
 }
@@ -127,19 +137,18 @@ export function remove(database: Database, orgId: string, id: string, by?: Audit
       with channel as (
         update channels set deleted_at = now(), next_due_at = null, reminder_due_at = null, updated_at = now()
         where org_id = ${orgId} and id = ${id} and deleted_at is null
-        returning id
+        returning id, org_id, provider_id, name
       ), gone as (
         update posts p set deleted_at = now(), updated_at = now() from channel c
         where p.org_id = ${orgId} and p.channel_id = c.id and p.state <> 'PUBLISHED' and p.deleted_at is null
           and not (p.state = 'QUEUE' and p.detail in ('publishing', 'processing', 'unconfirmed'))
-        returning p.id, p.channel_id
+        returning p.id, p.org_id, p.channel_id, p.root_post_id, p.group_id, p.content, p.publish_date, p.state, p.detail, c.provider_id, c.name as channel_name
       ), noted as (
         insert into post_timeline (org_id, post_id, kind, message) select ${orgId}, id, 'cancelled', 'The channel was deleted' from gone
-      ), gone_told as (
-        insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'post.deleted', id, jsonb_build_object('channelId', channel_id) from gone order by id
-      ), told as (
-        insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.deleted', id, jsonb_build_object('reason', 'person') from channel
-      )
+      ), ${announce(sql, {
+        'post.deleted': { from: sql`gone`, payload: { ...postFact(sql), state: sql`state`, detail: sql`detail` } },
+        'channel.deleted': { from: sql`channel`, payload: { ...channelFact(sql), reason: sql`'person'` } },
+      })}
       select id from channel`;
     if (rows.length > 0) await note(sql, orgId, by, 'deleted', id);
     return rows.length > 0;
@@ -177,17 +186,20 @@ const resumePosts = (sql: Sql, orgId: string) => sql`
     update posts p set ${moved(sql)} from channel c, policy
     where p.org_id = ${orgId} and p.channel_id = c.id and p.state = 'QUEUE' and p.detail = 'paused' and p.deleted_at is null
       and not c.stopped and not ${owed(sql)} and (p.publish_date >= policy.horizon or policy.choice = 'drop')
-    returning p.id, p.channel_id, p.state, p.detail, p.due_at
+    returning p.id, p.org_id, p.channel_id, p.root_post_id, p.group_id, p.content, p.publish_date, p.state, p.detail, p.due_at, p.error, p.attempt
   ), restored as (
     update posts p set ${moved(sql)} from channel c, policy
     where p.org_id = ${orgId} and p.channel_id = c.id and p.deleted_at = c.deleted_at and c.deleted_at > now() - interval '30 days' and p.state <> 'PUBLISHED'
-    returning p.id, p.channel_id, p.state, p.detail, p.due_at
+    returning p.id, p.org_id, p.channel_id, p.root_post_id, p.group_id, p.content, p.publish_date, p.state, p.detail, p.due_at, p.error, p.attempt
   ), touched as (
     select * from moved union all select * from restored
   ), resumed as (
-    select id, channel_id from touched where state = 'QUEUE' and detail = 'scheduled'
+    select id, org_id, channel_id from touched where state = 'QUEUE' and detail = 'scheduled'
   ), given_up as (
-    select id, channel_id from touched where state = 'ERROR' and detail = 'missed'
+    select t.*, c.provider_id, c.name as channel_name
+    from touched t
+    join channels c on c.id = t.channel_id and c.org_id = t.org_id
+    where t.state = 'ERROR' and t.detail = 'missed'
   ), abandoned as (
     update posts p set state = 'ERROR', detail = 'missed', error_kind = 'missed', error = 'The item of the thread before it was not published', updated_at = now()
     from given_up g where p.org_id = ${orgId} and p.root_post_id = g.id and p.state = 'QUEUE' and p.detail = 'scheduled' and p.due_at is null and p.deleted_at is null
@@ -197,11 +209,13 @@ const resumePosts = (sql: Sql, orgId: string) => sql`
     select ${orgId}::uuid, id, 'resumed', 'The channel works again' from resumed
     union all select ${orgId}::uuid, id, 'failed', 'Missed while the channel was not connected' from given_up
     union all select ${orgId}::uuid, id, 'failed', 'The item of the thread before it was not published' from abandoned
-  ), moves_told as (
-    insert into outbox (org_id, topic, entity_id, payload)
-    select ${orgId}::uuid, 'post.resumed', id, jsonb_build_object('channelId', channel_id, 'reason', 'channel') from resumed
-    union all select ${orgId}::uuid, 'post.failed', id, jsonb_build_object('channelId', channel_id, 'errorKind', 'missed', 'retryable', false) from given_up
-  ), next as (
+  ), ${announce(sql, {
+    'post.resumed': { from: sql`resumed`, payload: { channelId: sql`channel_id`, reason: sql`'channel'` } },
+    'post.failed': {
+      from: sql`given_up`,
+      payload: { ...postFact(sql), errorKind: sql`'missed'`, error: sql`error`, detail: sql`detail`, attempts: sql`attempt`, retryable: sql`false` },
+    },
+  })}, next as (
     select min(due_at) as due_at from (
       select due_at from touched where state = 'QUEUE' and detail = 'scheduled'
       union all
@@ -311,20 +325,19 @@ async function save(sql: Sql, plan: Plan, orgId: string, login: LoggedIn, found:
           disabled = o.stopped, refresh_needed = false, refresh_reason = null, refresh_claim = null, refresh_until = null, deleted_at = null,
           next_due_at = case when o.stopped then null else next.due_at end, reminder_due_at = null, due_version = c.due_version + 1, updated_at = now()
         from channel o, next where c.org_id = ${orgId} and c.id = o.id
-        returning c.id
+        returning c.id, c.org_id, c.provider_id, c.name
       ), inserted as (
         insert into channels (id, org_id, provider_id, provider_version, internal_id, name, handle, picture, credentials, token_expires_at)
         select ${login.newId}::uuid, ${orgId}::uuid, ${login.providerId}, ${login.providerVersion}, ${login.internalId}, ${login.name}, ${login.handle}, ${login.picture}, ${login.credentials}, ${login.tokenExpiresAt}::timestamptz
         where not exists (select from channel)
         on conflict (org_id, provider_id, internal_id) do nothing
-        returning id
+        returning id, org_id, provider_id, name
       ), settled as (
-        select id, false as created from refreshed union all select id, true from inserted
-      ), told as (
-        insert into outbox (org_id, topic, entity_id) select ${orgId}, 'channel.connected', id from settled
-      ), full_told as (
-        insert into outbox (org_id, topic, entity_id, payload) select ${orgId}, 'channel.disabled', id, '{"reason": "plan"}'::jsonb from settled where ${full !== undefined}
-      )
+        select *, false as created from refreshed union all select *, true from inserted
+      ), ${announce(sql, {
+        'channel.connected': { from: sql`settled`, payload: channelFact(sql) },
+        'channel.disabled': { from: sql`settled where ${full !== undefined}`, payload: { ...channelFact(sql), reason: sql`'plan'` } },
+      })}
       select id, created from settled`;
   return row && { ...row, full };
 }

@@ -1,6 +1,9 @@
 import type { PostQuota } from '../../../entitlements/index.ts';
 import { type Database, groupCommit, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import { AppError, type Clock } from '../../../platform/kernel/index.ts';
+import { announce } from '../../../platform/outbox/index.ts';
+import { postFact, withChannel } from '../journal.ts';
+import { post } from '../row.ts';
 import type { Create } from './input.ts';
 import type { LinksPort, DueChange, ReminderMoves } from '../ports.ts';
 import { underQuotas } from './quotas.ts';
@@ -79,7 +82,7 @@ const linkedOf = (admissions: readonly Admission[]) =>
 async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: number): Promise<Answer> {
   let ordinal = 0;
   const items = admissions.flatMap(({ orgId, create }, n) =>
-    create.posts.map(({ tagIds, ...post }) => ({ ...post, tagIds, orgId, createdBy: create.createdBy, n, ordinal: ordinal++ })),
+    create.posts.map(({ tagIds, ...created }) => ({ ...created, tagIds, orgId, createdBy: create.createdBy, n, ordinal: ordinal++ })),
   );
   const claims = admissions.flatMap(({ orgId, create: { idempotency } }, n) => (idempotency ? [{ ...idempotency, orgId, n }] : []));
   const quotas = underQuotas(sql, admissions);
@@ -93,7 +96,7 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
     ), channel as materialized (
       select c.* from (select distinct "orgId", "channelId" from item order by "channelId") i
       cross join lateral (
-        select c.id, c.org_id, c.next_due_at, c.refresh_needed from channels c where c.id = i."channelId" and c.org_id = i."orgId" and c.deleted_at is null for no key update of c skip locked
+        select c.id, c.org_id, c.next_due_at, c.refresh_needed, c.provider_id, c.name from channels c where c.id = i."channelId" and c.org_id = i."orgId" and c.deleted_at is null for no key update of c skip locked
       ) c
     ), elsewhere as (
       select i.n, c.id is not null as there from item i left join channels c on c.id = i."channelId" and c.org_id = i."orgId" and c.deleted_at is null
@@ -119,14 +122,16 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
       where i.n not in (select n from refused)
       order by i.ordinal
       on conflict (id) do nothing
-      returning id, org_id, channel_id, root_post_id, state, detail, due_at, publish_date
+      returning ${post.names(sql, 'fact')}
     ), told as (
       insert into post_timeline (org_id, post_id, kind, message, data)
       select org_id, id, 'created', case state when 'QUEUE' then 'Created and scheduled' else 'Created as a draft' end, jsonb_build_object('publishDate', publish_date) from inserted
-    ), announced as (
-      insert into outbox (org_id, topic, entity_id, payload)
-      select org_id, 'post.scheduled', id, jsonb_build_object('channelId', channel_id) from inserted where state = 'QUEUE' and root_post_id is null
-    ), waiting as (
+    ), ${announce(sql, {
+      'post.scheduled': {
+        from: withChannel(sql, sql`(select * from inserted where state = 'QUEUE' and root_post_id is null)`, sql`channel`),
+        payload: postFact(sql),
+      },
+    })}, waiting as (
       select org_id, channel_id, min(due_at) as due_at from inserted where detail = 'scheduled' and due_at is not null group by org_id, channel_id
     ), nearer as (
       select w.*, w.due_at < coalesce(c.next_due_at, 'infinity') and w.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' as remind from waiting w join channel c on c.id = w.channel_id

@@ -1,4 +1,6 @@
 import type { Database, Sql } from '../../../platform/db/index.ts';
+import { announce } from '../../../platform/outbox/index.ts';
+import { postFact, releasedFact, withChannel } from '../journal.ts';
 import type { PostMedia } from '../row.ts';
 import type { ReminderMoves } from '../ports.ts';
 
@@ -96,6 +98,15 @@ const moved = (sql: Sql, orgId: string, horizonMs: number) => sql`
     where c.org_id = ${orgId} and c.id = (select id from channel) and exists (select from changed)
   )`;
 
+/** The facts of the posts that the CTE `changed` deletes: those of first items that were not out. */
+const deletedFacts = (sql: Sql) =>
+  announce(sql, {
+    'post.deleted': {
+      from: withChannel(sql, sql`(select * from changed where root_post_id is null and state <> 'PUBLISHED')`),
+      payload: { ...postFact(sql), state: sql`state`, detail: sql`detail` },
+    },
+  });
+
 /** Changes a post that is not out and not on its way: content of the item, date and status of its whole thread. */
 export const edit =
   (target: Target, change: Change) =>
@@ -145,15 +156,20 @@ export const edit =
       from thread b, channel c, verdict v,
         lateral (select case when ${change.status === 'schedule'} then 'QUEUE' when ${change.status === 'draft'} then 'DRAFT' else b.state end as state) s
       where v.verdict = 'done' and p.id = b.id and p.org_id = ${orgId} and b.state <> 'PUBLISHED' and not b.flying and (b.id = ${postId} or ${whole})
-      returning p.id, p.org_id, p.channel_id, p.root_post_id, p.state, p.detail, p.due_at, p.publish_date, b.state as state_before, b.publish_date as date_before, b.channel_id as channel_before
+      returning p.id, p.org_id, p.channel_id, p.root_post_id, p.group_id, p.content, p.state, p.detail, p.due_at, p.publish_date, b.state as state_before, b.publish_date as date_before, b.channel_id as channel_before
     ), ${moved(sql, orgId, horizonMs)}, told as (
       insert into post_timeline (org_id, post_id, kind, message, data)
       select org_id, id, case when state = 'DRAFT' and state_before = 'QUEUE' then 'cancelled' when state = 'QUEUE' and state_before <> 'QUEUE' then 'scheduled' else 'edited' end,
         case when state = 'DRAFT' and state_before = 'QUEUE' then 'Taken out of the queue' when state = 'QUEUE' and state_before <> 'QUEUE' then 'Scheduled' else 'Edited' end, jsonb_build_object('publishDate', publish_date) from changed
-    ), announced as (
-      insert into outbox (org_id, topic, entity_id, payload)
-      select org_id, 'post.scheduled', id, jsonb_build_object('channelId', channel_id) from changed where root_post_id is null and state = 'QUEUE' and (state_before <> 'QUEUE' or date_before <> publish_date)
-    )
+    ), ${announce(sql, {
+      'post.scheduled': {
+        from: withChannel(
+          sql,
+          sql`(select * from changed where root_post_id is null and state = 'QUEUE' and (state_before <> 'QUEUE' or date_before <> publish_date))`,
+        ),
+        payload: postFact(sql),
+      },
+    })}
     select v.verdict, ${orgId}::text as "orgId", (select id from channel)::text as "channelId", (select due_at from nearer) as nearer, g.state, g.publish_date as "publishDate" from verdict v left join changed g on g.id = ${postId}`;
   };
 
@@ -186,13 +202,10 @@ export const remove =
       select case ${outdated(sql)} when not exists (select from doomed) then 'not_found' when exists (select from doomed where flying) then 'in_flight' else 'done' end as verdict
     ), changed as (
       update posts p set deleted_at = now(), updated_at = now() from doomed b, verdict v where v.verdict = 'done' and p.id = b.id and p.org_id = ${orgId}
-      returning p.id, p.org_id, p.channel_id, p.root_post_id, p.state, p.detail, null::timestamptz as due_at, p.publish_date
+      returning p.id, p.org_id, p.channel_id, p.root_post_id, p.group_id, p.content, p.state, p.detail, null::timestamptz as due_at, p.publish_date
     ), ${moved(sql, orgId, horizonMs)}, told as (
       insert into post_timeline (org_id, post_id, kind, message) select org_id, id, 'cancelled', 'Deleted' from changed
-    ), announced as (
-      insert into outbox (org_id, topic, entity_id, payload)
-      select org_id, 'post.deleted', id, jsonb_build_object('channelId', channel_id) from changed where root_post_id is null and state <> 'PUBLISHED'
-    )
+    ), ${deletedFacts(sql)}
     select v.verdict, ${orgId}::text as "orgId", (select id from channel)::text as "channelId", (select due_at from nearer) as nearer, g.state, g.publish_date as "publishDate" from verdict v left join changed g on g.id = ${postId}`;
   };
 
@@ -242,7 +255,7 @@ export const release =
       update posts p set state = 'PUBLISHED', detail = null, error_kind = null, error = null, release_id = ${releaseId}, published_at = coalesce(p.published_at, now()), look_up_at = null,
         version = p.version + 1, updated_at = now()
       from thread b, verdict v where v.verdict = 'done' and b.id = ${postId} and p.id = b.id and p.org_id = ${orgId}
-      returning p.id, p.org_id, p.channel_id, p.root_post_id, p.state, p.detail, null::timestamptz as due_at, p.publish_date, b.state as state_before
+      returning p.id, p.org_id, p.channel_id, p.root_post_id, p.group_id, p.content, p.release_url, p.state, p.detail, null::timestamptz as due_at, p.publish_date, b.state as state_before
     ), opened as (
       update posts p set state = 'QUEUE', detail = case when c.refresh_needed then 'paused' else 'scheduled' end, error_kind = null, error = null,
         due_at = case when p.parent_post_id = s.id then greatest(now() + p.delay_minutes * interval '1 minute', p.publish_date) end
@@ -253,10 +266,12 @@ export const release =
       select id, org_id, channel_id, root_post_id, state, detail, due_at, publish_date from released union all select * from opened
     ), ${moved(sql, orgId, horizonMs)}, told as (
       insert into post_timeline (org_id, post_id, kind, message, data) select org_id, id, 'reconciled', 'A person named the post on the network', jsonb_build_object('releaseId', ${releaseId}::text) from released
-    ), announced as (
-      insert into outbox (org_id, topic, entity_id, payload)
-      select org_id, 'post.published', id, jsonb_build_object('channelId', channel_id) from released where root_post_id is null and state_before <> 'PUBLISHED'
-    )
+    ), ${announce(sql, {
+      'post.published': {
+        from: withChannel(sql, sql`(select * from released where root_post_id is null and state_before <> 'PUBLISHED')`),
+        payload: releasedFact(sql),
+      },
+    })}
     select v.verdict, ${orgId}::text as "orgId", (select id from channel)::text as "channelId", (select due_at from nearer) as nearer, g.state, g.publish_date as "publishDate" from verdict v left join changed g on g.id = ${postId}`;
   };
 
@@ -284,13 +299,10 @@ export async function removeGroup(sql: Sql, orgId: string, group: string): Promi
         else 'done' end as verdict
     ), changed as (
       update posts p set deleted_at = now(), updated_at = now() from doomed b, verdict v where v.verdict = 'done' and p.id = b.id and p.org_id = ${orgId}
-      returning p.id, p.org_id, p.channel_id, p.root_post_id, p.state
+      returning p.id, p.org_id, p.channel_id, p.root_post_id, p.group_id, p.content, p.publish_date, p.state, p.detail
     ), told as (
       insert into post_timeline (org_id, post_id, kind, message) select org_id, id, 'cancelled', 'Deleted with its group' from changed
-    ), announced as (
-      insert into outbox (org_id, topic, entity_id, payload)
-      select org_id, 'post.deleted', id, jsonb_build_object('channelId', channel_id) from changed where root_post_id is null and state <> 'PUBLISHED'
-    )
+    ), ${deletedFacts(sql)}
     select v.verdict, (select count(*)::int from changed where root_post_id is null) as deleted from verdict v`,
   );
   return row!;
