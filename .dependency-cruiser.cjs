@@ -26,7 +26,7 @@ const ROOMS = {
     audit: ['kernel', 'db'],
     'error-log': ['kernel', 'telemetry', 'db'],
     'actor-runtime': ['kernel', 'flow', 'db'],
-    outbox: ['kernel', 'db', 'actor-runtime'],
+    outbox: ['kernel', 'flow', 'db', 'actor-runtime'],
     wing: ['telemetry', 'outbox'],
   },
   providers: { kit: [], domains: ['kit'], registry: ['kit', 'domains'], settings: ['registry'], catalog: ['registry'] },

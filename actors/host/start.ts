@@ -1,7 +1,7 @@
 import type { Context } from '../../src/context.ts';
 import { createHost, type Host } from '../../src/platform/actor-runtime/index.ts';
 import { openLease } from '../../src/platform/db/index.ts';
-import { startRelay } from '../../src/platform/outbox/index.ts';
+import { startListeners } from '../../src/platform/outbox/index.ts';
 import channel from '../channel/actor.ts';
 import { measureHost } from './gauges.ts';
 import organization from '../organization/actor.ts';
@@ -26,15 +26,14 @@ export interface ActorHost extends AsyncDisposable {
   readonly sweeper: Sweeper;
 }
 
-/** Starts an actor host: turns, the outbox relay, the reconciler, the sweeps, the sender of mail. `reconcileMs`: between two rounds of the reconciler; a test that makes them itself sets it. */
+/** Starts an actor host: turns, the listeners of facts, the reconciler, the sweeps, the sender of mail. `reconcileMs`: between two rounds of the reconciler; a test that makes them itself sets it. */
 export async function startActors(context: Context, { reconcileMs }: { reconcileMs?: number } = {}): Promise<ActorHost> {
   const { engine, bus, actors, clock, logs, sql, posts, webhooks, metrics, incarnation, sweeps, listeners, workers } = context;
   const log = logs.of('actors');
   const host = createHost({ implementations, needs: context, actors, clock, log });
   measureHost(metrics, host);
   wakeWebhooks({ bus, actors, log });
-  const [first, ...more] = listeners;
-  const relay = first && startRelay({ sql, clock, bus, consumers: [first, ...more], holder: incarnation, log: logs.of('outbox') });
+  const hearing = startListeners({ sql, clock, bus, listeners, holder: incarnation, log: logs.of('outbox') });
   const hosting = await engine.host(host);
   const reconciler = startReconciler({
     posts,
@@ -68,7 +67,7 @@ export async function startActors(context: Context, { reconcileMs }: { reconcile
         webhooks.drain(DELIVERIES_MS),
         ...working.map((worker) => worker?.[Symbol.asyncDispose]()),
       ]);
-      await relay?.[Symbol.asyncDispose]();
+      await hearing[Symbol.asyncDispose]();
     },
   };
 }

@@ -8,7 +8,7 @@ import { wing } from '../platform/wing/index.ts';
 import type { EmailAdapter, Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import { openEmail, openOverride, type MailTransport, siteOf } from './email/index.ts';
-import { openWebhooks, webhooksConsumer } from './webhooks/index.ts';
+import { openWebhooks, webhooksListener } from './webhooks/index.ts';
 
 export interface DeliveryNeeds {
   config: Config;
@@ -78,7 +78,7 @@ export async function openDeliveryWing({
       { name: 'emails', everyMs: HOUR, run: (limit) => email.dropOld(limit) },
       { name: 'webhook-deliveries', everyMs: HOUR, run: (limit) => webhooks.dropOld(limit) },
     ],
-    listeners: [webhooksConsumer],
+    listeners: [webhooksListener],
     workers: [() => email.startSender()],
   });
 }

@@ -72,7 +72,7 @@ export async function openPlatformWing({ config, logs: given, actorTypes, clock,
     ],
     gauges: [
       { name: 'cache_away', help: '1 while a cache that was configured cannot be reached.', read: () => (cache.health().awaySince ? 1 : 0) },
-      { name: 'outbox_waiting', help: 'Rows that the relay has not dealt out, up to 10,000.', read: () => countWaiting(sql) },
+      { name: 'outbox_waiting', help: 'Facts that some listener has not heard yet, up to 10,000.', read: () => countWaiting(sql) },
       {
         name: 'database_connections',
         help: 'Connections of all processes of this service, by what they do.',

@@ -1,4 +1,4 @@
-export { WEBHOOKS_TOPIC, webhooksConsumer } from './announce.ts';
+export { WEBHOOKS_TOPIC, webhooksListener } from './listen.ts';
 export { EVENT_TYPES } from './events.ts';
 export { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.ts';
 export type { PingResult } from './rules.ts';

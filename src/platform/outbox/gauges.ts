@@ -1,9 +1,9 @@
 import type { Database } from '../db/index.ts';
 
-/** Counts the rows that the relay has not dealt out, up to 10,000: beyond that the exact number says nothing more. */
+/** Counts the facts that some listener has not heard, up to 10,000: beyond that the exact number says nothing more. */
 export async function countWaiting(sql: Database): Promise<number> {
   const [row] = await sql<{ n: number }[]>`
     select count(*)::int as n
-    from (select from outbox /* all orgs */ where refused is null limit 10000) waiting`;
+    from (select from outbox /* all orgs */ limit 10000) waiting`;
   return row!.n;
 }

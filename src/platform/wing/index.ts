@@ -1,4 +1,4 @@
-import type { Consumer } from '../outbox/index.ts';
+import type { Listener } from '../outbox/index.ts';
 import type { Reader } from '../telemetry/index.ts';
 
 /** Periodic deletion or follow-up work, run by one process at a time. */
@@ -28,7 +28,7 @@ interface Parts<Rooms> {
   readonly sweeps?: readonly Sweep[];
   readonly gauges?: readonly Gauge[];
   /** Hear the facts of the outbox. */
-  readonly listeners?: readonly Consumer[];
+  readonly listeners?: readonly Listener[];
   readonly workers?: readonly StartWorker[];
 }
 

@@ -28,7 +28,7 @@ const asker = (route: AnyRoute) => (route.auth.includes('session') || route.auth
 const address = (route: AnyRoute, pairs: [string, string][]) => `${pathOf(route)}?${new URLSearchParams(pairs).toString()}`;
 
 /** What processes note for themselves while nobody asks: who does what, that they live, when sweeps last ran and how the providers answered those. */
-const OWN = new Set(['leases', 'actor_hosts', 'cron_runs', 'provider_health']);
+const OWN = new Set(['leases', 'outbox_cursors', 'actor_hosts', 'cron_runs', 'provider_health']);
 
 /** The rows of every table but for notes of use, as one text each. */
 async function rows(): Promise<Record<string, string>> {

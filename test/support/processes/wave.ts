@@ -128,11 +128,11 @@ export async function acceptedCount(ledger: Database): Promise<number> {
   return row!.count;
 }
 
-/** What has not come to an end yet: posts, facts that were not dealt out, deliveries. */
+/** What has not come to an end yet: posts, facts that were not heard, deliveries. */
 async function unsettled(sql: Database): Promise<{ posts: number; facts: number; deliveries: number }> {
   const [row] = await sql<{ posts: number; facts: number; deliveries: number }[]>`
     select (select count(*)::int from posts where state = 'QUEUE' and deleted_at is null) as posts,
-      (select count(*)::int from outbox where refused is null) as facts,
+      (select count(*)::int from outbox) as facts,
       (select count(*)::int from webhook_deliveries where state = 'pending') as deliveries`;
   return row!;
 }

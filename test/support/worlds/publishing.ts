@@ -11,6 +11,7 @@ import { readConfig } from '../../../src/platform/config/index.ts';
 import { type ContextOptions, openContext } from '../../../src/context.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/index.ts';
 import { type Clock, newId, openVault, ProviderError, systemClock, tenantKey } from '../../../src/platform/kernel/index.ts';
+import { facts, type Topic } from '../../../src/platform/outbox/facts.ts';
 import type { Create, NewPost, Posts } from '../../../src/publishing/posts/index.ts';
 import type { Connected } from '../../../src/publishing/posts/ports.ts';
 import type { Handle, LookUp, Post, Published, SocialAdapter } from '../../../src/providers/registry/index.ts';
@@ -166,14 +167,14 @@ export async function openPublishing({
 
 /**
  * One process without the API, as the product opens and starts it: the embedded engine and its actors. Rounds of the reconciler are the
- * test's to make, and nobody deals out the outbox, so that a test can read it.
+ * test's to make, and nobody hears facts, so that a test can read it.
  */
 export async function startPublisher(options: WorldOptions) {
   await using opened = new AsyncDisposableStack();
   const context = opened.use(await openPublishing(options));
   const { sql, engine, bus, posts, billing, actors, incarnation, log, edge } = context;
   await sql`
-    insert into leases (name, holder, expires_at) values ('outbox', 'a test', now() + interval '1 hour')
+    insert into leases (name, holder, expires_at) values ('listener webhooks', 'a test', now() + interval '1 hour')
     on conflict (name) do update set holder = excluded.holder, expires_at = excluded.expires_at`;
   const { host, reconciler } = opened.use(await startActors(context, { reconcileMs: 3_600_000 }));
   const running = opened.move();
@@ -190,8 +191,16 @@ export async function startPublisher(options: WorldOptions) {
     reconciler,
     /** What an API process beside this one is opened with. */
     beside: { ...edge, engine: { engine, bus } },
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
+    async [Symbol.asyncDispose]() {
+      await using _ = running;
+      await checkFacts(sql);
+    },
   };
+}
+/** Fails for a fact that no listener could hear. */
+async function checkFacts(sql: Database): Promise<void> {
+  const announced = await sql<{ topic: Topic; payload: unknown }[]>`select topic, payload from outbox`.catch(() => []); // a test may have taken its database away
+  for (const { topic, payload } of announced) facts[topic].parse(payload);
 }
 export type Publisher = Awaited<ReturnType<typeof startPublisher>>;
 

@@ -50,7 +50,7 @@ interface Options {
   reconcileMs?: number;
 }
 
-/** One process without the API, as the product opens it; receivers are at `hook.test`. Its actors, and the outbox with them, begin with `starts`. */
+/** One process without the API, as the product opens it; receivers are at `hook.test`. Its actors, and the listeners with them, begin with `starts`. */
 export async function startHost({
   timeoutMs = 20_000, // no attempt ends for want of time where a test does not want that
   reconcileMs = 3_600_000,
@@ -82,7 +82,7 @@ export async function startHost({
     engine: { engine, bus },
     /** There may be facts in the outbox. */
     look: () => bus.publish(OUTBOX_TOPIC, [{}]),
-    /** From now on facts are dealt out, and webhooks are woken and sent here. */
+    /** From now on facts are heard, and webhooks are woken and sent here. */
     async starts() {
       const publish = bus.publish.bind(bus);
       bus.publish = (topic, messages) => {

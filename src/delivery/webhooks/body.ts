@@ -1,0 +1,66 @@
+import type { Fact } from '../../platform/outbox/index.ts';
+import type { WebhookTopic } from './events.ts';
+
+type WebhookFact = Fact<WebhookTopic>;
+
+/** The body of a delivery, with its keys in the order of the specification; serialized once and sent as the same bytes each time (W1). */
+export const bodyOf = (fact: WebhookFact): string => JSON.stringify({ event: fact.topic, timestamp: fact.at.toISOString(), data: dataOf(fact) });
+
+/** The channel that a fact is about, by which webhooks are chosen. */
+export const channelOf = (fact: WebhookFact): string => ('channelId' in fact.payload ? fact.payload.channelId : fact.entityId);
+
+/** Items of a thread send nothing: their first one stands for them. */
+export const isHeard = ({ payload }: WebhookFact): boolean => !('rootPostId' in payload) || payload.rootPostId === null;
+
+function dataOf(fact: WebhookFact): object {
+  switch (fact.topic) {
+    case 'post.published':
+      return { ...headOf(fact), url: fact.payload.url, state: 'PUBLISHED', publishDate: instant(fact.payload.publishDate) };
+    case 'post.scheduled':
+      return postOf(fact, 'QUEUE', 'scheduled');
+    case 'post.failed': {
+      const { detail, errorKind, error, attempts, retryable } = fact.payload;
+      return { ...postOf(fact, 'ERROR', detail), errorKind, error, attempts, retryable };
+    }
+    case 'post.retrying': {
+      const { errorKind, error, attempt, nextAttemptAt } = fact.payload;
+      return { ...postOf(fact, 'QUEUE', 'retrying'), errorKind, error, attempt, nextAttemptAt: instant(nextAttemptAt) };
+    }
+    case 'post.late':
+      return { ...postOf(fact, 'PUBLISHED', null), url: fact.payload.url, latenessMs: fact.payload.latenessMs };
+    case 'post.unconfirmed':
+      return { ...postOf(fact, fact.payload.state, fact.payload.detail), error: fact.payload.error };
+    case 'post.deleted':
+      return postOf(fact, fact.payload.state, fact.payload.detail);
+    case 'channel.connected':
+      return { ...channelHeadOf(fact), reason: null };
+    case 'channel.refresh_needed':
+    case 'channel.disabled':
+    case 'channel.deleted':
+      return { ...channelHeadOf(fact), reason: fact.payload.reason };
+  }
+}
+
+type PostFact = Extract<WebhookFact, { topic: `post.${string}` }>;
+type ChannelFact = Extract<WebhookFact, { topic: `channel.${string}` }>;
+
+const headOf = ({ entityId, payload: { channelId, providerId, channelName, content } }: PostFact) => ({
+  postId: entityId,
+  integrationId: channelId,
+  providerIdentifier: providerId,
+  integrationName: channelName,
+  content,
+});
+const postOf = (fact: PostFact, state: string, detail: string | null) => ({
+  ...headOf(fact),
+  state,
+  detail,
+  publishDate: instant(fact.payload.publishDate),
+  group: fact.payload.groupId,
+});
+const channelHeadOf = ({ entityId, payload: { providerId, name } }: ChannelFact) => ({
+  integrationId: entityId,
+  providerIdentifier: providerId,
+  integrationName: name,
+});
+const instant = (written: string): string => new Date(written).toISOString();
