@@ -24,7 +24,7 @@ const ROOMS = {
     cache: ['kernel', 'flow'],
     outbound: ['kernel', 'flow'],
     audit: ['kernel', 'db'],
-    'error-log': ['kernel', 'telemetry', 'db'],
+    'error-log': ['kernel', 'flow', 'telemetry', 'db'],
     'actor-runtime': ['kernel', 'flow', 'db'],
     outbox: ['kernel', 'flow', 'db', 'actor-runtime'],
     wing: ['telemetry', 'outbox'],

@@ -1,3 +1,4 @@
+import { openWriteBehind } from '../../platform/flow/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 
 const EACH_MS = 30_000;
@@ -22,22 +23,15 @@ export function lastUsed<Note>({
 }): LastUsed<Note> {
   const noted = new Map<string, number>();
   let waiting = new Map<string, Note>();
-  let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> = Promise.resolve();
-
-  async function writeOut(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    const notes = [...waiting.values()];
-    waiting = new Map();
-    if (notes.length > 0) await write(notes);
-  }
-  /** One after another, so that whoever waits finds what was noted before. */
-  function flush(): Promise<void> {
-    const mine = writing.then(writeOut);
-    writing = mine.catch(() => undefined);
-    return mine;
-  }
+  const behind = openWriteBehind({
+    afterMs: GATHER_MS,
+    async write() {
+      const notes = [...waiting.values()];
+      waiting = new Map();
+      if (notes.length > 0) await write(notes);
+    },
+    onError: failed,
+  });
 
   return {
     note(key, note) {
@@ -48,9 +42,9 @@ export function lastUsed<Note>({
       noted.set(key, now);
       if (noted.size > REMEMBERED) noted.delete(noted.keys().next().value!);
       waiting.set(key, note);
-      timer ??= setTimeout(() => void flush().catch(failed), GATHER_MS).unref();
+      behind.soon();
     },
-    flush,
-    [Symbol.asyncDispose]: () => flush().catch(failed),
+    flush: behind.flush,
+    [Symbol.asyncDispose]: () => behind[Symbol.asyncDispose](),
   };
 }

@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { openWriteBehind } from '../flow/index.ts';
 import type { Database, Json, Sql } from '../db/index.ts';
 import { type Page, pageOf } from '../kernel/index.ts';
 import { type Logs, redact, redactText } from '../telemetry/index.ts';
@@ -33,29 +33,25 @@ const AT_MOST = 200; // wait to be written; a flood says nothing more
 const LENGTH = 4_000;
 
 export function openErrorLog({ sql, logs, incarnation, retentionDays }: { sql: Database; logs: Logs; incarnation: string; retentionDays: number }): ErrorLog {
-  const ending = new AbortController();
   let waiting: Kept[] = [];
-  let gathering: Promise<void> | undefined;
-  let written: Promise<void> = Promise.resolve();
 
-  async function write(kept: readonly Kept[]): Promise<void> {
-    try {
-      await insert(sql, incarnation, kept);
-    } catch (error) {
-      logs.of('database').warn({ err: error, lost: kept.length }, 'errors could not be kept');
-    }
-  }
-  async function gather(): Promise<void> {
-    await wait(GATHER_MS, undefined, { signal: ending.signal, ref: false }).catch(() => undefined);
-    const kept = waiting;
-    waiting = [];
-    gathering = undefined;
-    written = written.then(() => write(kept));
-  }
+  const behind = openWriteBehind({
+    afterMs: GATHER_MS,
+    async write() {
+      const kept = waiting;
+      waiting = [];
+      try {
+        if (kept.length > 0) await insert(sql, incarnation, kept);
+      } catch (error) {
+        logs.of('database').warn({ err: error, lost: kept.length }, 'errors could not be kept');
+      }
+    },
+    onError: () => {}, // it never rejects
+  });
   function keep(room: string, detail: object, message: string): void {
     if (waiting.length >= AT_MOST) return;
     waiting.push(keptOf(room, detail, message));
-    gathering ??= gather();
+    behind.soon();
   }
 
   return {
@@ -79,11 +75,7 @@ export function openErrorLog({ sql, logs, incarnation, retentionDays }: { sql: D
         delete from errors where id = any(array(select id from errors where at < now() - ${retentionDays}::int * interval '1 day' order by at limit ${limit}))`;
       return count;
     },
-    async [Symbol.asyncDispose]() {
-      ending.abort();
-      await gathering;
-      await written; // also what was being written already
-    },
+    [Symbol.asyncDispose]: () => behind[Symbol.asyncDispose](),
   };
 }
 

@@ -4,3 +4,4 @@ export { type Limiter, LimiterClosed, openLimiter, type Place } from './limiter.
 export { type Loop, startLoop } from './loop.ts';
 export { FairQueue, Fifo } from './queues.ts';
 export { startWorker } from './worker.ts';
+export { openWriteBehind } from './write-behind.ts';

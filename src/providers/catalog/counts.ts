@@ -1,3 +1,4 @@
+import { openWriteBehind } from '../../platform/flow/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Outcome } from '../registry/index.ts';
 import type { Tally } from './health-store.ts';
@@ -41,18 +42,11 @@ export const follow = (before: Tally, after: Tally): Tally => ({
 
 export function openCounts({ clock, write, failed }: Options): Counts {
   let waiting = new Map<string, Tally>();
-  let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> = Promise.resolve();
-
   const add = (key: string, tally: Tally) => {
     const before = waiting.get(key);
     waiting.set(key, before ? follow(before, tally) : tally);
   };
-  const soon = () => void (timer ??= setTimeout(() => void flush().catch(failed), GATHER_MS).unref());
-
   async function writeOut(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
     const taken = waiting;
     waiting = new Map();
     if (taken.size === 0) return;
@@ -62,16 +56,11 @@ export function openCounts({ clock, write, failed }: Options): Counts {
       const since = waiting;
       waiting = taken;
       for (const [key, tally] of since) add(key, tally);
-      soon();
+      behind.soon();
       throw error;
     }
   }
-  /** Runs writes one after another, so that a caller finds all that was noted before. */
-  function flush(): Promise<void> {
-    const mine = writing.then(writeOut);
-    writing = mine.catch(() => undefined);
-    return mine;
-  }
+  const behind = openWriteBehind({ afterMs: GATHER_MS, write: writeOut, onError: failed });
 
   return {
     note(outcome) {
@@ -81,12 +70,9 @@ export function openCounts({ clock, write, failed }: Options): Counts {
         `${outcome.domain}/${outcome.id}@${outcome.version}`,
         outcome.ok ? { ...one, successCount: 1, lastSuccessAt: now } : { ...one, errorCount: 1, consecutiveErrors: 1, lastErrorAt: now },
       );
-      soon();
+      behind.soon();
     },
-    flush,
-    async [Symbol.asyncDispose]() {
-      await flush().catch(failed);
-      clearTimeout(timer);
-    },
+    flush: behind.flush,
+    [Symbol.asyncDispose]: () => behind[Symbol.asyncDispose](),
   };
 }

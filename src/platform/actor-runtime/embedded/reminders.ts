@@ -2,7 +2,7 @@ import type { Database, Sql } from '../../db/index.ts';
 import { AppError, type Clock, invalidField, newId } from '../../kernel/index.ts';
 import { type Address, checkReminder, type Reminder, reminderKey } from '../address.ts';
 import type { Fired, Host, RuntimeLog } from '../host.ts';
-import { atMost, FairQueue } from '../../flow/index.ts';
+import { atMost, FairQueue, type Loop, startLoop } from '../../flow/index.ts';
 import { Heap } from './heap.ts';
 import { type Change, changeReminders, nearReminders, putReminders, type Row } from './store.ts';
 import type { DatabaseTime } from './time.ts';
@@ -58,9 +58,7 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
   let offering = false;
   let timer: NodeJS.Timeout | undefined;
   let timerAt = Infinity;
-  let sweepTimer: NodeJS.Timeout | undefined;
-  let sweeping: Promise<void> | undefined;
-  let sweepAgain = false;
+  let loop: Loop | undefined;
   let unreadable = false;
   /** All reminders due until then are in memory, or on their way into it. */
   let knownUntil = -Infinity;
@@ -72,7 +70,7 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
   /** After its commit. Two that overlapped were committed in an order that only the table knows. */
   function remember(row: Row): void {
     const known = near.get(reminderKey(row.type, row.id, row.name));
-    if (known && known.version > row.version) return void sweep();
+    if (known && known.version > row.version) return loop?.wake();
     keep({ ...row, data: row.data === undefined ? undefined : JSON.parse(JSON.stringify(row.data)) });
   }
 
@@ -204,25 +202,8 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
 
   // --- The look at the table
 
-  function sweepIn(ms: number): void {
-    clearTimeout(sweepTimer);
-    if (!ended.signal.aborted) sweepTimer = setTimeout(() => void sweep(), ms);
-  }
-
-  function sweep(): Promise<void> {
-    if (sweeping) {
-      sweepAgain = true;
-      return sweeping;
-    }
-    sweeping = look().finally(() => {
-      sweeping = undefined;
-      touched = undefined;
-    });
-    return sweeping;
-  }
-
-  async function look(): Promise<void> {
-    sweepAgain = false;
+  /** Answers how long to rest before the next one. */
+  async function look(): Promise<number> {
     touched = new Set();
     try {
       await time.measure(sql);
@@ -233,12 +214,15 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
       if (!whole) knownUntil = rows.at(-1)!.dueMs;
       compare(rows, until, whole);
       unreadable = false;
-      sweepIn(sweepAgain ? 0 : whole ? sweepMs : AFTER_FAILURE_MS);
-    } catch (error) {
-      if (!unreadable) log.warn({ err: error }, 'Reminders cannot be read');
-      unreadable = true;
-      sweepIn(AFTER_FAILURE_MS);
+      return whole ? sweepMs : AFTER_FAILURE_MS;
+    } finally {
+      touched = undefined;
     }
+  }
+  function afterFailure(error: unknown): number {
+    if (!unreadable) log.warn({ err: error }, 'Reminders cannot be read');
+    unreadable = true;
+    return AFTER_FAILURE_MS;
   }
 
   /** The table is right, except for what changed since it was asked. */
@@ -258,7 +242,7 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
 
   /** Nobody knows whether the statement took effect: the table does. */
   function unsure(error: unknown): never {
-    void sweep();
+    loop?.wake();
     throw error;
   }
 
@@ -267,7 +251,7 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
     async open(): Promise<void> {
       for (let n = 0; n < 3; n++) await time.measure(sql);
       await nearReminders(sql, 0, 1); // a database that cannot be read is the caller's to hear of
-      await sweep();
+      loop = startLoop({ clock, firstRestMs: await look().catch(afterFailure), restMs: sweepMs, round: look, onError: afterFailure });
     },
     async remind(reminders: readonly Reminder[]): Promise<void> {
       const rows = reminders.map(rowOf);
@@ -295,7 +279,7 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
     pause(given: boolean): void {
       paused = given;
       if (!paused) {
-        void sweep();
+        loop?.wake();
         return arm();
       }
       clearTimeout(timer);
@@ -313,10 +297,8 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
     },
     /** Waits for what is done to be deleted, and ends. */
     async close(): Promise<void> {
-      clearTimeout(sweepTimer);
       ended.abort();
-      await atMost(clock, CLOSE_MS, () => Promise.allSettled([...finishing, sweeping]));
-      clearTimeout(sweepTimer);
+      await atMost(clock, CLOSE_MS, () => Promise.allSettled([...finishing, loop?.[Symbol.asyncDispose]()]));
       heap.clear();
       near.clear();
     },
