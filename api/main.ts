@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Context } from '../src/context.ts';
+import { atMost } from '../src/platform/flow/index.ts';
 import { StartError } from '../src/platform/kernel/index.ts';
 import { type AppOptions, createApp } from './app.ts';
 import { answerMalformed } from './http/malformed.ts';
@@ -88,14 +89,8 @@ export async function startApi(context: Context, { routes = allRoutes, patience 
       closing = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
-      const given = new AbortController();
-      const waited = context.clock.sleep(CLOSE_MS, given.signal).then(
-        () => server.closeAllConnections(),
-        () => {},
-      );
+      if (!(await atMost(context.clock, CLOSE_MS, () => closed))) server.closeAllConnections();
       await closed;
-      given.abort();
-      await waited;
     },
   };
 }

@@ -1,3 +1,4 @@
+import { atMost } from '../../platform/flow/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 
 const DEADLINE_MS = 9_500; // within the ten seconds that a person or an orchestrator waits
@@ -23,22 +24,13 @@ export function endOnSignal(
 
   async function end(why: string, code: number): Promise<void> {
     say(`${why}: ending …`);
-    const waiting = new AbortController();
     try {
-      const inTime = await Promise.race([
-        stop().then(() => true),
-        clock.sleep(deadlineMs + extraMs, waiting.signal).then(
-          () => false,
-          () => false,
-        ),
-      ]);
+      const inTime = await atMost(clock, deadlineMs + extraMs, stop);
       if (!inTime) say(`Not everything ended within ${(deadlineMs + extraMs) / 1000} s; what is left is found again at the next start.`);
       exit(inTime ? code : 1);
     } catch (error) {
       say(`Ending failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
       exit(1);
-    } finally {
-      waiting.abort();
     }
   }
 

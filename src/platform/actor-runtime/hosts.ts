@@ -90,7 +90,9 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
   return {
     heartbeatAgeMs: () => clock.monotonic() - sentAt,
     steadySince: () => steadySince,
-    [Symbol.asyncDispose]: () => atMost(clock, CLOSE_MS, leave),
+    async [Symbol.asyncDispose]() {
+      await atMost(clock, CLOSE_MS, leave);
+    },
   };
 }
 

@@ -12,14 +12,14 @@ describe('atMost', () => {
         await systemClock.sleep(ms, signal).finally(() => (timers -= 1));
       },
     };
-    await atMost(clock, 60_000, async () => 'done');
+    expect(await atMost(clock, 60_000, async () => 'done')).toBe(true);
     await new Promise((done) => setImmediate(done));
     expect(timers).toBe(0);
   });
 
   test('ends after the time when the work does not, and says so to the work', async () => {
     let signal: AbortSignal | undefined;
-    await atMost(systemClock, 5, (over) => ((signal = over), new Promise(() => {})));
+    expect(await atMost(systemClock, 5, (over) => ((signal = over), new Promise(() => {})))).toBe(false);
     expect(signal?.aborted).toBe(true);
   });
 

@@ -1,10 +1,9 @@
 import type { Database, Sql } from '../../platform/db/index.ts';
-import { atMost } from '../../platform/flow/index.ts';
+import { atMost, openLimiter, startWorker } from '../../platform/flow/index.ts';
 import { type Clock, newId } from '../../platform/kernel/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import { type ChooseNeeds, openChoice } from './choose.ts';
 import { openMaking } from './make.ts';
-import { startMaker } from './maker.ts';
 import { isShortAlready, type Link, linksOf } from './rules.ts';
 import * as store from './store.ts';
 
@@ -35,7 +34,7 @@ export interface Shortlinks {
   replan(tx: Sql, orgId: string, postId: string, wanted: boolean): Promise<void>;
   /** Decides every link of an item that goes out now, after a short wait for those that are not made yet. From then on the answer is the same. */
   decide(orgId: string, postId: string): Promise<readonly Link[]>;
-  /** Makes links ahead of time until it is disposed of. */
+  /** Makes links ahead of their posts until it is disposed of. Any number of processes may: each link is one's at a time. */
   startMaker(options?: { restMs?: number }): AsyncDisposable;
   /** Whether a person who writes this has to be asked (S119): the org leaves it to them, there is a link, and somebody to shorten it. */
   shouldAsk(orgId: string, messages: readonly string[]): Promise<boolean>;
@@ -50,13 +49,16 @@ const LOOK_MS = 50;
 const COUNT_MS = 5_000;
 const FRESH_SECONDS = 300;
 const AT_ONCE = 5;
+const MADE_AT_ONCE = 16;
+const MAKER_REST_MS = 2_000;
 
 /** Some of the work at a time, in its order. */
 async function few<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const left = items.values();
+  const limiter = openLimiter({ total: AT_ONCE });
   await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      for (const item of left) await work(item); // they share one iterator
+    items.map(async (item) => {
+      using _ = await limiter.enter('');
+      await work(item);
     }),
   );
 }
@@ -116,7 +118,16 @@ export function openShortlinks({
       });
       return store.close(sql, orgId, postId);
     },
-    startMaker: (options = {}) => startMaker({ sql, clock, make, log, leaseSeconds, ...options }),
+    startMaker: ({ restMs = MAKER_REST_MS } = {}) =>
+      startWorker({
+        clock,
+        concurrency: MADE_AT_ONCE,
+        restMs,
+        claim: (limit) => store.claimDue(sql, { limit, leaseSeconds }),
+        work: make,
+        onWorkError: (error, { postId }) => log.warn({ err: error, postId }, 'a short link could not be made; it is looked after when its lease is over'),
+        onClaimError: (error) => log.warn({ err: error }, 'the short links that are due could not be read'),
+      }),
 
     async shouldAsk(orgId, messages) {
       if ((await organizations.settings(orgId)).shortlink !== 'ASK') return false;
