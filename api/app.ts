@@ -13,7 +13,7 @@ import { climb, refuse, type Tools } from './http/ladder.ts';
 import { routeTable, mountOnExpress, type Open, type Serve } from './http/mount.ts';
 import type { AnyRoute } from './http/route.ts';
 
-/** What became of one request: for the log line and the counters. `error` is there for anything that was refused. */
+/** The outcome of one request, for the log line and the counters; `error` is there for anything that was refused. */
 export interface Answered {
   requestId: string;
   method: string;
@@ -36,7 +36,7 @@ export interface AppOptions {
 
 function noHost({ headers }: Exchange): AppError {
   headers['connection'] = 'close'; // what follows on it cannot be trusted either
-  return new AppError('invalid_request', 'A request names its host');
+  return new AppError('invalid_request', 'The header Host is missing: name this service in it');
 }
 
 /**
@@ -50,7 +50,7 @@ function hostCheck({ production, http }: Config): (host: string | undefined) => 
   return (host) => {
     const name = host === undefined ? undefined : URL.parse(`http://${host}`)?.hostname;
     const isOurs = host === undefined || (name !== undefined && (known.has(name) || isIP(name.replace(/^\[|\]$/g, '')) > 0 || /^(.+\.)?localhost$/.test(name)));
-    if (!isOurs) throw new AppError('forbidden', 'This is no host name of this service; NEXT_PUBLIC_BACKEND_URL and FRONTEND_URL say which are');
+    if (!isOurs) throw new AppError('forbidden', 'The host is not one of this service: use that of NEXT_PUBLIC_BACKEND_URL or FRONTEND_URL');
   };
 }
 

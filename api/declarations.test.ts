@@ -4,7 +4,7 @@ import { type FieldError, judge } from '../src/platform/kernel/index.ts';
 import type { AnyRoute } from './http/route.ts';
 import { routes } from './resources/routes.gen.ts';
 
-// What the declarations alone say, without a server: whoever adds a route is told in seconds. `test/integration/api/declarations.test.ts`
+// The declarations are judged without a server: whoever adds a route is told in seconds. `test/integration/api/declarations.test.ts`
 // asks the same routes over the wire.
 
 const nameOf = ({ method, path }: AnyRoute) => `${method.toUpperCase()} ${path}`;

@@ -1,4 +1,4 @@
-// What the pages share. Texts from outside are only ever set as text, never as markup.
+// Shared by the pages. Texts from outside are only ever set as text, never as markup.
 const element = (id) => document.getElementById(id);
 const root = new URL(document.documentElement.dataset.root, location.href);
 let shownOrg; // decisions are for the organization that the page shows, whatever another tab changes to
@@ -26,7 +26,7 @@ function say(text) {
 }
 const reasonOf = ({ error_description: description, message }) => description ?? message ?? 'Something went wrong. Try again.';
 
-/** Who is logged in; without a session the form for it is shown. */
+/** Shows who is logged in; without a session the form for it is shown. */
 async function whoAmI() {
   const { status, body } = await ask('GET', 'user/self');
   element('login').hidden = status === 200;

@@ -11,7 +11,7 @@ interface Page {
 const text = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8');
 const hashOf = (source: string) => `'sha256-${createHash('sha256').update(source).digest('base64')}'`;
 
-/** What the pages share around `content`: title, message, and the form for who is not logged in. */
+/** The frame of the pages around `content`: title, message, and the form for who is not logged in. */
 const layout = ({ title, root, style, content, script }: Record<'title' | 'root' | 'style' | 'content' | 'script', string>) => `<!doctype html>
 <html lang="en" data-root="${root}">
 <meta charset="utf-8">
@@ -40,7 +40,7 @@ function page(name: 'consent' | 'device', title: string, root: string): Page {
 const consent = page('consent', 'An app asks for access', '../');
 const device = page('device', 'Connect a device', './');
 
-/** Nobody frames it, caches it, or learns its address from it. */
+/** Answers a page with headers by which nobody frames it, caches it, or learns its address from it. */
 function show(reply: Reply, { html, policy }: Page): string {
   reply.header('Content-Type', 'text/html; charset=utf-8');
   reply.header('Content-Security-Policy', policy);

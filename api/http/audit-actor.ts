@@ -10,7 +10,7 @@ interface Anybody {
   request: Request;
 }
 
-/** Who acts in this request, for the audit log. */
+/** The person or client of this request, for the audit log. */
 export function auditActor(call: Somebody): AuditActor & { userId: string };
 export function auditActor(call: Anybody): AuditActor;
 export function auditActor({ principal, request }: Anybody): AuditActor {

@@ -33,7 +33,7 @@ const principal = (kind: Principal['kind'], { userId, orgId, roleKey, granted, i
   ...more,
 });
 
-/** Who asks: an API key or an access token in `Authorization`, a session in the header `auth`, a session in the cookie, in this order; a header that fails is never saved by a cookie (S13, S14). */
+/** Finds who asks: by an API key or an access token in `Authorization`, a session in the header `auth`, a session in the cookie, in this order; a header that fails is never made good by a cookie (S13, S14). */
 export async function authenticate(exchange: Exchange, route: AnyRoute, context: Context, writeCookie: CookieWriter): Promise<void> {
   if (route.auth.includes('none')) return;
   try {

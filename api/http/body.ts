@@ -33,7 +33,7 @@ export async function collect(stream: IncomingMessage, limit: number, withinMs: 
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const late = setTimeout(() => stop(new AppError('invalid_request', `The body was not there within ${withinMs / 1000} s`)), withinMs);
+    const late = setTimeout(() => stop(new AppError('invalid_request', `The body did not arrive within ${withinMs / 1000} s: send it again`)), withinMs);
     const stop = (error: Error) => {
       clearTimeout(late);
       stream.off('data', onData).off('end', onEnd).resume();
@@ -50,7 +50,7 @@ export async function collect(stream: IncomingMessage, limit: number, withinMs: 
     };
     stream.on('data', onData).on('end', onEnd);
     stream.once('error', stop);
-    stream.once('close', () => stream.complete || stop(new AppError('invalid_request', 'The body was cut off')));
+    stream.once('close', () => stream.complete || stop(new AppError('invalid_request', 'The body ended early: send it again')));
   });
 }
 
@@ -68,7 +68,7 @@ function pathOf(place: Place | undefined): string {
   return keys.join('.');
 }
 
-/** What JSON may say and our tables may not hold: odd keys, NUL, half surrogate pairs, endless nesting (S268); as many faults as a refusal names. */
+/** Lists what JSON may say and our tables may not hold: odd keys, NUL, half surrogate pairs, endless nesting (S268); as many faults as a refusal names. */
 function oddities(body: unknown): FieldError[] {
   const found: FieldError[] = [];
   const add = (place: Place, what: string, ruleOf: string) => {
@@ -96,7 +96,7 @@ function oddities(body: unknown): FieldError[] {
 }
 
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = ['"', '\\', ',', '[', '{'].map((sign) => sign.charCodeAt(0));
-/** Whether a JSON text has more values than a body may have, by its commas and opening brackets, before anything is made of them. */
+/** Says whether a JSON text has more values than a body may have, by its commas and opening brackets, before anything is made of them. */
 function hasTooMany(json: Buffer): boolean {
   let values = 0;
   let quoted = false;
@@ -148,7 +148,7 @@ function readForm(text: string): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/** Whether a request comes without a body; an absent one counts as `{}` whatever its type says (S8). */
+/** Says whether a request comes without a body; an absent one counts as `{}` whatever its type says (S8). */
 export const isBodyless = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
 
 /** The JSON body of a request, or with `form` an HTML form's. */

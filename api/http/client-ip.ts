@@ -14,7 +14,7 @@ export function clientIp(request: IncomingMessage, hops: number): string {
   return isIP(entry) ? plain(entry) : peer; // fewer entries than proxies: it did not come through them
 }
 
-/** Who a limit by address counts: an IPv4 address, or the /64 network of an IPv6 one, since one subscriber has all of it. */
+/** The network that a limit by address counts: an IPv4 address, or the /64 network of an IPv6 one, since one subscriber has all of it. */
 export function networkOf(ip: string): string {
   const address = parseAddress(ip);
   return address?.family === 6 ? `${(address.value >> 64n).toString(16)}::/64` : ip;

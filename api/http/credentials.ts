@@ -3,7 +3,7 @@ import { type Credentials, SESSION_SECONDS } from '../../src/people/auth/index.t
 import { randomHex } from '../../src/platform/kernel/index.ts';
 import type { Reply, Request } from './route.ts';
 
-/** Where a request comes from, and the session that its cookie names. */
+/** The address and the browser of a request, and the session that its cookie names. */
 export const device = ({ ip, userAgent, cookies }: Request) => ({ ip, userAgent, session: cookies['auth'] });
 
 /** The fields that `returnToken` adds (S33). */

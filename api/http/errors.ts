@@ -28,7 +28,7 @@ const OAUTH_CODES: Readonly<Record<number, string>> = {
   502: 'temporarily_unavailable',
   503: 'temporarily_unavailable',
 };
-/** What RFC 6749 5.2 lets a description hold. */
+/** The characters that RFC 6749 5.2 lets a description hold. */
 const plain = (text: string): string => text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'");
 
 function oauthBody(error: AppError, errors: AnyRoute['errors']): Record<string, unknown> {

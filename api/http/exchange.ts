@@ -15,7 +15,7 @@ export interface Exchange {
   readonly params: Readonly<Record<string, string>>;
   /** Behind the question mark. */
   readonly search: string;
-  /** Of the answer, names in lower case; written together with its status. */
+  /** The headers of the answer, names in lower case; written together with its status. */
   readonly headers: Record<string, OutgoingHttpHeader>;
   readonly cookiesToSet: Map<string, string>;
   route: AnyRoute | undefined;
@@ -36,7 +36,7 @@ export function routePath(pathname: string): string {
 interface Opening {
   /** Proxies in front of us. */
   hops: number;
-  /** Of every answer. */
+  /** The headers of every answer. */
   headers: Readonly<Record<string, OutgoingHttpHeader>>;
 }
 

@@ -13,21 +13,24 @@ export interface Claimed {
   stored?: { status: number; reply: string };
 }
 
-/** What an `Idempotency-Key` means for this request (S18); nothing without one. Throws what the key is refused for. */
+/**
+ * Claims the `Idempotency-Key` of this request, or answers what is stored under it (S18); nothing without a key.
+ * @throws AppError `idempotency_mismatch` for another body, `idempotency_in_flight` while the first request runs
+ */
 export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }: Context): Promise<Claimed> {
   const { request, principal, params } = exchange;
   const key = request.headers[NAME];
   if (key === undefined || !principal) return {};
-  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidField(NAME, `${NAME}: 1 to 255 printable characters`, 'invalid_format');
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidField(NAME, `${NAME}: must be 1 to 255 printable characters`, 'invalid_format');
   const bytes = exchange.body ? (await exchange.body).bytes : (request.headers['content-length'] ?? ''); // of an upload only its length is known beforehand
   // A stored answer may show a secret once: it belongs to whoever got it, not to all members.
   const scope = `${principal.userId} ${request.method} ${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))}`;
   const mine: IdempotencyClaim = { orgId: principal.orgId, scope, key, claim: newId() };
   const found = await claimKey(sql, mine, sha256(bytes));
   if (found.kind === 'claimed') return { claim: mine };
-  if (found.kind === 'mismatch') throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another body');
+  if (found.kind === 'mismatch') throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another body: send a new key');
   if (found.kind === 'running')
-    throw new AppError('idempotency_in_flight', 'The first request with this Idempotency-Key is still running', { retryAfterMs: 1_000 });
+    throw new AppError('idempotency_in_flight', 'The first request with this Idempotency-Key is still running: send it again later', { retryAfterMs: 1_000 });
   const { status, reply } = found;
   return { stored: { status, reply: reply.startsWith('v2:') ? vault.open(reply) : reply } }; // a reply that shows a secret is kept sealed
 }

@@ -6,7 +6,7 @@ const WHITE = /[ \t\n\r]*/y;
 const STRING = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
 const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])/y;
 
-/** What may stand at a place of a JSON text, in the words of the refusal. */
+/** Names what may stand at a place of a JSON text, in the words of the refusal. */
 const WANTED = {
   value: 'a value',
   'value or end': 'a value or ]',

@@ -18,7 +18,7 @@ import type { AnyRoute, IdempotencyClaim, Reply, Room } from './route.ts';
 import { throttle } from './throttle.ts';
 import { validate } from './validate.ts';
 
-/** What every rung may use. */
+/** The tools that every rung may use. */
 export interface Tools {
   context: Context;
   routes: readonly AnyRoute[];

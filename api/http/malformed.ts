@@ -7,8 +7,11 @@ import { securityHeaders } from './headers.ts';
 
 const explained = (code: string | undefined): AppError =>
   code === 'HPE_HEADER_OVERFLOW'
-    ? new AppError('too_large', 'The head of the request is too long')
-    : new AppError('invalid_request', code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'The request was not there in time' : 'This is no HTTP request');
+    ? new AppError('too_large', 'The request line and the headers are too long: shorten them')
+    : new AppError(
+        'invalid_request',
+        code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'The request did not arrive in time: send it again' : 'The request is not valid HTTP',
+      );
 
 /** Answers what the parser refused (so that no response exists), in the form of every other error, and ends the connection. */
 export const answerMalformed =

@@ -71,7 +71,7 @@ interface Branch {
 }
 const branch = (): Branch => ({ fixed: new Map() });
 
-/** What a path says: its route, and the texts in the places of its parameters. */
+/** The route of a path, and the texts in the places of its parameters. */
 interface Found {
   route: AnyRoute;
   params: Readonly<Record<string, string>>;

@@ -6,5 +6,5 @@ import type { Principal } from './route.ts';
 export async function ownOnly({ roleKey, isSuperAdmin, userId }: Principal, author: () => Promise<string | null | undefined>): Promise<void> {
   if (!updatesOnlyOwn(roleKey, isSuperAdmin)) return;
   const by = await author();
-  if (by !== undefined && by !== userId) throw new AppError('forbidden', 'Your role changes only what you made yourself');
+  if (by !== undefined && by !== userId) throw new AppError('forbidden', 'Your role may change only what you created yourself');
 }

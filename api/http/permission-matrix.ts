@@ -1,7 +1,7 @@
 import { permissionsOf, SYSTEM_ROLES } from '../../src/people/access/index.ts';
 import { type AnyRoute, impersonationOf } from './route.ts';
 
-/** Who may call what: one line for each route, as a Markdown table. */
+/** Lists who may call what, one line for each route, as a Markdown table. */
 export function permissionMatrix(routes: readonly AnyRoute[]): string {
   const lines = routes
     .toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.method < b.method ? -1 : 1))

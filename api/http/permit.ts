@@ -7,7 +7,8 @@ import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
 export function permit(route: AnyRoute, principal: Principal | undefined): void {
   if (!principal) return;
   if (route.auth.includes('super-admin') && !principal.isSuperAdmin) throw new AppError('super_admin_required', 'Only a super-admin may do this');
-  if (principal.impersonatorId && impersonationOf(route) !== 'allowed') throw new AppError('forbidden', 'Not while acting as somebody else');
+  if (principal.impersonatorId && impersonationOf(route) !== 'allowed')
+    throw new AppError('forbidden', 'This is refused while you impersonate a user: stop impersonating first');
   const scope = scopeFor(route.method);
   if (principal.scopes && !principal.scopes.has(scope)) throw new AppError('insufficient_scope', `This token lacks the scope ${scope}`);
   if (route.permission && !principal.permissions.has(route.permission)) throw new AppError('forbidden', `Your role lacks the permission ${route.permission}`);

@@ -20,7 +20,7 @@ export type PlanLimit =
 
 export type Impersonation = 'allowed' | 'refused' | 'ignored';
 
-/** Who asks. `orgId` is the one that the credential selects; every statement of a handler names it. */
+/** The caller. `orgId` is the one that the credential selects; every statement of a handler names it. */
 export interface Principal {
   kind: 'session' | 'api-key' | 'oauth';
   userId: string;
@@ -30,15 +30,15 @@ export interface Principal {
   isSuperAdmin: boolean;
   sessionId?: string;
   apiKeyId?: string;
-  /** Of an OAuth token: what its client may do at most. */
+  /** For an OAuth token: what its client may do at most. */
   scopes?: ReadonlySet<Scope>;
-  /** Of a client (API key or OAuth token): the plan under which it works. */
+  /** For a client (API key or OAuth token): the plan under which it works. */
   plan?: Tier;
   /** The super-admin who acts as this user (S212). */
   impersonatorId?: string;
 }
 
-/** What the ladder hands to the effect of a creating request, to be written in the same commit (S18). */
+/** The claim that the ladder hands to the effect of a creating request, to be written in the same commit (S18). */
 export interface IdempotencyClaim {
   orgId: string;
   scope: string;
@@ -60,7 +60,7 @@ export interface Request {
   stream: import('node:http').IncomingMessage;
 }
 
-/** What a handler may say beside its result. */
+/** Sets what an answer carries beside its result. */
 export interface Reply {
   cookie(name: string, value: string | null, options?: { maxAgeSeconds?: number; httpOnly?: boolean }): void;
   header(name: string, value: string): void;
@@ -78,9 +78,9 @@ export type ParamsOf<Path extends string> = Path extends `${string}/:${infer Nam
     ? Readonly<Record<Name, string>>
     : unknown;
 
-/** What a handler is called with. */
+/** The argument of a handler. */
 export interface Call<R extends Room, B = undefined, Q = undefined, P = unknown> {
-  /** Those that its file has declared, and no others. */
+  /** The rooms that its file has declared, and no others. */
   rooms: Pick<Context, R>;
   actors: Actors;
   /** Every route of this app. */
@@ -94,7 +94,7 @@ export interface Call<R extends Room, B = undefined, Q = undefined, P = unknown>
   reply: Reply;
   idempotency: IdempotencyClaim | undefined;
 }
-/** Who asks, and from where. */
+/** The caller with the request. */
 export type Caller = Pick<Call<never>, 'principal' | 'request'>;
 
 /** A route is data. `mount.ts` climbs one ladder for all of them; OpenAPI, the permission matrix and the tenant test are read from here. */
@@ -139,7 +139,7 @@ export interface Declaration<
   params?: P;
   /** `json` is parsed by the ladder, and where it says so the form that OAuth libraries send; `stream` is left to the handler. */
   input?: 'json' | 'json-or-form' | 'stream';
-  /** What the answer is; `text` and `bytes` (a Uint8Array or a Readable, with its own `content-type` header) skip JSON. */
+  /** The form of the answer; `text` and `bytes` (a Uint8Array or a Readable, with its own `content-type` header) skip JSON. */
   output?: 'json' | 'text' | 'bytes';
   /** Refusals as OAuth clients know them, `{error, error_description}`, by RFC 6749 or, when a client registers, RFC 7591. */
   errors?: 'oauth' | 'registration';
@@ -172,7 +172,7 @@ export interface Route<
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of routes of all shapes; each was checked where it was declared
 export type AnyRoute = Route<any, `/${string}`, any, any, any, any, any>;
 
-/** What holds for a super-admin who calls this route while acting as a user. */
+/** Says what holds for a super-admin who calls this route while acting as a user. */
 export const impersonationOf = ({ method, auth, impersonation }: AnyRoute): Impersonation =>
   auth.includes('super-admin') ? 'ignored' : (impersonation ?? (method === 'get' ? 'allowed' : 'refused'));
 

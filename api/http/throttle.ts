@@ -7,7 +7,7 @@ import type { AnyRoute } from './route.ts';
 const WINDOW_MS = { minute: 60_000, hour: 3_600_000 };
 const FAILED_PER_HOUR = 120;
 
-/** What counting needs. */
+/** The rooms that counting needs. */
 export type Counting = Pick<Context, 'cache' | 'clock' | 'config'>;
 const scaled = (limit: number, { config }: Pick<Counting, 'config'>): number => Math.max(1, Math.round(limit * config.http.rateLimitScale));
 
@@ -46,7 +46,7 @@ function limitOf(text: string): { count: number; windowMs: number } {
   return limit;
 }
 
-/** Of the bucket of a /48, in those of its /64: 65,536 of them can be one customer's, or as many subscribers of a carrier. */
+/** The bucket of a /48, in buckets of a /64: 65,536 of them can be one customer's, or as many subscribers of a carrier. */
 const NETWORKS_OF_A_SITE = 16;
 
 /** The buckets of an address: that of its network, and behind an IPv6 one that of its /48. */
@@ -56,7 +56,7 @@ function bucketsOf(name: string, ip: string, limit: number): Bucket[] {
   return site === undefined ? [own] : [own, { bucket: `${name}|ip:${site}`, limit: NETWORKS_OF_A_SITE * limit }];
 }
 
-/** Of the bucket of a person, in those of an org: who belongs to several has more than one of them, and not as many as there are. */
+/** The bucket of a person, in buckets of an organization: who belongs to several has more than one of them, and not as many as there are. */
 const ORGS_OF_A_PERSON = 3;
 
 /** One bucket for each (route, caller): the org when it is known, else the address (RL2 to RL5). Behind that of an org stands one of the person. */

@@ -5,7 +5,7 @@ import { routes } from './routes.gen.ts';
 
 const files = await routeFiles();
 
-/** Where a URL is declared. The segment after `/public/v1`, after `/admin`, or the first one names the folder; a file of the next segment goes first. */
+/** The file in which a URL is declared. The segment after `/public/v1`, after `/admin`, or the first one names the folder; a file of the next segment goes first. */
 function fileOf(path: string): string {
   const [, kind, rest] = path.startsWith('/public/v1/')
     ? ['', 'public', path.slice('/public/v1/'.length)]

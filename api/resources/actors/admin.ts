@@ -90,7 +90,7 @@ export default [
       types: z.array(z.object({ type: z.string(), hosts: z.int(), active: z.int(), queued: z.int(), longest: z.int() })),
       /** `from`: the engine's own count; a process that hosts nothing cannot ask the scheduler of Dapr, and counts the rows that reminders stand for. */
       reminders: z.object({ pending: z.int(), overdue: z.int(), from: z.enum(['engine', 'rows']) }),
-      /** Of the posts of the last hour. */
+      /** Over the posts of the last hour. */
       lateness: z.object({ count: z.int(), p50Ms: z.number().nullable(), p99Ms: z.number().nullable() }),
       crons: z.array(
         z.object({
@@ -101,7 +101,7 @@ export default [
           lastChanged: z.int().nullable(),
         }),
       ),
-      /** What Dapr says of itself; null where it does not run. */
+      /** Dapr's report on itself; null where it does not run. */
       runtime: z.unknown(),
     }),
     handle: read,

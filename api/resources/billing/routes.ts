@@ -26,7 +26,7 @@ const portal = z.strictObject({ portal: z.string() });
 
 const buyer = (call: Caller) => ({ ...auditActor(call), userId: call.principal.userId });
 
-/** What moves money, or a plan. */
+/** For routes that move money, or a plan. */
 const managed = { auth: ['session'], permission: 'billing:manage', impersonation: 'refused' } as const;
 const read = { auth: ['session'], permission: 'billing:read' } as const;
 

@@ -106,7 +106,7 @@ export const PriceList = z.strictObject({
   addons: z.array(z.strictObject({ type: Dimension, packSize: z.int(), priceCents: z.int() })),
 });
 
-/** What is for sale; nothing with billing off (S63, BI4). */
+/** Lists what is for sale; nothing with billing off (S63, BI4). */
 export const presentPackages = ({ enabled, addons }: { enabled: boolean; addons: Readonly<Record<DimensionName, Addon>> }): z.input<typeof PriceList> => ({
   enabled,
   packages: enabled

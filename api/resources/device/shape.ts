@@ -21,7 +21,7 @@ export const presentDevice = ({ deviceCode, userCode, expiresIn, interval }: Dev
 
 export const WaitingDevice = z.object({ ip: z.string(), userAgent: z.string(), askedAt: instant });
 
-/** From where the code of a device was asked for. */
+/** The origin of the request for a device code. */
 export const presentWaitingDevice = ({ ip, userAgent, askedAt }: WaitingDeviceRow): z.input<typeof WaitingDevice> => ({
   ip,
   userAgent,

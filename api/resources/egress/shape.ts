@@ -3,7 +3,7 @@ import { choiceText, type Overview, type RouteRow } from '../../../src/publishin
 
 export const EgressChoice = z.strictObject({ route: z.string().min(1).max(64) });
 
-/** How a route was when it was last asked where it comes out; `ok` is null before that. */
+/** The state of a route when it was last asked where it comes out; `ok` is null before that. */
 export const RouteHealth = z.strictObject({
   ok: z.boolean().nullable(),
   exitAddress: z.string().nullable(),

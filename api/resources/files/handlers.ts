@@ -17,7 +17,7 @@ export function warned({ file, overQuota }: Kept, { reply }: Pick<Call<never>, '
   return file;
 }
 
-/** What the console and the public interface answer of a file, and who may ask. */
+/** The form in which a dialect answers files, and who may ask. */
 interface Dialect<Answer extends z.ZodType> {
   auth: readonly [AuthKind, ...AuthKind[]];
   answer: Answer;

@@ -42,7 +42,7 @@ export const presentFile = (file: LibraryFile): z.input<typeof File> => ({
   ...(file.attribution && { attribution: file.attribution }),
 });
 
-/** What `/public/v1` answers of an upload. */
+/** The form of an upload for `/public/v1`. */
 export const PublicFile = File.pick({
   id: true,
   name: true,

@@ -128,7 +128,7 @@ export const presentPublicChannel = (channel: ChannelView): z.input<typeof Publi
   };
 };
 
-/** What a client needs to know to write for a channel. */
+/** Tells a client how to write for a channel. */
 export const ChannelRules = z.strictObject({
   rules: z.string(),
   maxLength: z.int(),

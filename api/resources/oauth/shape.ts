@@ -24,7 +24,7 @@ export const AuthorizationRequest = z.object({
   scopes: z.array(z.string()),
 });
 
-/** What a consent screen shows (S85); `redirectUrl` is where the answer would go. */
+/** The content of a consent screen (S85); `redirectUrl` is where the answer would go. */
 export const presentRequest = ({ client, redirectUri, state, scope }: JudgedRequest, backendUrl: string): z.input<typeof AuthorizationRequest> => ({
   app: {
     name: client.name,

@@ -59,7 +59,7 @@ export default [
     answer: Detail,
     async handle({ rooms, principal, params, body, request }) {
       const orgId = params.orgId;
-      if (body.disabled && orgId === principal.orgId) throw new AppError('conflict', 'You act for this org: change to another one first');
+      if (body.disabled && orgId === principal.orgId) throw new AppError('conflict', 'You act for this organization: switch to another one first');
       await rooms.admin.orgs.change(auditActor({ principal, request }), orgId, body);
       return whole(rooms, orgId);
     },

@@ -67,7 +67,7 @@ async function createPosts(call: Call<'posts', SentBody>): Promise<{ postId: str
 function versionOf(header: string | undefined): number | undefined {
   if (header === undefined || header.trim() === '*') return undefined;
   const version = /^(?:W\/)?"?(\d{1,9})"?$/.exec(header.trim())?.[1];
-  if (version === undefined) throw invalidField('if-match', 'if-match: the version of the post in quotes', 'invalid_format');
+  if (version === undefined) throw invalidField('if-match', 'if-match: must be the version of the post in quotes', 'invalid_format');
   return Number(version);
 }
 async function editPost(call: OfPost<EditBody>, merge: boolean): Promise<PostRow[]> {

@@ -24,11 +24,11 @@ const Tested = z.strictObject({ ok: z.boolean(), message: z.string(), latencyMs:
 interface Place {
   /** `/providers/settings`, and the same for the whole instance. */
   path: `/${string}`;
-  /** Whose they are, for people. */
+  /** The name of the owner, for people. */
   whose: string;
   auth: readonly [AuthKind];
   ownerOf: (principal: Principal) => Owner;
-  /** Who may, where that is more than the kind of login. */
+  /** The permission for an action, where more than the kind of login is asked. */
   permission?: (action: 'create' | 'read' | 'update' | 'delete') => Permission;
 }
 

@@ -15,7 +15,7 @@ export const Health = z.strictObject({
   }),
 });
 
-/** How a version does (PV8); one that was never called with zeros. */
+/** The call statistics of a version (PV8): zeros for one that was never called. */
 export const presentHealth = ({ entry: { domain, providerId, version, status }, tally }: HealthView): z.input<typeof Health> => ({
   domain,
   providerId,

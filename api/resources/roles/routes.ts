@@ -9,7 +9,7 @@ const route = routesOf('members');
 
 const name = nameText(1, 100);
 const permissions = z.array(z.enum(PERMISSIONS)).max(PERMISSIONS.length);
-/** Of a system role the id is its key. */
+/** The id of a system role is its key. */
 const OneRole = z.object({ id: z.string() });
 
 export default [

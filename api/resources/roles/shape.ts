@@ -4,7 +4,7 @@ import { roleName, type RoleRow } from '../../../src/people/members/index.ts';
 
 export const Role = z.object({ id: z.string(), key: z.string(), name: z.string(), system: z.boolean(), permissions: z.array(z.string()) });
 
-/** What a role was granted; `manage` stands for the other four. */
+/** Lists what a role was granted; `manage` stands for the other four. */
 export const presentRole = ({ id, name, permissions }: RoleRow): z.input<typeof Role> => ({
   id,
   key: id,

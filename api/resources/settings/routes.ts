@@ -7,7 +7,7 @@ import { OrgSettings, presentSettings } from './shape.ts';
 
 const route = routesOf('organizations');
 
-// What the org's row keeps, field by field; a body leaves out what it does not change.
+// The fields that the organization's row keeps; a body leaves out what it does not change.
 const { reconnectPolicy, shortlink, defaultShortlinkProviderId } = Settings.shape;
 const field = <T extends z.ZodType>(schema: z.ZodDefault<T>) => schema.unwrap().optional();
 

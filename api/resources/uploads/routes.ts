@@ -18,7 +18,7 @@ function rangeOf(header: string | undefined, size: number): { start: number; end
 }
 
 const bareTag = (tag: string) => tag.trim().replace(/^W\//, '');
-/** Whether the client has the answer already; a tag counts more than a date (RFC 9110 13.2.2). */
+/** Says whether the client has the answer already; a tag counts more than a date (RFC 9110 13.2.2). */
 function isKnown({ 'if-none-match': tags, 'if-modified-since': since }: IncomingHttpHeaders, etag: string, modified: Date): boolean {
   if (tags !== undefined) return tags.split(',').some((tag) => bareTag(tag) === etag || tag.trim() === '*');
   return since !== undefined && Math.floor(modified.getTime() / 1_000) * 1_000 <= Date.parse(since);

@@ -31,7 +31,7 @@ export const Self = z.object({
   lastReadNotifications: instant,
 });
 
-/** What a console needs in one call (S42). */
+/** Everything that a console needs in one call (S42). */
 export const presentSelf = (row: SelfRow, plan: ShownPlan, { impersonate = false }: { impersonate?: boolean } = {}): z.input<typeof Self> => ({
   id: row.id,
   email: row.email,

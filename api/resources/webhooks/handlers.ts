@@ -24,7 +24,7 @@ interface Family {
   prefix: '' | '/public/v1';
   auth: readonly [AuthKind, ...AuthKind[]];
 }
-/** What the console and the public interface have in common. */
+/** The routes that console and public API have in common. */
 export const webhookRoutes = ({ prefix, auth }: Family) => [
   route({
     method: 'get',

@@ -30,7 +30,7 @@ export default [
     body: WebhookUpdate.extend({ id: z.string().optional() }),
     answer: WebhookWithSecret,
     async handle({ body: { id, ...body }, ...call }) {
-      if (id !== undefined && id !== call.params.id) throw invalidField('id', 'id: not the one of the path', 'mismatch');
+      if (id !== undefined && id !== call.params.id) throw invalidField('id', 'id: must be absent, or the one of the path', 'mismatch');
       return changeWebhook(call, call.params.id, body);
     },
     present: (view) => view,

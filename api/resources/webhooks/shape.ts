@@ -46,7 +46,7 @@ export const presentWebhook = (row: WebhookRow): z.input<typeof Webhook> => ({
   },
 });
 
-/** What is shown to whoever may not change it: of its address the origin alone, since path and query often hold a token of the receiver. */
+/** The form for callers who may not change it: of its address the origin alone, since path and query often hold a token of the receiver. */
 const withoutAddress = (view: WebhookView): WebhookView => ({ ...view, url: originOf(view.url) });
 function originOf(url: string): string {
   const parsed = URL.parse(url);

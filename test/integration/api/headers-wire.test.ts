@@ -203,8 +203,8 @@ describe('security headers in production', () => {
     expect(JSON.parse(answers[0]!.body)).toEqual({
       statusCode: 400,
       error: 'Bad Request',
-      message: 'This is no HTTP request',
-      msg: 'This is no HTTP request',
+      message: 'The request is not valid HTTP',
+      msg: 'The request is not valid HTTP',
       code: 'invalid_request',
     });
     expect(answers[0]!.headers['x-request-id']).toMatch(/^[\w-]{8,}$/);
@@ -276,7 +276,10 @@ describe('peers that take their time', () => {
   });
   test('a body that drips in is refused, and the connection ended', async () => {
     const { answers, ended } = await drip('bodies', post('Content-Length: 1000\r\n'), () => ' ');
-    expect([answers.map(({ status, body }) => [status, JSON.parse(body).message]), ended]).toEqual([[[400, 'The body was not there within 0.3 s']], true]);
+    expect([answers.map(({ status, body }) => [status, JSON.parse(body).message]), ended]).toEqual([
+      [[400, 'The body did not arrive within 0.3 s: send it again']],
+      true,
+    ]);
   });
   test('a stream may drip in for longer than a body', async () => {
     const head = 'POST /probe/stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nConnection: close\r\n\r\n';

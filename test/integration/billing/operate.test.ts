@@ -476,7 +476,10 @@ describe('who may', () => {
         ['POST', '/billing/finish-trial', undefined],
       ] as const;
       for (const [method, path, body] of refused)
-        expect(await boss.client.send(method, path, body)).toMatchObject({ status: 403, body: { message: 'Not while acting as somebody else' } });
+        expect(await boss.client.send(method, path, body)).toMatchObject({
+          status: 403,
+          body: { message: 'This is refused while you impersonate a user: stop impersonating first' },
+        });
       expect((await boss.client.get('/billing/subscription')).body).toMatchObject({ organizationId: ann.orgId });
     } finally {
       await boss.client.delete('/admin/impersonate');
