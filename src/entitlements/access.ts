@@ -2,7 +2,7 @@ import { AppError } from '../platform/kernel/index.ts';
 import { PLANS, type Tier } from './plans.ts';
 import { isActive } from './entitlement.ts';
 
-/** What a look-up of an org brings of its subscription; both null without one. */
+/** The part of a subscription that decides about access; both null without one. */
 export interface Subscribed {
   tier: Tier | null;
   graceEndsAt: Date | null;

@@ -2,9 +2,9 @@ import type { Config } from '../platform/config/index.ts';
 import { type Dimension, DIMENSIONS } from './plans.ts';
 
 export interface Addon {
-  /** What one pack adds. */
+  /** The increase of the limit by one pack. */
   packSize: number;
-  /** Of a pack and month. */
+  /** The price of a pack and month, in cents. */
   priceCents: number;
 }
 

@@ -5,12 +5,12 @@ import * as store from './limit-store.ts';
 import type { Dimension, Tier } from './plans.ts';
 import { NO_PACKS, type Entitlement, entitlementOf } from './entitlement.ts';
 
-/** What is admitted row by row. Posts are admitted by the Organization, many creates in one commit. */
+/** The dimensions that are admitted row by row. Posts are admitted by the Organization, many creates in one commit. */
 export type Admitted = Exclude<Dimension, 'posts_per_month'>;
 
 export const GB = 1024 ** 3;
 
-/** What no organization has more of, whatever plan, override or setting says: each row is asked for often, or makes calls to others. */
+/** Upper bounds for every organization, whatever plan, override or setting says: each row is asked for often, or makes calls to others. */
 const CEILINGS: Readonly<Partial<Record<Admitted, number>>> = { webhooks: 200, channel: 10_000, team_members: 10_000 };
 
 /** A subscription that is not there yet. */
@@ -26,7 +26,7 @@ export interface Admission {
   lockOrg(sql: Sql, orgId: string): Promise<void>;
   /** Throws `limit_exceeded` when the org may not have `more` of what is counted, or reaches a ceiling; in the caller's transaction, before the insert. Bytes for `storage_gb`. */
   admit(sql: Sql, orgId: string, dimension: Admitted, more?: number): Promise<void>;
-  /** How the org stands now, with its counters. */
+  /** The entitlement of the org now, with its counters. */
   findEntitlement(sql: Sql, orgId: string): Promise<Entitlement & store.Found>;
   /** The limits that the org would have on that plan; null: without a subscription. */
   limitsOn(sql: Sql, orgId: string, tier: Tier | null): Promise<Entitlement['limits']>;

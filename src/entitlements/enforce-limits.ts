@@ -6,13 +6,13 @@ import type { Tier } from './plans.ts';
 import type { Stop } from './ports.ts';
 import type { Entitlement } from './entitlement.ts';
 
-/** What goes, as it is shown to people before and after. */
+/** Channels and members over a limit, as they are shown to people before and after. */
 export interface OverLimit {
   channels: { id: string; name: string }[];
   members: { id: string; name: string }[];
 }
 export interface LimitEnforcement {
-  /** What would go on that plan with the packs of now; null: without a subscription, and so without packs. */
+  /** Finds what would be over the limits of that plan with the packs of now; null: without a subscription, and so without packs. */
   findOverLimit(sql: Sql, orgId: string, tier: Tier | null): Promise<OverLimit>;
   /** Stops exactly what the limits of now leave no room for; in the transaction that lowered them. Nothing is deleted. */
   enforceLimits(sql: Sql, orgId: string): Promise<OverLimit>;

@@ -2,7 +2,7 @@ import { type Limit, limitsOf, type Overrides, type Packs, type PackSizes } from
 import { type Month, monthOf } from './month.ts';
 import { type Dimension, PLANS, type Tier } from './plans.ts';
 
-/** What the rows say of an org. */
+/** The rows that an entitlement is computed from. */
 export interface Facts {
   /** By the database's clock. */
   now: Date;
@@ -11,13 +11,13 @@ export interface Facts {
   subscription: { tier: Tier; createdAt: Date; packs: Packs; graceEndsAt: Date | null; isLifetime: boolean; isTrial: boolean } | null;
 }
 
-/** How an org stands at one moment. */
+/** The entitlement of an organization at one moment: tier, limits, billing month. */
 export interface Entitlement {
   tier: Tier;
-  /** Whether it has an active subscription: then keys and tokens work. */
+  /** True with an active subscription: then keys and tokens work. */
   subscribed: boolean;
   limits: Readonly<Record<Dimension, Limit>>;
-  /** What the billing months are reckoned from. */
+  /** The instant from which billing months are counted. */
   anchor: Date;
   month: Month;
   /** Up to this instant the rows mean the same. */
@@ -26,7 +26,7 @@ export interface Entitlement {
 
 export const NO_PACKS: Packs = { channel: 0, team_members: 0, posts_per_month: 0, brand_kits: 0, webhooks: 0, competitors: 0, storage_gb: 0, video_exports: 0 };
 
-/** Whether a subscription counts: after its grace period an unpaid one does not (S80). */
+/** Tells whether a subscription counts: after its grace period an unpaid one does not (S80). */
 export const isActive = (graceEndsAt: Date | null, now: Date): boolean => graceEndsAt === null || graceEndsAt > now;
 
 /** Without an active subscription an org has STARTER's limits, and overrides stay (S217); with billing off it has AGENCY's as they are in the table (S216). */

@@ -4,7 +4,7 @@ import type { Dimension, Tier } from './plans.ts';
 import type { Counted } from './over-limit.ts';
 import type { Facts } from './entitlement.ts';
 
-/** Of the org's row in `org_counters`; null where nothing has been counted. */
+/** Columns of the org's row in `org_counters`; null where nothing has been counted. */
 export interface Counters {
   anchor: Date | null;
   monthStart: Date | null;
@@ -35,7 +35,7 @@ interface Row {
   storageBytes: number | null;
 }
 
-/** What the limits of an org come from, and its counters; undefined: there is no such org. */
+/** Finds the rows that the limits of an org come from, and its counters; undefined: there is no such org. */
 export async function findEntitlementFacts(sql: Sql, orgId: string): Promise<Found | undefined> {
   const [row] = await sql<Row[]>`
     select now() as now, o.created_at as "orgCreatedAt", o.limit_overrides as overrides, coalesce(c.entitlement_version, 0)::text as "entitlementVersion",
@@ -108,7 +108,7 @@ export const writeOverrides = (sql: Sql, orgId: string, overrides: Overrides) =>
   sql`update organizations set limit_overrides = ${JSON.stringify(overrides)}::text::jsonb where id = ${orgId}`;
 
 type Rows = Exclude<Dimension, 'posts_per_month' | 'storage_gb'>;
-/** How the rows of a dimension are counted. A dimension whose table is not there yet has none, and counts as 0. */
+/** The statements that count the rows of a dimension. A dimension whose table is not there yet has none, and counts as 0. */
 const ROWS: Partial<Record<Rows, (sql: Sql, orgId: string) => Fragment>> = {
   channel: (sql, orgId) => sql`select count(*)::int as n from channels where org_id = ${orgId} and ${counts(sql)}`,
   team_members: (sql, orgId) => sql`select count(*)::int as n from memberships where org_id = ${orgId} and not disabled`,

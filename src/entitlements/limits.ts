@@ -4,7 +4,7 @@ import { type Dimension, DIMENSIONS, isDimension, type Limits, type Plan } from 
 
 /** Packs that an org has bought, by dimension. */
 export type Packs = Limits;
-/** What one pack adds, by dimension. */
+/** The increase by one pack, by dimension. */
 export type PackSizes = Readonly<Record<Dimension, { packSize: number }>>;
 /** Limits that an operator has set by hand (S76); they live with the org. */
 export type Overrides = Readonly<Partial<Record<Dimension, number>>>;

@@ -7,7 +7,7 @@ export interface Counted {
   kept?: boolean;
 }
 
-/** What a lower limit leaves no room for: the newest first (S137), and of those made at one instant the greater id. */
+/** Answers what a lower limit leaves no room for: the newest first (S137), and of those made at one instant the greater id. */
 export function overLimitOf<T extends Counted>(counted: readonly T[], max: number): T[] {
   const newestFirst = (a: T, b: T) =>
     Number(a.kept ?? false) - Number(b.kept ?? false) || b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1);

@@ -1,4 +1,4 @@
-/** What is counted against a limit (S60): the keys of overrides, of 402 answers and of add-ons. */
+/** Dimensions that have a limit (S60): the keys of overrides, of 402 answers and of add-ons. */
 export const DIMENSIONS = ['channel', 'team_members', 'posts_per_month', 'brand_kits', 'webhooks', 'competitors', 'storage_gb', 'video_exports'] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 export type Limits = Readonly<Record<Dimension, number>>;

@@ -3,9 +3,9 @@ import type { Admission } from './admit.ts';
 import * as store from './limit-store.ts';
 import { postsUsed } from './usage.ts';
 
-/** What the commit of a batch of posts holds against the rows: while they still say this, up to `max` posts may be there. */
+/** The condition under which a batch of posts commits: while the rows still say this, up to `max` posts may be there. */
 export interface PostQuota {
-  /** Of the rows that the limit comes from. */
+  /** The version of the rows that the limit comes from. */
   entitlementVersion: string;
   anchor: Date;
   monthStart: Date;

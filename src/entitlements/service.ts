@@ -16,11 +16,11 @@ export interface BillingOptions {
   /** PAYMENTS_PUBLISHABLE_KEY is given. */
   enabled: boolean;
   addons: PackSizes;
-  /** How other rooms stop what a lower limit leaves no room for. */
+  /** Stops what a lower limit leaves no room for, in the rooms that own it. */
   stop: Stop;
 }
 
-/** What a console shows of an org's plan. */
+/** The plan of an org as a console shows it. */
 export interface ShownPlan {
   tier: Tier;
   isLifetime: boolean;
@@ -31,7 +31,7 @@ export interface ShownPlan {
 /** With billing off every org is on AGENCY (S216). */
 const AGENCY: ShownPlan = { tier: 'AGENCY', isLifetime: false, isTrialing: false, totalChannels: PLANS.AGENCY.limits.channel, billingEnabled: false };
 
-/** What an org may have. */
+/** Entitlements: plans, limits, usage and admission. */
 export interface Billing extends Admission, LimitEnforcement {
   /** The room for posts, for the turn of the Organization that admits them. */
   quota(orgId: string): Promise<PostQuota & { used: number }>;
@@ -39,7 +39,7 @@ export interface Billing extends Admission, LimitEnforcement {
   usage(orgId: string): Promise<{ entitlement: Entitlement; limits: Usage }>;
   /** Sets, clears and keeps limits of an org by hand (S76); in the caller's transaction. 400 naming the key, and nothing applied, for an unknown one. */
   override(sql: Sql, orgId: string, change: Readonly<Record<string, number | null>>): Promise<Overrides>;
-  /** What a console shows of the plan (S42). */
+  /** The plan as a console shows it (S42). */
   shown(orgId: string): Promise<ShownPlan>;
   /** The plan under which a client of an org works, by what its look-up brought; 401 where there is no active subscription (AU10). */
   planOf(org: Subscribed, now: Date): Tier;

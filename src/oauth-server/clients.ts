@@ -3,7 +3,7 @@ import { equalSecrets, sha256Hex } from '../platform/kernel/index.ts';
 import { invalidRequest, unknownClient } from './errors.ts';
 import { type ClientRow, clientByClientId } from './store.ts';
 
-/** What a client says of itself: in the body, or in `Authorization: Basic`. */
+/** The credentials of a client: in the body, or in `Authorization: Basic`. */
 export interface ClientClaim {
   clientId: string | undefined;
   clientSecret: string | undefined;
@@ -31,7 +31,7 @@ function basic(header: string): Presented | undefined {
   return clientId && clientSecret ? { clientId, clientSecret } : undefined;
 }
 
-/** What a request presents, in one way; undefined when nothing (S90). */
+/** Reads the client credentials of a request, given in one way; undefined when there are none (S90). */
 export function presented({ clientId, clientSecret, authorization }: ClientClaim): Presented | undefined {
   if (authorization === undefined) return clientId ? { clientId, clientSecret: clientSecret || undefined } : undefined;
   const named = basic(authorization);

@@ -43,7 +43,7 @@ export interface Consent {
   refuse(request: AuthorizationRequest, to: Destination, error: OAuthError): string;
   /** Where the browser goes with a code that stands for the user, the org and what was asked for. */
   approve(orgId: string, by: AuditActor & { userId: string }, request: JudgedRequest): Promise<string>;
-  /** What the user approved in this org, newest first. */
+  /** Lists what the user approved in this org, newest first. */
   list(orgId: string, userId: string): Promise<readonly store.ApprovalRow[]>;
   revoke(orgId: string, by: AuditActor & { userId: string }, id: string): Promise<void>;
 }

@@ -9,13 +9,13 @@ export interface NewDevice {
   ip: string;
   userAgent: string;
 }
-/** Who asked for a code that waits. */
+/** The client and device that asked for a code that waits. */
 export interface WaitingDevice {
   ip: string;
   userAgent: string;
   askedAt: Date;
 }
-/** How a device's request stands when the device asks. */
+/** The state of a device's request when the device asks. */
 export interface AskedDevice {
   id: string;
   decision: 'approved' | 'denied' | null;
@@ -52,7 +52,7 @@ export async function askDevice(sql: Sql, deviceHash: Buffer, step: number): Pro
   return row;
 }
 
-/** Who asked for a code that waits for a decision, `seconds` before it expires. */
+/** Finds who asked for a code that waits for a decision, `seconds` before it expires. */
 export async function waitingDevice(sql: Sql, userHash: Buffer, seconds: number): Promise<WaitingDevice | undefined> {
   const [row] = await sql<WaitingDevice[]>`/* all orgs */
     select ip, user_agent as "userAgent", expires_at - ${seconds}::int * interval '1 s' as "askedAt"

@@ -20,7 +20,7 @@ const line = (max: number) =>
     .max(max)
     .transform((text) => text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim());
 
-/** What a client says of itself when it registers (RFC 7591 2); whatever else it says is ignored. */
+/** Client metadata of a registration (RFC 7591 2); anything else is ignored. */
 export const ClientMetadata = z.looseObject({
   redirect_uris: z.array(z.string()).min(1).max(10),
   client_name: line(100).optional(),

@@ -15,7 +15,7 @@ export function namedScopes(text: string | undefined): Scope[] | undefined {
   return named.filter(isScope);
 }
 
-/** What a person is asked to approve: what was asked for and the app may have, and always the floor (S89). */
+/** Answers the scopes that a person is asked to approve: what was asked for and the app may have, and always the floor (S89). */
 export const scopesToGrant = (asked: readonly Scope[] | undefined, ofApp: readonly string[]): Scope[] =>
   sortedScopes(['mcp:read', ...(asked ?? SCOPES).filter((scope) => ofApp.includes(scope))]);
 
@@ -37,7 +37,7 @@ export const verifies = (verifier: string | undefined, challenge: string | null)
 
 export const isVerifier = (text: string): boolean => /^[A-Za-z0-9._~-]{43,128}$/.test(text);
 
-/** What a token may be bound to (RFC 8707). A token for `mcp` is good for `/mcp/:id` too. */
+/** The resources that a token may be bound to (RFC 8707). A token for `mcp` is good for `/mcp/:id` too. */
 const SURFACES = ['mcp', 'media-mcp'] as const;
 export type Surface = (typeof SURFACES)[number];
 

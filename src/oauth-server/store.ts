@@ -113,7 +113,7 @@ export async function deleteApp(sql: Sql, orgId: string): Promise<string | undef
   return row?.id;
 }
 
-/** Whether a file is a picture of the org's library. */
+/** Tells whether a file is a picture of the org's library. */
 export async function isPicture(sql: Sql, orgId: string, fileId: string): Promise<boolean> {
   const rows = await sql`select from files where id = ${fileId} and org_id = ${orgId} and kind = 'image' and listed and deleted_at is null`;
   return rows.length > 0;

@@ -14,7 +14,7 @@ export interface NewCode {
   resource: Surface | null;
   seconds: number;
 }
-/** What a code stands for; `alive`: within its time, and the user still belongs to the org. */
+/** The authorization that a code stands for; `alive`: within its time, and the user still belongs to the org. */
 export interface UsedCode {
   authorizationId: string;
   orgId: string;

@@ -31,7 +31,7 @@ const CREDITED = 'What was left of it was credited when it ended, and money goes
 const LATE = 'What it paid for ended just now: ask again';
 const unknown = 'There is no such charge';
 
-/** What an org has paid, and money back (S67, S68). */
+/** Lists charges of an org and refunds them (S67, S68). */
 export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: ChargesNeeds) {
   /** The charge, or why it may not be given back. */
   async function judge(id: string, customer: string | undefined, anyAge: boolean, paidFor: ReadonlyMap<string, string | null>): Promise<Paid | string> {

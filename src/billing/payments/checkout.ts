@@ -24,7 +24,7 @@ export interface Wish {
   intent: store.Intent;
   /** Intents of which the org can want one at a time. */
   rivals(item: string): boolean;
-  /** Whether the org has what is wished for by now: a payment came in between. */
+  /** True when a payment came in between and the org has what is wished for. */
   has(sql: Sql): Promise<boolean>;
   offer: Offer;
   metadata: Record<string, string>;
@@ -67,7 +67,7 @@ export function openCheckouts({ sql, processor, apply, lockOrg, afterwards, log,
     return found[0]!;
   }
 
-  /** What became of a page. What was bought on it is read from the processor: its event may never come. */
+  /** Reads the state of a checkout page. What was bought on it is read from the processor: its event may never come. */
   async function ask(orgId: string, sessionId: string): Promise<'open' | 'complete' | 'expired'> {
     const { state, subscription } = await processor.checkout(sessionId);
     if (subscription !== undefined) {

@@ -19,7 +19,7 @@ export interface EventsNeeds {
 export interface PaymentEvents {
   paymentHeard(of: { id: string; type: string; orgId: string | null; outcome: string }): void;
 }
-/** What became of a delivery; `orgId` where it was applied to one. */
+/** The outcome of a delivery; `orgId` where it was applied to one. */
 export type Received = { ok: true; ignored?: true; orgId?: string };
 /** Reasons why an event is not applied before its subscription is looked at, or after (`outdated`, `ended`). */
 type EventOutcome =
@@ -38,7 +38,7 @@ const IGNORED: Received = { ok: true, ignored: true };
 const SUBSCRIPTION_EVENTS = new Set(['customer.subscription.created', 'customer.subscription.updated', 'customer.subscription.deleted']);
 const INVOICE_EVENTS = new Set(['invoice.payment_succeeded', 'invoice.payment_failed']);
 
-/** What an event says, and of which subscription. */
+/** The content of an event and its subscription. */
 type Said = { subscription: string; orgId: string } & ({ paid: Paid; cardRefused: boolean } | { invoice: RemoteInvoice });
 
 /** Events of the processor: verified, each applied once, in an order that makes sense (BI48 to BI55, S77, S78). */

@@ -24,7 +24,7 @@ export interface ManageNeeds {
 
 const conflict = (message: string) => new AppError('conflict', message);
 
-/** What an org does with the subscription that it has. */
+/** Changes to the subscription that an org has. */
 export function openManage({ sql, processor, apply, tasks, email, vault, lockOrg, frontendUrl, feedbackEmail, discountId }: ManageNeeds) {
   async function paidPlan(orgId: string): Promise<SubscriptionRow & { processorId: string }> {
     const row = await store.findSubscription(sql, orgId);

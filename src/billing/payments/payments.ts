@@ -39,7 +39,7 @@ export interface PaymentsOptions {
   events: PaymentEvents;
 }
 
-/** What an org pays for: plans, packs, charges, and what the processor says of them. */
+/** Plans, packs and charges of an org, and the events of the processor about them. */
 export interface Payments extends AsyncDisposable {
   readonly addons: Readonly<Record<Dimension, Addon>>;
   subscription(orgId: string): Promise<store.SubscriptionRow | undefined>;
@@ -71,7 +71,7 @@ export interface Payments extends AsyncDisposable {
   /** Runs the transitions of trial and grace period that are due for an org; the time of the next one (null: none). */
   runTransitions(orgId: string): Promise<void>;
   nextTransition(orgId: string): Promise<Date | null>;
-  /** What the dunning of time does: notices and ends of grace periods, what the processor must be told, pages that nobody paid on. */
+  /** Runs due transitions, waiting calls to the processor, and the removal of old checkout pages; answers how many. */
   sweep(limit: number): Promise<number>;
 }
 

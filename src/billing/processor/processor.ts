@@ -59,7 +59,7 @@ export const RemoteEvent = z.object({
 });
 export type RemoteEvent = z.output<typeof RemoteEvent>;
 
-/** What is sold: a price that is made in the processor when it is first needed, and found by its key from then on (BI56). */
+/** A product: a price that is made in the processor when it is first needed, and found by its key from then on (BI56). */
 export interface Offer {
   /** Names product and price; another amount is another key, so that who bought before keeps the old price (AD10). */
   key: string;
@@ -82,7 +82,7 @@ export interface Charge {
   receiptUrl: string | null;
   invoice: string | null;
   invoicePdf: string | null;
-  /** What was paid for by it; null where that is not said. */
+  /** The subscription that it pays for; null where that is not said. */
   subscription: string | null;
 }
 
@@ -115,7 +115,7 @@ export interface Processor {
   createCustomer(customer: { orgId: string; name: string; email: string | undefined }): Promise<string>;
   /** Undefined when the key stood for another page before. */
   openCheckout(checkout: NewCheckout): Promise<{ id: string; url: string } | undefined>;
-  /** What became of a checkout page, and the subscription that was bought on it. */
+  /** The state of a checkout page, and the subscription that was bought on it. */
   checkout(id: string): Promise<{ state: 'open' | 'complete' | 'expired'; subscription: string | undefined }>;
   expireCheckout(id: string): Promise<void>;
   /** Undefined when the processor does not know it. The latest invoice is in it. */
@@ -137,14 +137,14 @@ export interface Processor {
   portal(customer: string, returnUrl: string): Promise<string>;
 }
 
-/** Whether a call failed because the processor does not answer, after every repeat: the next call would wait as long. */
+/** Tells whether a call failed because the processor does not answer, after every repeat: the next call would wait as long. */
 export const isAway = (error: unknown): boolean => error instanceof AppError && error.code === 'unavailable';
 
 export class CardRefused extends Error {
   override readonly name = 'CardRefused';
 }
 
-/** Whether a charge is of the period that runs, or ran last. */
+/** Tells whether a charge is of the period that runs, or ran last. */
 export function isOfPeriod({ created }: { created: number }, { items, current_period_start: older }: RemoteSubscription): boolean {
   return created >= (items?.data[0]?.current_period_start ?? older ?? 0);
 }

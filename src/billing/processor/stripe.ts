@@ -151,7 +151,7 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
         };
       });
   }
-  /** Whether money of the period that runs went back already, by whomever: a credit for its rest would give it a second time. */
+  /** Tells whether money of the period that runs went back already, by whomever: a credit for its rest would give it a second time. */
   async function wasGivenBack(id: string): Promise<boolean> {
     const remote = await read(id).catch(unless('resource_missing'));
     if (!remote) return false;

@@ -3,7 +3,7 @@ import type { Sql } from '../../platform/db/index.ts';
 import { newId } from '../../platform/kernel/index.ts';
 import type { Tier } from '../../entitlements/index.ts';
 
-/** What the processor must be told, or asked, because of a commit. */
+/** A call to the processor that a commit has made necessary. */
 export type Task =
   | { kind: 'cancel'; subscription: string; refundRest: boolean }
   /** The lower plan has begun: its metadata says so. */
@@ -42,18 +42,18 @@ export async function endRefund(sql: Sql, orgId: string, charge: string): Promis
   const { count } = await sql`delete from payment_tasks where org_id = ${orgId} and subscription_id = ${charge} and kind = 'refund'`;
   return count > 0;
 }
-/** Those of the charges that are still to be given back. */
+/** Finds the charges that are still to be refunded. */
 export async function waitingRefunds(sql: Sql, orgId: string, charges: readonly string[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select subscription_id as id from payment_tasks where org_id = ${orgId} and kind = 'refund' and subscription_id = any(${charges}::text[])`;
   return rows.map(({ id }) => id);
 }
-/** Whether a charge for the period that runs is still to be given back. */
+/** Tells whether a charge for the period that runs is still to be refunded. */
 export async function givesBack(sql: Sql, orgId: string, subscription: string): Promise<boolean> {
   const rows = await sql`select 1 from payment_tasks where org_id = ${orgId} and kind = 'refund' and data->>'of' = ${subscription}`;
   return rows.length > 0;
 }
-/** Whether the rest of its period is still to be credited. */
+/** Tells whether the rest of its period is still to be credited. */
 export async function credits(sql: Sql, orgId: string, subscription: string): Promise<boolean> {
   const rows = await sql`
     select 1 from payment_tasks where org_id = ${orgId} and kind = 'cancel' and subscription_id = ${subscription} and data->>'refundRest' = 'true'`;

@@ -14,7 +14,7 @@ export interface CheckoutRow extends Intent {
   url: string | null;
 }
 
-/** Those of the org that are neither paid nor given up, newest first. */
+/** Lists open checkouts of the org, newest first. */
 export const openCheckouts = (sql: Sql, orgId: string) => sql<CheckoutRow[]>`
   select id, item, period, packs, trial, session_id as "sessionId", url from payment_checkouts
   where org_id = ${orgId} and done_at is null and dropped_at is null order by created_at desc, id desc`;
@@ -36,7 +36,7 @@ export const endCheckout = (sql: Sql, orgId: string, id: string) => sql`
 export const dropCheckout = (sql: Sql, orgId: string, id: string) => sql`
   update payment_checkouts set dropped_at = now() where org_id = ${orgId} and id::text = ${id} and done_at is null and dropped_at is null`;
 
-/** What the return page asks: 0 not found, 1 pending, 2 done (S64). */
+/** Reads the state of a checkout for the return page: 0 not found, 1 pending, 2 done (S64). */
 export async function checkoutStatus(sql: Sql, orgId: string, id: string): Promise<0 | 1 | 2> {
   const [row] = await sql<{ status: 0 | 1 | 2 }[]>`
     select case when done_at is not null then 2 when dropped_at is not null then 0 else 1 end as status from payment_checkouts where org_id = ${orgId} and id = ${id}`;

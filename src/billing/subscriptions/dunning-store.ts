@@ -24,7 +24,7 @@ export async function overdueTrial(sql: Sql, orgId: string): Promise<string | un
   return row?.id;
 }
 
-/** What is due for an org: its end, or the notice after so many. */
+/** Locks what is due of a grace period: its end, or the notice after `notices` others. */
 export async function dueGrace(sql: Sql, orgId: string): Promise<{ end: Date; over: boolean; notices: number } | undefined> {
   const [row] = await sql<{ end: Date; over: boolean; notices: number }[]>`
     select grace_period_end as end, grace_period_end <= now() as over, grace_notices as notices from subscriptions where org_id = ${orgId} and grace_due_at <= now() for update`;

@@ -17,7 +17,7 @@ export interface DunningNeeds {
   log: Log;
 }
 
-/** What the dunning of time does to an org: the notices of days 3 and 6 while it owes, then the end (S80, S220); a trial that should be over is asked after. */
+/** Dunning: the notices of days 3 and 6 of the grace period, then its end (S80, S220); a trial that should be over is synchronized with the processor. */
 export interface Dunning {
   /** Runs what is due for an org; called by the reminder of the Organization. A transition that ran before, or has lost its cause, does nothing. */
   runTransitions(orgId: string): Promise<void>;

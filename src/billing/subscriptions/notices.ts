@@ -11,7 +11,7 @@ export interface NoticesNeeds {
   payingRoles: readonly string[];
 }
 
-/** Who is told what about money, in the transaction in which it happens. */
+/** Queues billing mails in the caller's transaction, to members whose role may manage billing. */
 export interface Notices {
   /** Starts the grace period with its first notice; undefined when it runs already. */
   startGrace(sql: Sql, orgId: string): Promise<Date | undefined>;

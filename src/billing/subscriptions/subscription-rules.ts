@@ -50,7 +50,7 @@ const STATES: Readonly<Record<string, Paid['state']>> = {
 const OWING = new Set(['past_due', 'unpaid', 'paused']);
 const at = (seconds: number | null | undefined): Date | null => (seconds ? new Date(seconds * 1000) : null);
 
-/** What somebody may have set at the processor by hand; the application sells 100 at most. */
+/** The most packs that somebody may have set at the processor by hand; the application sells 100 at most. */
 const MOST_PACKS = 1_000_000;
 
 /** Undefined: it sells nothing that we know. */
@@ -76,7 +76,7 @@ export function readSubscription(remote: RemoteSubscription): Paid | undefined {
   };
 }
 
-/** Whether it ended with a credit for the rest of its period: its last invoice is one. */
+/** Tells whether it ended with a credit for the rest of its period: its last invoice is one. */
 export const wasCredited = ({ status, latest_invoice: latest }: RemoteSubscription): boolean =>
   STATES[status] === 'over' && typeof latest === 'object' && (latest?.total ?? 0) < 0;
 
@@ -99,7 +99,7 @@ export const readInvoice = ({ billing_reason, created }: Pick<RemoteInvoice, 'bi
 const rank = (tier: Tier): number => TIERS.indexOf(tier);
 export const isLower = (tier: Tier, than: Tier): boolean => rank(tier) < rank(than);
 
-/** What the processor is told of a plan; an empty text takes a key away. */
+/** The metadata of a plan at the processor; an empty text removes a key. */
 export const planMetadata = (tier: Tier, period: Period, pending: { tier: Tier; from: Date } | null = null) => ({
   billing: tier,
   period,
@@ -149,7 +149,7 @@ export const planOffer = (service: string, { tier, period }: Wanted): Offer => {
 };
 export const packOffer = (service: string, dimension: Dimension, priceCents: number): Offer => offer(service, `Pack ${dimension}`, priceCents, 'MONTHLY');
 
-/** What an event of an old state may do: nothing when a later one was applied; nothing but asking the processor when we asked for a change near it. */
+/** The effect that an event of an old state may have: nothing when a later one was applied; nothing but asking the processor when we asked for a change near it. */
 export type Reach = 'apply' | 'apply and ask' | 'ask' | 'ended';
 /** An event that a change of ours made may be written so much after the answer to it. */
 const NEAR_MS = 5_000;
@@ -174,6 +174,6 @@ export function tiersAfter(
   return { tier, pending };
 }
 
-/** Whether a paid invoice starts the pending plan: one of a period after the wish, not a late word of the one that still ran. */
+/** Tells whether a paid invoice starts the pending plan: one of a period after the wish, not a late word of the one that still ran. */
 export const startsPending = (invoice: PaidInvoice, pendingFrom: Date | null): boolean =>
   invoice.cycle && pendingFrom !== null && invoice.createdAt >= pendingFrom;

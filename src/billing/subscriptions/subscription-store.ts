@@ -131,7 +131,7 @@ export async function endGrace(sql: Sql, orgId: string): Promise<{ lapsed: boole
   return row;
 }
 
-/** Whether this is the first to say why it is cancelled, or the first to withdraw that. */
+/** Notes that feedback to a cancellation was given or withdrawn; true the first time. */
 export async function noteFeedback(sql: Sql, orgId: string, given: boolean): Promise<boolean> {
   const rows = await sql`
     update subscriptions set feedback_at = ${given ? sql`now()` : null} where org_id = ${orgId} and feedback_at is ${given ? sql`null` : sql`not null`} returning 1`;
@@ -152,7 +152,7 @@ export async function findKnown(sql: Sql, id: string): Promise<KnownSubscription
   const [row] = await sql<KnownSubscription[]>`select ${known(sql)} from payment_subscriptions /* all orgs */ where id = ${id}`;
   return row;
 }
-/** Those of the org that run. */
+/** Lists the subscriptions of the org that run. */
 export const runningOf = (sql: Sql, orgId: string) => sql<KnownSubscription[]>`
   select ${known(sql)} from payment_subscriptions where org_id = ${orgId} and ended_at is null order by started_at`;
 
@@ -240,7 +240,7 @@ export async function eventKnown(sql: Sql, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Whether the organization may give charges back by itself: once a year. */
+/** Claims the right of an organization to refund charges by itself, once a year; false when it is used up. */
 export async function claimSelfRefund(sql: Sql, orgId: string): Promise<boolean> {
   const { count } = await sql`
     update organizations

@@ -9,7 +9,7 @@ export interface OrgRow {
   /** Enabled ones. */
   members: number;
   channels: number;
-  /** Of its subscription; null without one. */
+  /** The tier of its subscription; null without one. */
   tier: Tier | null;
   graceEndsAt: Date | null;
 }

@@ -5,7 +5,7 @@ import type { Database, Sql } from '../../platform/db/index.ts';
 import { notFound, type Page, pageOf } from '../../platform/kernel/index.ts';
 import * as store from './org-store.ts';
 
-/** How the queue of an org stands still and goes on. */
+/** Pauses and resumes the queue of an org. */
 export interface Queues {
   pause(sql: Sql, orgId: string, message: string): Promise<void>;
   resume(sql: Sql, orgId: string): Promise<void>;

@@ -6,11 +6,11 @@ export interface QueueCounts {
   due: number;
   /** At the provider at this moment. */
   publishing: number;
-  /** Of those that are due: for longer than POST_LATE_SECONDS. */
+  /** The number of due posts that are later than POST_LATE_SECONDS. */
   late: number;
 }
 
-/** What the queue comes to now; only channels with something due are looked at. */
+/** Counts the queue; only channels with something due are looked at. */
 export async function countQueue(sql: Sql, lateSeconds: number): Promise<QueueCounts> {
   const [row] = await sql<QueueCounts[]>`
     /* all orgs */

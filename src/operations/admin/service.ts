@@ -8,7 +8,7 @@ import { type AdminOrgs, openAdminOrgs, type Queues } from './orgs.ts';
 import { countQueue, type QueueCounts } from './queue.ts';
 import { type AdminUsers, openAdminUsers } from './users.ts';
 
-/** What super-admins do and see, over all orgs. */
+/** Operations of super-admins, over all orgs. */
 export interface Admin {
   readonly orgs: AdminOrgs;
   readonly users: AdminUsers;

@@ -40,7 +40,7 @@ export async function findUser(sql: Sql, userId: string): Promise<UserRow | unde
   return row;
 }
 
-/** Who is not activated by this is locked out, until they are activated by it: no mail does that. */
+/** Updates a user. Who is not activated by this is locked out, until they are activated by it: no mail does that. */
 export const updateUser = (sql: Sql, userId: string, { activated, isSuperAdmin }: UserChange) => sql`
   update users set is_super_admin = coalesce(${isSuperAdmin ?? null}, is_super_admin)
     ${activated === undefined ? sql`` : sql`, activated = ${activated}, locked_at = case when not ${activated} then coalesce(locked_at, now()) end`}

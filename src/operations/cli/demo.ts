@@ -152,7 +152,7 @@ const reason = ({ body, text }: Answer): string => {
   return (problem.success && (problem.data.message ?? problem.data.msg)) || text.slice(0, 200) || 'no body';
 };
 
-/** What earlier runs have kept, by the address of the service. */
+/** Reads the accounts that earlier runs have kept, by the address of the service. */
 const accountsIn = async (file: string): Promise<Record<string, z.output<typeof Account>>> =>
   z
     .record(z.string(), Account)

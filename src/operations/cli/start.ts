@@ -78,7 +78,7 @@ const shown = (url: string): string => {
   return `${host}${pathname}`;
 };
 
-/** What is said of a database with migrations that this version does not know. */
+/** The warning about a database with migrations that this version does not know. */
 export const NEWER = 'the database was migrated by a newer version: this one should serve only while the others are replaced';
 
 /** Applies the migrations to the database of the configuration; throws `StartError` with the reason. `onNewer` is told of unknown ones. */
@@ -134,7 +134,7 @@ function withAddresses(config: Config, port: number): Config {
   };
 }
 
-/** What is where, and what to do next. */
+/** Composes what is printed at the start: addresses, folders, next steps. */
 function banner(config: Config, embedded: Pick<EmbeddedPostgres, 'folder' | 'port'> | undefined, setupToken: string | undefined): string {
   const { http, actors, redis, social, outbound, production, database } = config;
   const rows: [string, string][] = [

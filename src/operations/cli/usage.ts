@@ -1,4 +1,4 @@
-/** What a command takes beside its name. Settings are no arguments: they come from the environment. */
+/** The arguments of a command. Settings are no arguments: they come from the environment. */
 export interface Usage {
   about: string;
   /** Shown behind the name, for example `[address]`; one word for each argument that may be given. */
@@ -6,7 +6,7 @@ export interface Usage {
   options?: readonly string[];
 }
 
-/** What is to be done with a command line. `status` is the exit status with which `text` is printed. */
+/** The result of reading a command line. `status` is the exit status with which `text` is printed. */
 export type Asked<Name extends string> = { run: Name; args: readonly string[] } | { text: string; status: 0 | 2 };
 
 const COMMAND = 'node rookery.mjs';

@@ -10,7 +10,7 @@ export interface HealthReport {
   lateness: { p50Ms: number | null; p99Ms: number | null };
 }
 
-/** What the health routes ask beside the database and the cache. */
+/** Checks of the health routes beside the database and the cache. */
 export interface Health {
   /** Set when the process is asked to end: from then on it is not ready. */
   draining: boolean;
@@ -37,7 +37,7 @@ interface Options {
 
 const SUMMARY_MS = 5_000;
 
-/** What the health routes and operators ask of this process. The summary is made at most once in five seconds: nobody has to log in to ask for it. */
+/** Health of this process, for the health routes and operators. The summary is made at most once in five seconds: nobody has to log in to ask for it. */
 export function openHealth({ sql, clock, engine, posts, webhooks, wired }: Options): Health {
   let made: { at: number; report: ReturnType<Health['report']> } | undefined;
 

@@ -37,7 +37,7 @@ export function expand(permissions: Iterable<Permission>): ReadonlySet<Permissio
 const everything: ReadonlySet<Permission> = expand(RESOURCES.map((resource): Permission => `${resource}:manage`));
 const nothing: ReadonlySet<Permission> = new Set();
 
-/** What a system role is granted, `manage` not written out. */
+/** The permissions of a system role, `manage` not written out. */
 export const grantsOf = (role: SystemRole): readonly Permission[] =>
   RESOURCES.flatMap((resource) => [...TABLE[resource][SYSTEM_ROLES.indexOf(role)]!].map((letter): Permission => `${resource}:${LETTERS[letter]!}`));
 
@@ -45,7 +45,7 @@ const bySystemRole = new Map<string, ReadonlySet<Permission>>(SYSTEM_ROLES.map((
 
 export const isSystemRole = (key: string): key is SystemRole => bySystemRole.has(key);
 
-/** What a role may do: a system role by its key, a role of an org by what its row grants. The super-admin flag passes every cell; an unknown role may do nothing. */
+/** The permissions of a role: a system role by its key, a role of an org by what its row grants. The super-admin flag passes every cell; an unknown role may do nothing. */
 export const permissionsOf = (roleKey: string, isSuperAdmin: boolean, granted?: readonly Permission[] | null): ReadonlySet<Permission> =>
   isSuperAdmin ? everything : (bySystemRole.get(roleKey) ?? (granted ? expand(granted) : nothing));
 

@@ -1,6 +1,6 @@
 import { isUniqueViolation, type Sql } from '../../platform/db/index.ts';
 
-/** What proves a user who logs in here; `passwordHash` is null for who logs in elsewhere. */
+/** The credentials of a user who logs in here; `passwordHash` is null for who logs in elsewhere. */
 export interface Account {
   userId: string;
   email: string;
@@ -41,7 +41,7 @@ export async function accountOf(sql: Sql, userId: string): Promise<Account | und
   return row;
 }
 
-/** Whether the hash is still this one; it stays so until the transaction ends. */
+/** Tells whether the hash is still this one; it stays so until the transaction ends. */
 export async function holdPassword(sql: Sql, userId: string, passwordHash: string): Promise<boolean> {
   const rows = await sql`
     select 1 from users where id = ${userId} and password_hash = ${passwordHash} and activated and deleted_at is null for share`;
@@ -64,7 +64,7 @@ export async function resetPassword(sql: Sql, userId: string, newHash: string): 
   return row;
 }
 
-/** Whether another user who logs in here has the address. */
+/** Tells whether another user who logs in here has the address. */
 export async function isTaken(sql: Sql, email: string): Promise<boolean> {
   const [row] = await sql<{ taken: boolean }[]>`
     select exists (select 1 from users where lower(email) = lower(${email}) and provider_name = 'local' and deleted_at is null) as taken`;

@@ -12,7 +12,7 @@ import { hashPassword, verifyPassword } from './password.ts';
 import { dropRegistrations } from './registration-store.ts';
 import { revokeSessions, startOfSession } from './store.ts';
 
-/** What users change about how they prove who they are. `by` is the user, in the session `sessionId`. */
+/** Changes of credentials by the user. `by` is the user, in the session `sessionId`. */
 export interface Accounts {
   /** Sets the password of whoever has the code of a reset mail and ends all their sessions, API keys and approvals of apps, for somebody else may have made them; false for a code that is unknown, used or expired. */
   reset(code: string, password: string, ip: string): Promise<boolean>;

@@ -103,7 +103,7 @@ export function openApiKeys({
     await email.queue(tx, { to, orgId: null, content: { template: 'key-made', data } });
   }
 
-  /** Of one user, or of anybody in the org. A key that is revoked already is left as it is. */
+  /** Revokes a key of one user, or of anybody in the org. A key that is revoked already is left as it is. */
   async function revokeOne(orgId: string, by: AuditActor, id: string, userId: string | undefined): Promise<void> {
     const keyHash = await sql.begin(async (tx) => {
       const old = await store.keyForUpdate(tx, orgId, id, userId);

@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/db/index.ts';
 
-/** What a code of a mail opens. A code of one kind is none of another (S28). */
+/** The kinds of codes in mails. A code of one kind is none of another (S28). */
 export type CodeKind = 'activate' | 'reset' | 'email';
 
 export interface NewCode {
@@ -41,7 +41,7 @@ export async function insertCodeFor(sql: Sql, email: string, { codeHash, kind, h
   return row;
 }
 
-/** Whether the code could be redeemed now. */
+/** Tells whether the code could be redeemed now. */
 export async function isLive(sql: Sql, kind: CodeKind, codeHash: Buffer): Promise<boolean> {
   const [row] = await sql<{ live: boolean }[]>`
     select exists (select 1 from one_time_codes where code_hash = ${codeHash} and kind = ${kind} and expires_at > now()) as live`;

@@ -102,7 +102,7 @@ export function openTokens({ secret, clock, log }: { secret: string; clock: Cloc
       return typeof sub === 'string' && typeof sid === 'string' && isId(sub) && isId(sid) ? { sub, sid } : undefined;
     },
 
-    /** What the browser extension signs its `params` with; it lives 10 minutes at most (S11, S251). */
+    /** Verifies the token with which the browser extension signs its `params`; it lives 10 minutes at most (S11, S251). */
     async verifyExtension(token: string): Promise<ExtensionClaims | undefined> {
       const claims = await verify(token, 'extension');
       const { sub, org, provider, exp, iat } = claims ?? {};

@@ -31,7 +31,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `${COST}${text(nonce)}$${text(tag)}`;
 }
 
-/** Whether the password made this PHC string; a string of another form matches nothing. Throws `busy` when too many wait. */
+/** Tells whether the password made this PHC string; a string of another form matches nothing. Throws `busy` when too many wait. */
 export async function verifyPassword(password: string, phc: string): Promise<boolean> {
   const parts = PHC.exec(phc);
   if (!parts) return false;
@@ -48,8 +48,8 @@ export async function verifyPassword(password: string, phc: string): Promise<boo
   return timingSafeEqual(actual, expected);
 }
 
-/** Whether a stored hash was made at another cost than today's. */
+/** Tells whether a stored hash was made at another cost than today's. */
 export const isOutdated = (phc: string): boolean => !phc.startsWith(COST);
 
-/** Of no password. Verified against when the account is unknown, so that both take the same time. */
+/** The hash of no password, verified against when the account is unknown, so that both take the same time. */
 export const NOBODY = `${COST}${text(Buffer.alloc(16))}$${text(Buffer.alloc(TAG))}`;

@@ -1,7 +1,7 @@
 import type { Sql } from '../../platform/db/index.ts';
 import type { NewCode } from './code-store.ts';
 
-/** What somebody typed at a registration, and in which browser. */
+/** The input of a registration, and its browser. */
 export interface Words {
   browserHash: Buffer;
   passwordHash: string;

@@ -9,7 +9,7 @@ import * as store from './store.ts';
 
 export type { Device, SessionRow } from './store.ts';
 
-/** What a client gets when it logs in or refreshes. */
+/** The tokens that a client gets when it logs in or refreshes. */
 export interface Credentials {
   userId: string;
   sessionId: string;
@@ -21,7 +21,7 @@ export interface Holder {
   userId: string;
   orgId: string;
   roleKey: string;
-  /** What a role of the org's own grants; null for a system role. */
+  /** The permissions of a custom role; null for a system role. */
   granted: readonly Permission[] | null;
   isSuperAdmin: boolean;
 }

@@ -22,7 +22,7 @@ export interface SessionHolder {
   revoked: boolean;
   orgId: string | null;
   roleKey: string | null;
-  /** Of a role of the org's own. */
+  /** The permissions of a custom role. */
   granted: Permission[] | null;
 }
 export interface Rotation {

@@ -13,7 +13,7 @@ export interface Offered {
   adapter: AuthAdapter;
   name: string;
 }
-/** What the consent page sent back, or for a wallet the proof as `code` and its nonce as `state`. */
+/** The parameters of the callback, or for a wallet the proof as `code` and its nonce as `state`. */
 export interface Completion {
   code: string;
   state: string;
@@ -31,7 +31,7 @@ export interface Newcomer {
 
 /** Login by a provider (S36): whatever begins here ends in the same browser, once, within ten minutes. `browser` is the value of its cookie. */
 export interface Login {
-  /** What is offered now, email and password first. */
+  /** Lists the login providers that are offered, email and password first. */
   list(): Promise<readonly Offered[]>;
   /** The address of the provider's consent page. */
   begin(providerId: string, call: { redirectUri?: string | undefined; browser: string }): Promise<string>;
@@ -54,7 +54,7 @@ interface Options {
   identity: Pick<Identity, 'findProviderAccount' | 'registerWithProvider'>;
   sessions: Pick<Auth['sessions'], 'start'>;
   addresses: Addresses;
-  /** Of the environment, by provider id. */
+  /** Providers configured in the environment, by id. */
   fallbacks: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
@@ -102,7 +102,7 @@ export function openLogins({ sql, vault, providers, settings, identity, sessions
     }
   }
 
-  /** Who signed; the nonce is used up, whatever comes of it. */
+  /** Reads who signed; the nonce is used up, whatever comes of it. */
   async function verify(adapter: AuthAdapter, port: Extract<PersonLogin, { by: 'proof' }>, text: string, browser: string, state?: string): Promise<Account> {
     const proof = readProof(text);
     if (!proof || (state !== undefined && state !== proof.nonce)) throw beginAgain();
@@ -110,7 +110,7 @@ export function openLogins({ sql, vault, providers, settings, identity, sessions
     return tidy(await asked(adapter, port.verify({ ...proof, origins: ownOrigins(addresses) })));
   }
 
-  /** Who came back from the consent page; the state is used up, whatever comes of it. */
+  /** Reads who came back from the consent page; the state is used up, whatever comes of it. */
   async function identify(
     adapter: AuthAdapter,
     port: Extract<PersonLogin, { by: 'consent' }>,

@@ -5,7 +5,7 @@ export type Toggles = Record<NotificationChannel, boolean>;
 export type Digest = (typeof DIGESTS)[number];
 export const DIGESTS = ['Instant', 'Daily', 'Weekly', 'Never'] as const;
 
-/** What a user wants to be told, whole. */
+/** All notification preferences of a user. */
 export interface Preferences {
   /** Turns a channel off entirely. */
   master: Toggles;
@@ -42,7 +42,7 @@ const over = (base: Toggles, chosen: Some<Toggles> = {}): Toggles => {
   return { email: email!, push: push!, inApp: inApp! };
 };
 
-/** What was chosen over the defaults; a category that is not known follows the master where nothing was chosen (S178). */
+/** Merges what was chosen over the defaults; a category that is not known follows the master where nothing was chosen (S178). */
 export function complete(chosen: PreferencesChange): Preferences {
   const master = over(ALL_ON, chosen.master);
   const names = [...Object.keys(DEFAULTS), ...Object.keys(chosen.categories ?? {})];

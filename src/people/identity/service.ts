@@ -6,9 +6,9 @@ import { locked } from './rules.ts';
 import * as profiles from './profile-store.ts';
 import * as store from './store.ts';
 
-/** What says that somebody who registers runs this service, and is to be its first super-admin. */
+/** The proof that somebody who registers runs this service, and is to be its first super-admin. */
 export interface Claim {
-  /** What the service printed when it started without a super-admin. */
+  /** The setup token that the service printed when it started without a super-admin. */
   setupToken?: string | undefined;
   /** The request was made on this machine, outside production: the first user of an empty instance needs nothing else. */
   isLocal: boolean;
@@ -52,11 +52,11 @@ export interface ProfileChange {
 
 /** People, the orgs they belong to, and how. */
 export interface Identity {
-  /** Whether someone unknown may register: not when it is switched off, but for the first super-admin. */
+  /** Tells whether someone unknown may register: not when it is switched off, but for the first super-admin. */
   canRegister(): Promise<boolean>;
   /** Refuses with 400 a registration while they are switched off, and a setup token that does not hold. */
   requireOpen(claim: Claim): Promise<void>;
-  /** What makes whoever registers with it super-admin; undefined once there is one. */
+  /** The setup token: whoever registers with it becomes super-admin; undefined once there is one. */
   setupToken(): Promise<string | undefined>;
   /** A pending user whose address is registered once more, by somebody whose claim holds. */
   nominate(transaction: Sql, userId: string, claim: Claim): Promise<void>;
@@ -74,7 +74,7 @@ export interface Identity {
   changeOrganization(userId: string, orgId: string): Promise<string>;
   /** The profile of a user (US3). */
   profile(userId: string): Promise<profiles.ProfileRow>;
-  /** What is absent stays. The picture must be an image of an org of the user. */
+  /** Changes the profile; what is absent stays. The picture must be an image of an org of the user. */
   updateProfile(userId: string, change: ProfileChange): Promise<profiles.ProfileRow>;
   preferences(userId: string): Promise<Preferences>;
   updatePreferences(userId: string, change: PreferencesChange): Promise<Preferences>;
@@ -122,7 +122,7 @@ const disabled = () => new AppError('invalid_request', 'Registration is disabled
 const NO_CLAIM: Claim = { isLocal: false };
 
 export function openIdentity({ sql, registrationDisabled, setupToken, forgetMails, urlOfPicture }: Options): Identity {
-  /** Whether the claim holds now. */
+  /** Tells whether the claim holds now. */
   async function holds(tx: Sql, { setupToken: given, isLocal }: Claim): Promise<boolean> {
     if (given === undefined) return isLocal && !(await store.anyUser(tx));
     if (!equalSecrets(given, setupToken)) throw invalidField('setupToken', 'setupToken: is not the one that this service printed', 'invalid_value');

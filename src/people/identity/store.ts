@@ -69,7 +69,7 @@ export async function anySuperAdmin(sql: Sql): Promise<boolean> {
 
 export const nominate = (sql: Sql, userId: string) => sql`update users set becomes_super_admin = true where id = ${userId} and not activated`;
 
-/** Whether the user was named to become super-admin; asked once, for it is forgotten. */
+/** Tells whether the user was named to become super-admin; asked once, for it is forgotten. */
 export async function takeNomination(sql: Sql, userId: string): Promise<boolean> {
   const rows = await sql`update users set becomes_super_admin = false where id = ${userId} and becomes_super_admin returning 1`;
   return rows.length > 0;

@@ -10,7 +10,7 @@ import * as store from './store.ts';
 
 export interface MembersDeps {
   sql: Database;
-  /** Who counts seats. */
+  /** Locks the counters of an org and admits seats. */
   billing: Pick<Billing, 'lockOrg' | 'admit'>;
 }
 

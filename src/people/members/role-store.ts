@@ -36,7 +36,7 @@ export const updateRole = (sql: Sql, orgId: string, { id, name, permissions }: R
 
 export const deleteRole = (sql: Sql, orgId: string, id: string) => sql`delete from roles where org_id = ${orgId} and id = ${id}`;
 
-/** Whether a member or an open invitation has the role. */
+/** Tells whether a member or an open invitation has the role. */
 export async function isUsed(sql: Sql, orgId: string, id: string): Promise<boolean> {
   const [row] = await sql<{ used: boolean }[]>`
     select exists (select 1 from memberships where org_id = ${orgId} and role_key = ${id})

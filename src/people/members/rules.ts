@@ -3,10 +3,10 @@ import { AppError, invalidField } from '../../platform/kernel/index.ts';
 
 export const MOST_ROLES = 50;
 
-/** What somebody is in an org, as the row says now. */
+/** The role of a member, as the row says now. */
 export interface MemberRights {
   roleKey: string;
-  /** Of a role of the org's own. */
+  /** The permissions of a custom role. */
   granted: Permission[] | null;
   isSuperAdmin: boolean;
   disabled: boolean;
@@ -26,9 +26,9 @@ export interface NamedRole {
 export const forbidden = (message: string) => new AppError('forbidden', message);
 export const lacks = (permission: Permission) => forbidden(`Your role lacks the permission ${permission}`);
 
-/** What somebody may do; the super-admin flag passes everything (RB6). */
+/** The permissions of a member; the super-admin flag passes everything (RB6). */
 export const heldBy = ({ roleKey, granted, isSuperAdmin }: MemberRights): ReadonlySet<Permission> => permissionsOf(roleKey, isSuperAdmin, granted);
-/** What the membership alone allows: the super-admin flag is no part of the org. */
+/** The permissions of the membership alone: the super-admin flag is no part of the org. */
 const heldByRole = ({ roleKey, granted }: MemberRights): ReadonlySet<Permission> => permissionsOf(roleKey, false, granted);
 
 /** Nobody acts on a member who may do more than they may (403). */
@@ -48,7 +48,7 @@ export function namedRole({ role, roleId }: NamedRole): { key: string; field: 'r
 }
 
 const isOwner = ({ roleKey, disabled }: Pick<MemberRights, 'roleKey' | 'disabled'>) => roleKey === 'owner' && !disabled;
-/** Whether a change takes an owner away; of the last one that is refused. */
+/** Tells whether a change takes an owner away; of the last one that is refused. */
 export const losesOwner = (before: MemberRights, after: Pick<MemberRights, 'roleKey' | 'disabled'> | undefined): boolean =>
   isOwner(before) && !(after && isOwner(after));
 export const lastOwner = () => new AppError('conflict', 'An organization needs an owner: make somebody else owner first');

@@ -8,7 +8,7 @@ import { openRoles, type Roles } from './roles.ts';
 import { forbidden, lastOwner, losesOwner, mayActOn, mayGrant, type NamedRole, type MemberRights } from './rules.ts';
 import * as store from './store.ts';
 
-/** Who belongs to an org, and what they may do there. The last owner stays (409), nobody grants or acts on more than they hold (403); both are judged behind one lock of the org. */
+/** Members of an org, their roles and invitations. The last owner stays (409), nobody grants or acts on more than they hold (403); both are judged behind one lock of the org. */
 export interface Members {
   readonly roles: Roles;
   readonly invitations: Invitations;

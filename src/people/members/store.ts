@@ -2,7 +2,7 @@ import type { Sql } from '../../platform/db/index.ts';
 import type { MemberRights } from './rules.ts';
 
 export interface MemberRow {
-  /** Of the user. */
+  /** The id of the user. */
   id: string;
   email: string;
   name: string;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** What an org decides for itself (S209), as its row keeps it; what is not there has its default. */
+/** The settings of an org (S209), as its row keeps them; what is not there has its default. */
 export const Settings = z.object({
-  /** What becomes of posts that were due while their channel was not connected (S135). */
+  /** The treatment of posts that were due while their channel was not connected (S135). */
   reconnectPolicy: z.enum(['publish', 'ask', 'drop']).default('publish'),
   shortlink: z.enum(['ASK', 'YES', 'NO']).default('ASK'),
   defaultShortlinkProviderId: z.string().nullable().default(null),
@@ -12,5 +12,5 @@ export type Settings = z.output<typeof Settings>;
 export const settingsOf = (row: { settings: unknown }): Settings => Settings.parse(row.settings);
 export type SettingsChange = { [K in keyof Settings]?: Settings[K] | undefined };
 
-/** What holds for every org as long as nothing else can be decided: nobody approves posts (S121), and late ones go out (S126). */
+/** The defaults of every org: nobody approves posts (S121), and late ones go out (S126). */
 export const HOLDS = { approvalRequired: false, missedPolicy: 'publish' } as const;

@@ -1,4 +1,4 @@
-/** What a table program would take for a formula. */
+/** The first characters by which a spreadsheet takes a cell for a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 /** One line of a CSV file (RFC 4180). A cell that would be a formula begins with an apostrophe and is read as text. */

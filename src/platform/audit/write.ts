@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Json, Sql } from '../db/index.ts';
 
-/** Who does something, and from where; in this form it travels to actors, too. */
+/** The audit actor: who does something, and from where; in this form it travels to actors, too. */
 export const AuditActor = z.strictObject({
   /** Null where nobody is logged in or a client acts. */
   userId: z.string().nullable(),
@@ -19,7 +19,7 @@ export interface AuditNote {
   /** One of the 18 resources, or `user`, `session`, `instance`. */
   resource: string;
   resourceId?: string | null | undefined;
-  /** What changed, for people. Never a secret, never the text of a post, never the name or address of a person: ids name people. */
+  /** A description of the change, for people. Never a secret, never the text of a post, never the name or address of a person: ids name people. */
   detail?: Readonly<Record<string, Json>>;
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../kernel/index.ts';
 export interface Lookups<Value> {
   /** Rejects as the look-up does. */
   get(key: string): Promise<Value | undefined>;
-  /** What changed here is seen here at once; without a key, whatever changed, and nothing is asked for again by itself. */
+  /** Forgets a value that changed here, so that it is seen here at once; without a key all of them, and nothing is asked for again by itself. */
   forget(key?: string): void;
 }
 
@@ -18,7 +18,7 @@ interface Known<Value> {
 }
 
 const FRESH_MS = 900;
-/** What was answered from here within the last seconds is asked for again when its answer is so old, behind the requests and together with all the rest. */
+/** A value that was answered from here within the last seconds is refreshed when it is this old, behind the requests and together with all the rest. */
 const IN_USE_MS = 2_000;
 const RENEW_AFTER_MS = 500;
 const LOOK_EVERY_MS = 50;

@@ -142,7 +142,7 @@ export async function openRedisCache(
     }
   }
 
-  /** What is asked in one turn of the event loop travels together, and while enough is under way with the next: an exchange of its own costs more than the rest of a small request. */
+  /** Pipelines what is asked in one turn of the event loop, and while enough is under way with the next: an exchange of its own costs more than the rest of a small request. */
   const gather = openBatcher<Waiting>({
     max: HITS_AT_ONCE,
     atOnce: EXCHANGES_AT_ONCE,

@@ -1,7 +1,7 @@
 import { type ConfigIssue, type Env } from './env.ts';
 import type { SettingName } from './settings.ts';
 
-/** What the operator registered at a network, for every organization. */
+/** Credentials of the apps that the operator registered at networks, for every organization. */
 export interface AppCredentials {
   clientId: string;
   /** Empty for a public app. */

@@ -9,7 +9,7 @@ const GUESSABLE = 'can be guessed: it repeats characters, or is a placeholder';
 export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 const isLocal = (address: string): boolean => isLoopback((URL.parse(address)?.hostname ?? '').replace(/^\[(.*)\]$/, '$1'));
 
-/** What several settings say together: everything that a deployment must have, and what contradicts itself. */
+/** Checks of several settings together: what a deployment must have, and what contradicts itself. */
 export function checkTogether(
   env: Env,
   source: Environment,

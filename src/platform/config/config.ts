@@ -7,7 +7,7 @@ import { emailProvider } from './email.ts';
 import { type ConfigIssue, type Environment, given, readEnv } from './env.ts';
 import { deriveSecrets, keepSecret, type Secrets } from './secrets.ts';
 
-/** What the settings mean. Made once by `readConfig`; every room takes its part as an argument. */
+/** The parsed settings. Made once by `readConfig`; every room takes its part as an argument. */
 export interface Config {
   production: boolean;
   /** No CSRF check, no security headers, cookies without `Secure`. In production on this machine alone. */
@@ -27,7 +27,7 @@ export interface Config {
     /** Replaces the token endpoint in the discovery document (OA36). */
     tokenEndpointUrl: string | undefined;
     trustProxyHops: number;
-    /** How long a process that is asked to end serves on, not ready. */
+    /** Milliseconds for which a process that is asked to end serves on, not ready. */
     shutdownDelayMs: number;
     /** Requests per hour of a bucket without a limit of its own, and the factor on every limit (S240). */
     apiLimit: number;
@@ -157,7 +157,7 @@ export interface Config {
 export interface Reading {
   config: Config;
   issues: readonly ConfigIssue[];
-  /** Whether the process must end, after all issues are printed (DE27, DE28). */
+  /** True when the process must end, after all issues are printed (DE27, DE28). */
   exits: boolean;
 }
 

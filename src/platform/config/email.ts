@@ -9,7 +9,7 @@ interface Declared {
   /** Which setting fills which field of its adapter. */
   fields: Readonly<Record<string, Setting>>;
   needed: readonly Setting[];
-  /** What a setting must look like here, and how that is said. */
+  /** The form that a setting must have here, and the words for it. */
   forms?: Partial<Record<Setting, readonly [RegExp, string]>>;
   /** Fields that no setting fills as it is. */
   values?(env: EmailEnv): Record<string, string>;
@@ -87,7 +87,7 @@ export function emailProvider(env: EmailEnv): { id: string; values: Record<strin
   return { id, values: { ...Object.fromEntries(given), ...declared.values?.(env), fromAddress, fromName: env.EMAIL_FROM_NAME } };
 }
 
-/** What is wrong with the settings of mail. */
+/** Finds faults of the settings of mail. */
 export function checkEmail(env: EmailEnv): ConfigIssue[] {
   const issues: ConfigIssue[] = [];
   const say = (level: ConfigIssue['level']) => (setting: string, message: string, remedy: string) => void issues.push({ setting, level, message, remedy });

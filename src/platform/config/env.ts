@@ -28,7 +28,7 @@ export const given = (source: Environment, name: SettingName): string | undefine
 /** Shorter names are one edit away from too many variables of other programs. */
 const SHORTEST = 6;
 
-/** Whether one character too many, too few, another, or two that changed places turn one name into the other. */
+/** Tells whether one character too many, too few, another, or two that changed places turn one name into the other. */
 function isOneEditAway(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;
   let at = 0;

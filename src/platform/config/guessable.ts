@@ -13,13 +13,13 @@ const LEAST_LEFT = 16;
 const LEAST_DIFFERENT = 8;
 const LONGEST_UNIT = 16;
 
-/** Whether a text is one unit of at most 16 characters, again and again. */
+/** Tells whether a text is one unit of at most 16 characters, again and again. */
 const repeats = (text: string): boolean => {
   for (let unit = 1; unit <= LONGEST_UNIT && unit * 2 <= text.length; unit += 1) if (text.slice(unit) === text.slice(0, -unit)) return true;
   return false;
 };
 
-/** Whether most steps from one character to the next are the same small one, as in 123456 or zyxw. */
+/** Tells whether most steps from one character to the next are the same small one, as in 123456 or zyxw. */
 function counts(text: string): boolean {
   let [up, down, same] = [0, 0, 0];
   for (let n = 1; n < text.length; n += 1) {
@@ -37,6 +37,6 @@ function withoutWords(text: string): string {
   return left.replaceAll(/[^a-z0-9+/]/g, '');
 }
 
-/** Whether a secret can be guessed: few or repeated characters, a sequence, or the words of a placeholder with little beside them. */
+/** Tells whether a secret can be guessed: few or repeated characters, a sequence, or the words of a placeholder with little beside them. */
 export const isGuessable = (secret: string): boolean =>
   new Set(secret).size < LEAST_DIFFERENT || repeats(secret) || counts(secret) || withoutWords(secret).length < LEAST_LEFT;

@@ -121,7 +121,7 @@ const isHostPort = (entry: string): boolean => {
   const url = URL.parse(`tcp://${entry}`);
   return url !== null && url.hostname !== '' && url.port !== '' && url.host === entry.toLowerCase();
 };
-/** Of the operator, or after `<organization id>@` of one organization. */
+/** Tells whether an entry is a sidecar: of the operator or, after `<organization id>@`, of one organization. */
 export const isSidecar = (entry: string): boolean => {
   const [place = '', orgId, ...rest] = entry.split('@').toReversed();
   return isHostPort(place) && (orgId === undefined || isId(orgId)) && rest.length === 0;

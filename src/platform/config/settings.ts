@@ -300,7 +300,7 @@ const telemetry = {
 const ofApp = (network: string, word: string) => `${word} of the app at ${network}`;
 const app = (network: string, word: string) => text(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
 const appSecret = (network: string, word = 'Client secret') => secret(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
-/** Of an app that people log in by already; its channels are later work. */
+/** A credential of an app that people log in by already; its channels are later work. */
 const loginApp = (network: string, word: string) => text(`${ofApp(network, word)}, for login by it.`);
 const loginSecret = (network: string, word = 'Client secret') => secret(`${ofApp(network, word)}.`);
 const apps = {

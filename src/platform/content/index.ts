@@ -107,7 +107,7 @@ export function contentToText(content: string): string {
     .trim();
 }
 
-/** What any HTML says, a space in place of each tag: for comparisons, not for people. */
+/** Answers the text of any HTML, a space in place of each tag: for comparisons, not for people. */
 export function taglessText(html: string): string {
   const parts: string[] = [];
   const space = () => parts.push(' ');

@@ -19,7 +19,7 @@ const LISTS = new Set(['ul', 'ol']);
 const KEPT = new Set([...INLINE, ...PARAGRAPHS, ...LISTS, 'li']);
 /** Their tags are dropped, but their end ends a line. */
 const OTHER_BLOCKS = new Set(['div', 'blockquote', 'h4', 'h5', 'h6', 'pre', 'section', 'article', 'tr']);
-/** What stands in these is no text for people. */
+/** Elements whose content is no text for people. */
 const NO_TEXT = new Set(['script', 'style', 'iframe', 'noembed', 'noframes']);
 /** Elements inside one another; those further in are dropped, so that closing one looks at few. */
 const MOST_DEPTH = 50;
@@ -46,7 +46,7 @@ const ATTRIBUTES: Readonly<Record<string, Readonly<Record<string, (value: string
  * counts with its semicolon only, so that the addresses of a plain text stay whole.
  */
 export function readContent(html: string, hearer: Hearer): void {
-  /** What is open; `kept`: the hearer knows of it. */
+  /** The elements that are open; `kept`: the handler knows of it. */
   const stack: { name: string; kept: boolean }[] = [];
   /** Up to here the source was heard. */
   let done = 0;

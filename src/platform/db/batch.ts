@@ -1,13 +1,13 @@
 import { openBatcher } from '../flow/index.ts';
 import type { Sql } from './client.ts';
 
-/** What a statement answers for a row that somebody else has locked: it is tried again in a moment, and holds up none of the others. */
+/** The answer of a statement for a row that somebody else has locked: it is tried again in a moment, and holds up none of the others. */
 export const LOCKED = Symbol('locked');
 
 type Statement<Row, Result> = (sql: Sql, rows: readonly Row[]) => Promise<readonly (Result | Error | typeof LOCKED)[]>;
 interface Waiting<Row, Result> {
   row: Row;
-  /** How often it was found locked. */
+  /** The number of times it was found locked. */
   tries: number;
   resolve(result: Result): void;
   reject(error: unknown): void;
@@ -16,7 +16,7 @@ interface Waiting<Row, Result> {
 export interface GroupOptions<Row> {
   /** Rows of one statement. */
   max?: number;
-  /** What a row weighs, such as its length, and what the rows of one statement may weigh together; one that is heavier travels alone. */
+  /** The weight of a row, such as its length, and the greatest weight of one statement; one that is heavier travels alone. */
   weigh?: (row: Row) => number;
   heaviest?: number;
   /** Whose row it is: where not all fit into the next statement, owners take turns. */

@@ -13,7 +13,7 @@ export interface CronRun {
 export const declareRuns = (sql: Sql, names: readonly string[]) =>
   sql`insert into cron_runs (name) select unnest(${names}::text[]) on conflict (name) do nothing`;
 
-/** Those whose last run began longer ago than their interval, by the database's clock; never run ones first. */
+/** Finds jobs whose last run began longer ago than their interval, by the database's clock; never run ones first. */
 export async function dueRuns(sql: Sql, wanted: readonly { name: string; everyMs: number }[]): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
     select w.name from unnest(${wanted.map(({ name }) => name)}::text[], ${wanted.map(({ everyMs }) => everyMs)}::float8[]) as w (name, every_ms)

@@ -22,10 +22,10 @@ function bare(sql: string): string[] {
   return kept.split(';').map((statement) => statement.toLowerCase().split(/\s+/).filter(Boolean).join(' '));
 }
 
-/** What an `alter table` may drop without losing what was written. */
+/** The parts that an `alter table` may drop without losing what was written. */
 const HARMLESS = /\bdrop (constraint|default|not null|identity|expression)\b/g;
 
-/** Whether a migration loses what is in the database: tables, columns or rows. */
+/** Tells whether a migration loses tables, columns or rows. */
 export const dropsData = (sql: string): boolean =>
   bare(sql).some(
     (statement) =>

@@ -131,7 +131,7 @@ export function watched(sql: postgres.Sql, lines: Lines): postgres.Sql {
     }
   }
 
-  /** Those that are gone, have nothing to do, or wait for us. */
+  /** Finds connections that are gone, have nothing to do, or wait for us. */
   async function notAtWork(probe: postgres.Sql, pids: ReadonlySet<number>): Promise<Set<number>> {
     if (pids.size === 0) return new Set();
     const rows = await probe<{ pid: number }[]>`

@@ -36,7 +36,7 @@ type ShapeOf<C extends Columns, U extends string> = {
   [K in KeysOf<C, U>]: C[K]['schema'] extends z.ZodNullable ? z.ZodOptional<C[K]['schema']> : C[K]['schema'];
 };
 
-/** What a statement reads or writes of a row for one use. */
+/** The part of a row that a statement reads or writes for one use. */
 export type RowOf<T extends { columns: Columns }, U extends UseOf<T['columns']>> = {
   [K in KeysOf<T['columns'], U>]: z.output<T['columns'][K]['schema']>;
 };
@@ -89,7 +89,7 @@ export function table<C extends Columns>(columns: C) {
     /** The fields of a zod object for the use. */
     shape: <U extends Use>(use: U): ShapeOf<C, U> =>
       Object.fromEntries(of(use).map(({ key, schema }) => [key, schema instanceof z.ZodNullable ? schema.optional() : schema])) as ShapeOf<C, U>, // the filter above, as a type
-    /** What of a value has the use and is given: a column that is declared for it is passed on by itself. */
+    /** Picks the given columns that have the use: a column that is declared for it is passed on by itself. */
     pick: <U extends Use, V extends object>(use: U, value: V) =>
       Object.fromEntries(
         of(use).flatMap(({ key }) => {

@@ -91,7 +91,7 @@ export class AppError extends Error {
     return STATUS[this.code];
   }
 
-  /** What crosses an actor call. `cause` stays here, in the log; the public body is made in `api/http/errors.ts`. */
+  /** The error that crosses an actor call. `cause` stays here, in the log; the public body is made in `api/http/errors.ts`. */
   toJSON(): { code: ErrorCode; message: string } {
     return { ...this.extra, code: this.code, message: this.message };
   }
@@ -127,7 +127,7 @@ export function validationFailed(errors: readonly FieldError[]): AppError {
 }
 export const invalidField = (field: string, message: string, rule = 'invalid') => validationFailed([{ field, message, rule }]);
 
-/** What became of a provider call. Actors decide what follows; adapters only say which. */
+/** The failures of a provider call. Actors decide what follows; adapters only say which. */
 export const PROVIDER_FAILURES = [
   'reauthorize', //  the login or key was refused: a person must act
   'rate_limited', // later, at `retryAfterMs`

@@ -21,7 +21,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const NUMBERS = new Set(['number', 'int', 'bigint']);
 
-/** Of a string that must have a known form. A schema with `regex` says its form itself; this is for one that does not. */
+/** The words for a string that must have a known form. A schema with `regex` says its form itself; this is for one that does not. */
 const FORMS: Readonly<Record<string, string>> = {
   email: 'must be an email address, like name@example.com',
   url: 'must be an address, like https://example.com/page',
@@ -84,13 +84,13 @@ function wordsOfFormat(issue: { format: string; prefix?: unknown; suffix?: unkno
   return FORMS[issue.format] ?? 'does not have the form that it must have';
 }
 
-/** What an option of a union takes; undefined where it takes this type of value and finds the fault within. */
+/** Names what an option of a union takes; undefined where it takes this type of value and finds the fault within. */
 function takenBy([fault, ...others]: readonly z.core.$ZodIssue[]): string | undefined {
   if (fault === undefined || others.length > 0 || fault.path.length > 0) return undefined;
   if (fault.code === 'invalid_type') return TYPES[fault.expected];
   return fault.code === 'invalid_value' ? listed(fault.values) : undefined;
 }
-/** What a union must be when none of its options takes this type of value; undefined when one of them says more. */
+/** Names what a union must be when none of its options takes this type of value; undefined when one of them says more. */
 export function wordsOfOptions(options: readonly (readonly z.core.$ZodIssue[])[]): string | undefined {
   const taken = options.map(takenBy);
   return taken.length > 0 && taken.every((one) => one !== undefined) ? `must be ${[...new Set(taken)].join(' or ')}` : undefined;

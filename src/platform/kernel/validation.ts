@@ -19,7 +19,7 @@ function fieldErrors(issues: readonly Issue[], at: readonly PropertyKey[] = []):
   return errors;
 }
 
-/** Whether an option of a union finds fault with the value itself, and not with something in it. */
+/** Tells whether an option of a union finds fault with the value itself, and not with something in it. */
 const isWhole = (issues: readonly Issue[]): boolean => issues.some(({ code, path }) => path.length === 0 && code === 'invalid_type');
 
 function errorsOf(issue: Issue, path: readonly PropertyKey[]): FieldError[] {
@@ -34,7 +34,7 @@ function errorsOf(issue: Issue, path: readonly PropertyKey[]): FieldError[] {
   return [{ field, message: `${field || 'body'}: ${issue.message}`, rule: rule(issue) }];
 }
 
-/** Whether a value means that a feature is not wanted: what clients send for an option that nobody touched. */
+/** Tells whether a value means that a feature is not wanted: what clients send for an option that nobody touched. */
 export const asksNothing = (value: unknown): boolean =>
   !value || (Array.isArray(value) ? value.length === 0 : typeof value === 'object' && Object.keys(value).length === 0);
 
@@ -49,7 +49,7 @@ export const unbuilt = (isOff: (value: unknown) => boolean = asksNothing) =>
     .optional()
     .meta({ description: 'Not available yet: only a value that asks for nothing is taken.' });
 
-/** What an input is by its schema, or every fault of it in the words that callers see; `at` is the path of the input itself. */
+/** Parses an input by its schema, or answers every fault of it in the words that callers see; `at` is the path of the input itself. */
 export function judge<S extends z.ZodType>(
   schema: S,
   input: unknown,

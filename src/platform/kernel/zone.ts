@@ -1,7 +1,7 @@
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 
-/** Whether a text is an IANA time zone that this platform knows; offsets such as `+01:00` are none. */
+/** Tells whether a text is an IANA time zone that this platform knows; offsets such as `+01:00` are none. */
 export function isTimezone(text: string): boolean {
   if (!/^[A-Za-z]/.test(text)) return false;
   try {
@@ -13,7 +13,7 @@ export function isTimezone(text: string): boolean {
 
 /** A time zone: wall-clock times are milliseconds, written as if they were UTC. */
 export interface Zone {
-  /** What clocks there show at an instant. */
+  /** The wall-clock time of a zone at an instant. */
   localOf(instant: number): number;
   /** The instant at which they show this: of two the first; a time that the clocks skip moves forward by what they skip. */
   instantOf(local: number): number;

@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { OutboundError } from './contract.ts';
 
-/** What one answer may make us hold to unpack it: 8 MB, as much as a sender may ask for (RFC 9659). */
+/** The most memory for unpacking one answer: 8 MB, as much as a sender may ask for (RFC 9659). */
 const ZSTD_WINDOW = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 type Decoder = () => NodeJS.ReadWriteStream;
 const DECODERS: ReadonlyMap<string, Decoder> = new Map([

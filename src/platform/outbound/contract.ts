@@ -12,7 +12,7 @@ export interface Outbound extends AsyncDisposable {
   stream(url: string, request?: OutboundRequest): Promise<OutboundStream>;
   /** A websocket through the same guard: `wss:`, and `ws:` into opened ranges. */
   webSocket(url: string, protocols?: readonly string[]): WebSocket;
-  /** What can be said of a URL without resolving its name; throws like `fetch` for a bad form or a refused literal address. */
+  /** Checks a URL without resolving its name; throws like `fetch` for a bad form or a refused literal address. */
   judge(url: string): URL;
   /**
    * The same over a proxy, and never past it. Names are resolved and judged here, and the proxy is asked for the judged address; its own
@@ -31,7 +31,7 @@ export interface Proxy {
   port: number;
   username?: string | undefined;
   password?: string | undefined;
-  /** What people call it, for the words of failures. */
+  /** Its name for people, used in failures. */
   label: string;
   /** The organization whose setting it is; null: the instance's. Without one no listed address counts. */
   owner?: string | null;
@@ -52,7 +52,7 @@ export interface OutboundRequest {
   timeoutMs?: number;
   /** Greatest length of the body after decompression. Default 1 MiB: `fetch` holds it in memory. */
   maxBytes?: number;
-  /** What a longer body means: an error, or the end of what is read. Default `fail`. */
+  /** The treatment of a longer body: an error, or the end of what is read. Default `fail`. */
   onTooLarge?: 'fail' | 'cut';
   /**
    * `follow-safe`: redirects of GET and HEAD. `keep-body`: only 307 and 308, with method and body. `none`: never.
@@ -67,7 +67,7 @@ export interface OutboundRequest {
 export interface OutboundHead {
   status: number;
   headers: Headers;
-  /** Of the last hop. */
+  /** The address of the last hop. */
   url: string;
 }
 export interface OutboundAnswer extends OutboundHead {
@@ -101,7 +101,7 @@ const CODES: Record<OutboundFailure, ErrorCode> = {
 export class OutboundError extends AppError {
   override readonly name = 'OutboundError';
   readonly failure: OutboundFailure;
-  /** Whether the request, or a part of it, may have reached the other side. */
+  /** True when the request, or a part of it, may have reached the other side. */
   readonly sent: boolean;
   /** Where it was the proxy that made no connection. */
   readonly proxy: ProxyFault | undefined;

@@ -34,7 +34,7 @@ interface Prepared {
   signal: End;
   timedOut: () => boolean;
   /** Takes the deadline away, once everything was read. */ done: () => void;
-  /** Whether a connection was ever asked for. */ attempted: boolean;
+  /** True once a connection was asked for. */ attempted: boolean;
   redirects: NonNullable<OutboundRequest['redirects']>;
   carried: ReadonlySet<string>;
 }

@@ -23,7 +23,7 @@ export interface OutboundOptions {
   /** Milliseconds that a proxy has until it has connected. */
   handshakeMs?: number;
   resolver?: Resolve;
-  /** What opens the sockets beneath the guard. */
+  /** Opens the sockets beneath the guard. */
   connector?: Connector;
 }
 

@@ -9,15 +9,15 @@ export type Connector = buildConnector.connector;
 const MOST_POOLS = 1_000;
 const CONNECT_TIMEOUT = 5_000;
 
-/** What really opens sockets; tests put their own in its place. `authorities` (PEM) are trusted beside the usual ones. */
+/** Opens the real sockets; tests put their own in its place. `authorities` (PEM) are trusted beside the usual ones. */
 export const socketConnector = (authorities: readonly string[] = []): Connector =>
   buildConnector({ timeout: CONNECT_TIMEOUT, allowH2: false, ...(authorities.length > 0 && { ca: [...rootCertificates, ...authorities] }) });
 
 const failures = new WeakSet<object>();
-/** Whether the error comes from connecting, so that surely nothing was sent. */
+/** Tells whether the error comes from connecting, so that surely nothing was sent. */
 export const isConnectFailure = (error: unknown): boolean => typeof error === 'object' && error !== null && failures.has(error);
 
-/** What opens connections: `proxied` where they end at a proxy, and only what it was asked for can be judged. */
+/** Opens connections: `proxied` where they end at a proxy, and only what it was asked for can be judged. */
 export interface Beneath {
   connector: Connector;
   proxied: boolean;

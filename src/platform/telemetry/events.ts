@@ -13,7 +13,7 @@ interface OfPost extends OfChannel {
   provider: string;
 }
 
-/** What happens in the business, one function each: a counter with few labels and a log line with the detail. */
+/** Business events, one function each: a counter with few labels and a log line with the detail. */
 export interface Events {
   userRegistered(of: { userId: string }): void;
   loginRefused(of: { ip: string; code: string }): void;
@@ -28,7 +28,7 @@ export interface Events {
   postsCreated(of: OfOrg & { posts: number }): void;
   /** A provider was called to publish, this long after the attempt was due. */
   publishCalled(of: { provider: string; latenessMs: number; durationMs: number }): void;
-  /** What became of an attempt was written. `asked`: it comes from asking the network, not from sending. */
+  /** The outcome of an attempt was written. `asked`: it comes from asking the network, not from sending. */
   attemptSettled(of: OfPost & { outcome: string; asked: boolean; state: string; detail: string | null; reason: string | null }): void;
   webhookAttempted(of: OfOrg & { webhookId: string; event: string; attempt: number; status: number; durationMs: number; error: string | null }): void;
   mailAttempted(of: { emailId: string; template: string; attempt: number; outcome: 'sent' | 'retried' | 'bounced'; reason: string | null }): void;

@@ -1,7 +1,7 @@
 import { pino, type Logger } from 'pino';
 import { redact, redactText } from './redact.ts';
 
-/** What every room is handed. Detail first, then one sentence without values in it; an error goes in as `err`. */
+/** The logger that every room is handed. Detail first, then one sentence without values in it; an error goes in as `err`. */
 export interface Log {
   debug(detail: object, message: string): void;
   info(detail: object, message: string): void;

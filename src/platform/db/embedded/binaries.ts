@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { StartError } from '../../kernel/index.ts';
 
-/** Who the server runs as; undefined: as the person who started us. Postgres itself refuses root. */
+/** The user that the server runs as; undefined: as the person who started us. Postgres itself refuses root. */
 export interface ServerUser {
   uid: number;
   gid: number;
@@ -23,7 +23,7 @@ const PASSED = 0o711;
 const run = (command: string, args: readonly string[], user?: ServerUser) =>
   execFileSync(command, args, { encoding: 'utf8', stdio: 'pipe', cwd: '/', ...user }).trim();
 
-/** What the machine knows of users. */
+/** The users of this machine. */
 export interface Users {
   isRoot: boolean;
   known(name: string): ServerUser | undefined;
@@ -54,7 +54,7 @@ export function knownServerUser(folder: string, users: Users = usersHere): Serve
   return owner && owner.uid !== 0 ? owner : users.known('postgres');
 }
 
-/** Who the server runs as; as root the user `postgres` is made when it is missing. Never `nobody`: other services run as that one, and could read the data. */
+/** Finds the user that the server runs as; as root the user `postgres` is made when it is missing. Never `nobody`: other services run as that one, and could read the data. */
 export function serverUser(folder: string, log: (line: string) => void, users: Users = usersHere): ServerUser | undefined {
   if (!users.isRoot) return undefined;
   const user = knownServerUser(folder, users);
@@ -78,7 +78,7 @@ export function serverUser(folder: string, log: (line: string) => void, users: U
   );
 }
 
-/** Whether this user can walk down to a folder, by the permission bits of all that is above it. */
+/** Tells whether this user can walk down to a folder, by the permission bits of all that is above it. */
 function canReach(folder: string, user: ServerUser): boolean {
   for (let at = resolve(folder); ; at = dirname(at)) {
     const entry = statSync(at, { throwIfNoEntry: false });
@@ -115,7 +115,7 @@ const within = (native: string): Binaries => {
   return { postgres: join(native, 'bin', `postgres${end}`), initdb: join(native, 'bin', `initdb${end}`) };
 };
 
-/** What the package's install script does; needed where scripts were not allowed to run. */
+/** Does the work of the package's install script; needed where scripts were not allowed to run. */
 async function linkLibraries(native: string): Promise<void> {
   const listed: unknown = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]'));
   for (const { source, target } of listed as { source: string; target: string }[]) {

@@ -26,7 +26,7 @@ export interface EmbeddedOptions {
 export interface EmbeddedPostgres extends AsyncDisposable {
   url: string;
   port: number;
-  /** Of the server that runs now. */
+  /** The process id of the server that runs now. */
   readonly pid: number;
   /** Where its files really are. */
   folder: string;
@@ -192,7 +192,7 @@ async function readPidFile(data: string): Promise<PidFile | undefined> {
 }
 const isOurs = (pid: number, data: string) => processStart(pid) !== undefined && commandLine(pid).includes(`-D ${data} `);
 
-/** What `kill -9` of an earlier start has left: a server of this very folder is ended by its id, a stale pid file is made harmless. */
+/** Clears what `kill -9` of an earlier start has left: a server of this very folder is ended by its id, a stale pid file is made harmless. */
 async function endOrphan(data: string, log: (line: string) => void): Promise<void> {
   const file = await readPidFile(data);
   if (!file) return;

@@ -47,7 +47,7 @@ export class HeldError extends Error {
   }
 }
 
-/** What a holder wrote, whether or not it still runs; undefined without a readable file. */
+/** Reads what a holder wrote, whether or not it still runs; undefined without a readable file. */
 export async function readHolder(file: string): Promise<(ProcessMark & Record<string, unknown>) | undefined> {
   try {
     const holder: unknown = JSON.parse(await readFile(file, 'utf8'));
