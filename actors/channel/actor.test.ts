@@ -20,7 +20,7 @@ function channelOf(nexts: Next[], outcome: Outcome = { kind: 'published', releas
     clock: { now: () => NOW, in: (ms) => new Date(NOW.getTime() + ms), monotonic: () => 0, sleep: async (ms) => void did.push(`sleep ${ms}`) },
     posts: {
       claimNext: async () => (did.push('claim'), nexts.shift() ?? idle),
-      send: async () => (did.push('send'), outcome),
+      sendPost: async () => (did.push('send'), outcome),
       settleAndClaim: async (_claimed, { kind }) => (did.push(`settle ${kind}`), { lookUp, next: behind.shift() }),
     },
     channels: { enable: move('enable'), disable: move('disable'), remove: move('remove'), needsLogin: move('needsLogin') },

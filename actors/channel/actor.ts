@@ -8,7 +8,7 @@ import { channelActor } from './contract.ts';
 
 export interface ChannelNeeds {
   clock: Clock;
-  posts: Pick<Posts, 'claimNext' | 'send' | 'settleAndClaim'>;
+  posts: Pick<Posts, 'claimNext' | 'sendPost' | 'settleAndClaim'>;
   channels: Pick<Channels, 'needsLogin' | 'enable' | 'disable' | 'remove'>;
 }
 type Methods = typeof channelActor.methods;
@@ -74,7 +74,7 @@ async function later({ id, remindOther }: Here, { dueAt, remind }: Extract<Next,
  * post with it. Undefined where this host cannot send now: then it takes nothing more, and the reconciler wakes whoever can.
  */
 async function publish({ ctx: { posts, channels }, remindOther }: Here, claimed: ClaimedPost): Promise<{ next: ClaimedPost | undefined } | undefined> {
-  const outcome = await posts.send(claimed);
+  const outcome = await posts.sendPost(claimed);
   if (outcome.kind === 'reauthorize') await channels.needsLogin(claimed.orgId, claimed.channelId, outcome.message, claimed.channel.credentials); // before the slot is free, and never over a newer login
   const { lookUp, next } = await posts.settleAndClaim(claimed, outcome);
   if (lookUp) await remindOther(postActor, tenantKey(claimed.orgId, claimed.postId), lookUp.reminder, lookUp.due, { owner: claimed.orgId });

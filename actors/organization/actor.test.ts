@@ -9,7 +9,7 @@ test('creates that met here travel together, and each gets its own ids or its ow
   const asked: unknown[] = [];
   const refused = new AppError('invalid_request', 'Integration not found');
   const needs = {
-    posts: { admit: async (orgId: string, creates: readonly Create[]) => (asked.push([orgId, creates.length]), [{}, { refused }]) },
+    posts: { admitPosts: async (orgId: string, creates: readonly Create[]) => (asked.push([orgId, creates.length]), [{}, { refused }]) },
     billing: { enabled: false },
   } as unknown as OrganizationNeeds;
   const { turn } = turnOf(organizationActor, 'o', needs, { memory: {} });

@@ -8,7 +8,7 @@ const create = (id: string, roots = 1, items = 0) =>
   ({
     posts: [
       ...Array.from({ length: roots }, (_, n) => ({ id: n === 0 ? id : `${id}.${n}` })),
-      ...Array.from({ length: items }, (_, n) => ({ id: `${id}-${n}`, rootId: id })),
+      ...Array.from({ length: items }, (_, n) => ({ id: `${id}-${n}`, rootPostId: id })),
     ],
     createdBy: 'u',
   }) as unknown as Create;
@@ -32,11 +32,11 @@ function world({ max, used = 0 }: { max: number; used?: number }) {
     needs: {
       billing: { enabled: true, quota: async () => ((rows.looks += 1), quota()) },
       posts: {
-        known: async (_: string, ids: readonly string[]) => new Set(ids.filter((id) => rows.ids.has(id))),
-        async admit(_: string, creates: readonly Create[], asked?: { entitlementVersion: string; max: number }): Promise<Admitted[]> {
+        findKnownPosts: async (_: string, ids: readonly string[]) => new Set(ids.filter((id) => rows.ids.has(id))),
+        async admitPosts(_: string, creates: readonly Create[], asked?: { entitlementVersion: string; max: number }): Promise<Admitted[]> {
           behind?.();
           rows.commits += 1;
-          const rootsOf = ({ posts }: Create) => posts.filter(({ rootId }) => rootId === undefined).length;
+          const rootsOf = ({ posts }: Create) => posts.filter(({ rootPostId }) => rootPostId === undefined).length;
           const wanted = creates.reduce((sum, one) => sum + rootsOf(one), 0);
           if (asked!.entitlementVersion !== String(rows.version) || rows.used + wanted > asked!.max) return creates.map(() => ({ stale: true }));
           for (const one of creates) {

@@ -4,7 +4,7 @@ import { type AppError, busy, limitExceeded } from '../../src/platform/kernel/in
 import { type Create, type Posts, rootsOf } from '../../src/publishing/posts/index.ts';
 
 export interface AdmissionNeeds {
-  posts: Pick<Posts, 'admit' | 'known'>;
+  posts: Pick<Posts, 'admitPosts' | 'findKnownPosts'>;
   billing: Pick<Billing, 'enabled' | 'quota'>;
 }
 /** What the Organization remembers: how much room its rows left when it last looked or wrote. */
@@ -26,7 +26,7 @@ const RETRY_MS = 500;
  * with it; a refusal is spoken only after a look at the rows.
  */
 export async function admitPosts(orgId: string, creates: readonly Create[], { posts, billing }: AdmissionNeeds, room: Room): Promise<(AppError | undefined)[]> {
-  if (!billing.enabled) return (await posts.admit(orgId, creates)).map(({ refused }) => refused);
+  if (!billing.enabled) return (await posts.admitPosts(orgId, creates)).map(({ refused }) => refused);
   const answers: (AppError | undefined)[] = creates.map(() => undefined);
   let waiting: Waiting[] = creates.map((create, n) => ({ n, create }));
   const refuse = (error: AppError) => waiting.forEach(({ n }) => (answers[n] = error)); // what was stored before stays answered as stored
@@ -46,7 +46,7 @@ export async function admitPosts(orgId: string, creates: readonly Create[], { po
     const { quota } = room;
     const { fitting, over } = divide(waiting, quota.max - quota.used);
     if (fitting.length > 0) {
-      const admitted = await posts.admit(
+      const admitted = await posts.admitPosts(
         orgId,
         fitting.map(({ create }) => create),
         quota,
@@ -72,7 +72,7 @@ export async function admitPosts(orgId: string, creates: readonly Create[], { po
 /** Without those that are stored already: a call that came twice, whose first run took the last of the room. */
 async function unknown(orgId: string, waiting: readonly Waiting[], posts: AdmissionNeeds['posts']): Promise<Waiting[]> {
   const idOf = ({ create }: Waiting) => create.posts[0]!.id;
-  const known = await posts.known(orgId, waiting.map(idOf));
+  const known = await posts.findKnownPosts(orgId, waiting.map(idOf));
   return waiting.filter((one) => !known.has(idOf(one)));
 }
 

@@ -12,13 +12,13 @@ function postOf({ waits = true, outcome = { kind: 'absent' } as Outcome, next = 
   const changed = { state: 'QUEUE', publishDate: NOW };
   const needs: PostNeeds = {
     posts: {
-      edit: async (...call) => (did.push(`edit ${JSON.stringify(call)}`), changed),
-      remove: async (...call) => void did.push(`remove ${call.join(' ')}`),
-      retry: async (...call) => void did.push(`retry ${call.join(' ')}`),
+      editPost: async (...call) => (did.push(`edit ${JSON.stringify(call)}`), changed),
+      removePost: async (...call) => void did.push(`remove ${call.join(' ')}`),
+      retryPost: async (...call) => void did.push(`retry ${call.join(' ')}`),
       setRelease: async (...call) => (did.push(`release ${call.join(' ')}`), 'c'),
       findUnsettled: async (_orgId, _postId, detail) => (did.push(`findUnsettled ${detail}`), waits ? claimed : undefined),
       lookUp: async (_claimed, about) => (did.push(`lookUp ${about}`), outcome),
-      settle: async (_claimed, { kind }, asked) => (did.push(`settle ${kind} ${asked}`), next),
+      settleAttempt: async (_claimed, { kind }, asked) => (did.push(`settle ${kind} ${asked}`), next),
     },
   };
   return { ...turnOf(postActor, 'o:p', needs), did };

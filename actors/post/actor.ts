@@ -6,7 +6,7 @@ import { channelActor } from '../channel/contract.ts';
 import { postActor } from './contract.ts';
 
 export interface PostNeeds {
-  posts: Pick<Posts, 'edit' | 'remove' | 'retry' | 'setRelease' | 'findUnsettled' | 'lookUp' | 'settle'>;
+  posts: Pick<Posts, 'editPost' | 'removePost' | 'retryPost' | 'setRelease' | 'findUnsettled' | 'lookUp' | 'settleAttempt'>;
 }
 type Here = Turn<typeof postActor.methods, unknown, undefined, PostNeeds>;
 
@@ -15,11 +15,11 @@ export default implementFor<PostNeeds>()(postActor, {
 
   // Each is one conditional change; a channel whose next due time came nearer has its reminder moved in the same commit.
   methods: {
-    edit: (change, { id, ctx }) => ctx.posts.edit(...keyOf(id), change),
-    setDate: ({ date, action }, { id, ctx }) => ctx.posts.edit(...keyOf(id), { publishDate: date, ...(action === 'schedule' && { status: 'schedule' }) }),
-    setStatus: ({ status }, { id, ctx }) => ctx.posts.edit(...keyOf(id), { status }),
-    cancel: (_, { id, ctx }) => ctx.posts.remove(...keyOf(id)),
-    retry: ({ confirm }, { id, ctx }) => ctx.posts.retry(...keyOf(id), confirm),
+    edit: (change, { id, ctx }) => ctx.posts.editPost(...keyOf(id), change),
+    setDate: ({ date, action }, { id, ctx }) => ctx.posts.editPost(...keyOf(id), { publishDate: date, ...(action === 'schedule' && { status: 'schedule' }) }),
+    setStatus: ({ status }, { id, ctx }) => ctx.posts.editPost(...keyOf(id), { status }),
+    cancel: (_, { id, ctx }) => ctx.posts.removePost(...keyOf(id)),
+    retry: ({ confirm }, { id, ctx }) => ctx.posts.retryPost(...keyOf(id), confirm),
     async setRelease({ releaseId }, { id, ctx, actors }) {
       const channelId = await ctx.posts.setRelease(...keyOf(id), releaseId);
       await actors(channelActor, tenantKey(keyOf(id)[0], channelId)).wake({}); // its slot may be free now
@@ -45,7 +45,7 @@ async function lookUp({ id, ctx: { posts }, actors, beside, remindOther }: Here,
   beside(async () => {
     const outcome = await posts.lookUp(claimed, about);
     if (!outcome) return;
-    const next = await posts.settle(claimed, outcome, about);
+    const next = await posts.settleAttempt(claimed, outcome, about);
     if (next) await remindOther(postActor, id, next.reminder, next.due, { owner: claimed.orgId });
     else await channel.wake({}); // its slot is free
   });

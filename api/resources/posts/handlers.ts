@@ -20,7 +20,7 @@ export interface Listed {
 /** The posts of a range, or a part of them. */
 export async function listPosts({ rooms, principal, query }: Call<'posts' | 'clock', undefined, z.output<typeof Range>>): Promise<Listed> {
   const isPart = query.limit !== undefined || query.cursor !== undefined;
-  const { posts, next } = await rooms.posts.list(principal.orgId, {
+  const { posts, next } = await rooms.posts.listPosts(principal.orgId, {
     ...rangeOf(query, rooms.clock.now()),
     ...(isPart && { limit: query.limit ?? 1_000, after: query.cursor }),
   });
@@ -38,7 +38,7 @@ function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>
 const postOf = (actors: Actors, orgId: string, postId: string) => actors(postActor, tenantKey(orgId, postId));
 /** A post to be updated by whoever asks. */
 export async function updatable({ rooms, actors, principal }: Pick<Call<'posts'>, 'rooms' | 'actors' | 'principal'>, postId: string) {
-  await ownOnly(principal, () => rooms.posts.authorOf(principal.orgId, postId));
+  await ownOnly(principal, () => rooms.posts.findAuthor(principal.orgId, postId));
   return postOf(actors, principal.orgId, postId);
 }
 type OfPost<B> = Call<'posts', B, undefined, { id: string }>;
@@ -47,7 +47,7 @@ type OfPost<B> = Call<'posts', B, undefined, { id: string }>;
 async function createPosts(call: Call<'posts', SentBody>): Promise<{ postId: string; integration: string }[]> {
   const { rooms, actors, body, idempotency } = call;
   const { orgId, userId, permissions } = call.principal;
-  const { posts, edits, reply } = await rooms.posts.prepare(orgId, body);
+  const { posts, edits, reply } = await rooms.posts.prepareCreate(orgId, body);
   if (edits.length > 0 && !permissions.has('posts:update')) throw new AppError('forbidden', 'Your role lacks the permission posts:update');
   const named = await Promise.all(edits.map(({ postId }) => updatable(call, postId)));
   for (const [n, { change }] of edits.entries()) await named[n]!.edit(change);
@@ -76,7 +76,7 @@ async function editPost(call: OfPost<EditBody>, merge: boolean): Promise<PostRow
   const post = await updatable(call, postId);
   const change = await rooms.posts.prepareEdit(orgId, postId, body, { merge, version: versionOf(request.headers['if-match']) });
   await post.edit(change);
-  return rooms.posts.get(orgId, postId);
+  return rooms.posts.getPost(orgId, postId);
 }
 const Reply = z.array(z.strictObject({ postId: z.string(), integration: z.string() }));
 const Group = z.object({ group: z.string().min(1).max(255) });
@@ -114,7 +114,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     auth,
     permission: 'posts:read',
     answer: one,
-    handle: ({ rooms, principal, params }) => rooms.posts.get(principal.orgId, params.id),
+    handle: ({ rooms, principal, params }) => rooms.posts.getPost(principal.orgId, params.id),
     present,
   }),
   ...(['put', 'patch'] as const).map((method) =>
@@ -144,7 +144,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     async handle({ rooms, actors, principal: { orgId }, params: { id } }) {
       const known =
         isId(id) &&
-        (await rooms.posts.get(orgId, id).then(
+        (await rooms.posts.getPost(orgId, id).then(
           () => true,
           (error: unknown) => {
             if (error instanceof AppError && error.code === 'not_found') return false;
@@ -210,7 +210,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     auth,
     permission: 'posts:read',
     answer: Timeline,
-    handle: ({ rooms, principal, params }) => rooms.posts.timeline(principal.orgId, params.id),
+    handle: ({ rooms, principal, params }) => rooms.posts.getTimeline(principal.orgId, params.id),
     present: presentTimeline,
   }),
   route({
@@ -225,7 +225,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     answer: one,
     async handle(call) {
       await (await updatable(call, call.params.id)).retry({ confirm: call.body.confirm ?? false });
-      return call.rooms.posts.get(call.principal.orgId, call.params.id);
+      return call.rooms.posts.getPost(call.principal.orgId, call.params.id);
     },
     present,
   }),
@@ -237,7 +237,7 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     auth,
     permission: 'posts:read',
     answer: z.array(z.strictObject({ id: z.string(), url: z.string() })),
-    handle: ({ rooms, principal, params }) => rooms.posts.missing(principal.orgId, params.id),
+    handle: ({ rooms, principal, params }) => rooms.posts.findMissing(principal.orgId, params.id),
     present: (found) => [...found],
   }),
   route({

@@ -38,7 +38,7 @@ export default [
     }),
     answer: z.strictObject({ posts: z.array(Post), total: z.int(), page: z.int(), limit: z.int(), hasMore: z.boolean() }),
     async handle({ rooms, principal, query: { page, limit, customer, state } }) {
-      const found = await rooms.posts.page(principal.orgId, {
+      const found = await rooms.posts.listPage(principal.orgId, {
         page,
         limit: Math.max(limit, 1),
         ...(customer && { customerId: customer }),
@@ -57,7 +57,7 @@ export default [
     params: z.object({ group: z.string().min(1).max(255) }),
     answer: z.strictObject({ group: z.string(), posts: z.array(Post) }),
     async handle({ rooms, principal, params: { group } }) {
-      return { group, posts: await rooms.posts.group(principal.orgId, group) };
+      return { group, posts: await rooms.posts.getGroup(principal.orgId, group) };
     },
     present: ({ group, posts }) => ({ group, posts: posts.map(presentPost) }),
   }),
@@ -114,7 +114,7 @@ export default [
     permission: 'posts:read',
     answer: Statistics,
     async handle({ rooms, principal, params: { id } }) {
-      await rooms.posts.get(principal.orgId, id!);
+      await rooms.posts.getPost(principal.orgId, id!);
       return rooms.shortlinks.clicks(principal.orgId, id!);
     },
     present: presentStatistics,

@@ -1,11 +1,13 @@
 export type { Attempt, Next, Outcome, ClaimedPost } from './dispatch/attempt.ts';
 export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './authoring/body.ts';
-export { Create, NewPost, PostChange } from './authoring/input.ts';
+export { type Admitted, Create, NewPost, PostChange } from './authoring/input.ts';
 export { type PostMedia } from './row.ts';
 export type { LatenessFigures } from './dispatch/lateness.ts';
 export type { Heartbeat, ChannelSnapshot, ChannelsPort, Connected, Log, MediaPort, NetworkRules, DueChange, ReminderMoves, Processing } from './ports.ts';
 export { HEARTBEAT_TIMEOUT_MS } from './rules.ts';
-export { openPosts, type Posts, type PostsOptions, type LookUp, type Sweeps } from './service.ts';
-export type { Admitted } from './authoring/admit.ts';
+export type { PostsOptions } from './deps.ts';
+export type { LookUp } from './dispatch/attempts.ts';
+export { openPosts, type Posts } from './open.ts';
 export { rootsOf } from './authoring/quotas.ts';
-export { type PostRow, STATES, type TimelineRow } from './reading/list.ts';
+export { type PostRow, STATES } from './reading/row.ts';
+export type { TimelineRow } from './reading/timeline.ts';

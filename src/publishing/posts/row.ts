@@ -42,11 +42,10 @@ export const post = table({
   publishedAt: nullable(instant('read')),
   createdAt: instant('read'),
   updatedAt: instant('read'),
-  deletedAt: nullable(instant('read')),
+  deletedAt: nullable(instant('read', 'fact')),
 });
 export type ClaimColumns = RowOf<typeof post, 'claim'>;
 export type ReadColumns = RowOf<typeof post, 'read'>;
-export type EditColumns = Partial<RowOf<typeof post, 'edit'> & RowOf<typeof post, 'thread'>>;
 
 /** Why the items behind a post that was given up are given up with it. */
 export const PARENT_FAILED = 'The item of the thread before it was not published';

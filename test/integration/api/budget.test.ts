@@ -35,7 +35,7 @@ test('H3: one create is one commit of at most three statements, its channel read
   await admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })]); // the actor is there
   const before = await reminders();
   const create = async () => {
-    const composed = await world.posts.prepare(orgId, body(channelId) as never);
+    const composed = await world.posts.prepareCreate(orgId, body(channelId) as never);
     await admit(world, orgId, composed.posts, { createdBy: userId });
   };
   const first = await counted(sent, create);
@@ -49,8 +49,8 @@ test('H3: one create is one commit of at most three statements, its channel read
 test('H3: the channels of creates that meet are read together, and no organization sees those of another', async () => {
   const orgs = await Promise.all(Array.from({ length: 50 }, () => seedOrg(db.sql)));
   const { statements } = await counted(sent, async () => {
-    const own = orgs.map(({ orgId, channelId }) => world.posts.prepare(orgId, body(channelId) as never));
-    const foreign = orgs.map(({ orgId }, n) => world.posts.prepare(orgId, body(orgs[(n + 1) % 50]!.channelId) as never));
+    const own = orgs.map(({ orgId, channelId }) => world.posts.prepareCreate(orgId, body(channelId) as never));
+    const foreign = orgs.map(({ orgId }, n) => world.posts.prepareCreate(orgId, body(orgs[(n + 1) % 50]!.channelId) as never));
     const composed = await Promise.all(own);
     expect(composed.map(({ posts }) => posts.map(({ channelId }) => channelId))).toEqual(orgs.map(({ channelId }) => [channelId]));
     for (const refused of await Promise.allSettled(foreign))

@@ -25,7 +25,7 @@ const draft = (channelId: string) => newPost(channelId, { state: 'DRAFT' });
 /** A thread: one post, however many items it has. */
 const thread = (channelId: string, items: number) => {
   const root = draft(channelId);
-  return [root, ...Array.from({ length: items }, () => ({ ...draft(channelId), rootId: root.id, parentId: root.id }))];
+  return [root, ...Array.from({ length: items }, () => ({ ...draft(channelId), rootPostId: root.id, parentPostId: root.id }))];
 };
 const full = (max: number) => ({ code: 'limit_exceeded', message: `Plan limit reached: posts_per_month (${max})`, extra: { limit: 'posts_per_month', max } });
 const settle = async (calls: readonly Promise<unknown>[]) => {

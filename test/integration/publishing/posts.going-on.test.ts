@@ -48,7 +48,7 @@ async function take({ posts }: { posts: Posts }, orgId: string, channelId: strin
 async function begun(count = 3) {
   const { orgId, channelId } = await seedOrg(db.sql);
   const list = Array.from({ length: count }, (_, n) => newPost(channelId, { content: `post ${n}` }));
-  await host.posts.admit(orgId, [{ posts: list, createdBy: orgId }]);
+  await host.posts.admitPosts(orgId, [{ posts: list, createdBy: orgId }]);
   return { orgId, channelId, ids: list.map(({ id }) => id), claimed: await take(host, orgId, channelId) };
 }
 const out = ({ postId }: { postId: string }): Outcome => ({ kind: 'published', release: { id: `r-${postId}`, url: '' } });
@@ -196,10 +196,10 @@ test.each([
 test('the next item of a thread, which the result opens, goes before other posts of the channel, and knows what is out', async () => {
   const { orgId, channelId } = await seedOrg(db.sql);
   const root = newPost(channelId);
-  const item = newPost(channelId, { rootId: root.id, parentId: root.id, group: root.group });
+  const item = newPost(channelId, { rootPostId: root.id, parentPostId: root.id, group: root.group });
   const other = newPost(channelId);
-  await host.posts.admit(orgId, [{ posts: [root, item], createdBy: orgId }]);
-  await host.posts.admit(orgId, [{ posts: [other], createdBy: orgId }]);
+  await host.posts.admitPosts(orgId, [{ posts: [root, item], createdBy: orgId }]);
+  await host.posts.admitPosts(orgId, [{ posts: [other], createdBy: orgId }]);
   expect(await settleAndClaim(await take(host, orgId, channelId))).toBeUndefined();
   const second = await take(host, orgId, channelId);
   expect(second).toMatchObject({ postId: item.id, thread: [{ id: `r-${root.id}` }] });
@@ -208,8 +208,8 @@ test('the next item of a thread, which the result opens, goes before other posts
 test('an item of the same thread is never claimed with the result before it: it would not know what is out', async () => {
   const { orgId, channelId } = await seedOrg(db.sql);
   const root = newPost(channelId);
-  const item = newPost(channelId, { rootId: root.id, parentId: root.id, group: root.group });
-  await host.posts.admit(orgId, [{ posts: [root, item], createdBy: orgId }]);
+  const item = newPost(channelId, { rootPostId: root.id, parentPostId: root.id, group: root.group });
+  await host.posts.admitPosts(orgId, [{ posts: [root, item], createdBy: orgId }]);
   await db.sql`update posts set due_at = now() where id = ${item.id}`;
   expect(await settleAndClaim(await take(host, orgId, channelId))).toBeUndefined();
   expect(await take(host, orgId, channelId)).toMatchObject({ postId: item.id, thread: [{ id: `r-${root.id}` }] });

@@ -174,7 +174,7 @@ test('a person names the post on the network: published, the slot is free and th
   loseFirst(false);
   const { orgId, channelId } = await seedOrg(db.sql);
   const root = newPost(channelId);
-  const reply = newPost(channelId, { group: root.group, rootId: root.id, parentId: root.id, content: 'reply' });
+  const reply = newPost(channelId, { group: root.group, rootPostId: root.id, parentPostId: root.id, content: 'reply' });
   const other = newPost(channelId, { content: 'other' });
   await admit(world, orgId, [root, reply, other]);
   await settles(async () => expect(await stateOf(db.sql, root.id)).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed' }));
@@ -231,8 +231,8 @@ describe('threads', () => {
     await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const root = newPost(channelId, { content: 'one' });
-    const two = newPost(channelId, { content: 'two', group: root.group, rootId: root.id, parentId: root.id });
-    const three = newPost(channelId, { content: 'three', group: root.group, rootId: root.id, parentId: two.id, delayMinutes: 7 });
+    const two = newPost(channelId, { content: 'two', group: root.group, rootPostId: root.id, parentPostId: root.id });
+    const three = newPost(channelId, { content: 'three', group: root.group, rootPostId: root.id, parentPostId: two.id, delayMinutes: 7 });
     await admit(world, orgId, [root, two, three]);
     await settles(async () => expect(await stateOf(db.sql, two.id)).toMatchObject({ state: 'PUBLISHED' }));
     await systemClock.sleep(100);
@@ -251,8 +251,8 @@ describe('threads', () => {
     await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const root = newPost(channelId, { content: 'one' });
-    const two = newPost(channelId, { content: 'two', group: root.group, rootId: root.id, parentId: root.id });
-    const three = newPost(channelId, { content: 'three', group: root.group, rootId: root.id, parentId: two.id });
+    const two = newPost(channelId, { content: 'two', group: root.group, rootPostId: root.id, parentPostId: root.id });
+    const three = newPost(channelId, { content: 'three', group: root.group, rootPostId: root.id, parentPostId: two.id });
     let broken = true;
     network.behave = async (post, _sent, accept) => {
       if (post.text === 'two' && broken) throw new ProviderError('rejected', 'no');

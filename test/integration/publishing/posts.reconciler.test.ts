@@ -85,7 +85,7 @@ test('the writes of a host that was replaced are refused', async () => {
   network.settlesWithinMs = 60_000;
   await world.reconciler.sweep();
   const zombie = { orgId, channelId, postId: post.id, attempt: 1, incarnation: other, attemptsFailed: 0, lookUps: 0 } as never;
-  await world.posts.settle(zombie, { kind: 'published', release: { id: 'zombie', url: '' } });
+  await world.posts.settleAttempt(zombie, { kind: 'published', release: { id: 'zombie', url: '' } });
   expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed', releaseId: null });
 });
 

@@ -79,10 +79,10 @@ async function withOneWaiting(a: Host, network: Network) {
   };
   const { orgId, channelIds } = await seedOrg(db.sql, 2);
   const [first, second] = [newPost(channelIds[0]!, { content: 'first' }), newPost(channelIds[1]!, { content: 'second' })];
-  await a.posts.admit(orgId, [{ posts: [first, second], createdBy: orgId }]);
-  const sending = a.posts.send(await take(a, orgId, channelIds[0]!));
+  await a.posts.admitPosts(orgId, [{ posts: [first, second], createdBy: orgId }]);
+  const sending = a.posts.sendPost(await take(a, orgId, channelIds[0]!));
   await eventually('the first is under way', () => network.asked.length === 1);
-  const waiting = a.posts.send(await take(a, orgId, channelIds[1]!));
+  const waiting = a.posts.sendPost(await take(a, orgId, channelIds[1]!));
   await eventually('the second waits', () => a.posts.gauges.waiting === 1);
   return { orgId, channelId: channelIds[1]!, second, free, sending, waiting };
 }
@@ -97,9 +97,9 @@ describe.each(['read-back', 'own-id', 'at-most-once'] as const)('a host that fel
     await a.silence();
     await b.posts.sweeps.takeOver(10);
     const unsettled = (await b.posts.findUnsettled(orgId, second.id, 'unconfirmed'))!;
-    await b.posts.settle(unsettled, (await b.posts.lookUp(unsettled, 'unconfirmed'))!, 'unconfirmed');
+    await b.posts.settleAttempt(unsettled, (await b.posts.lookUp(unsettled, 'unconfirmed'))!, 'unconfirmed');
     const again = await take(b, orgId, channelId);
-    await b.posts.settle(again, await b.posts.send(again));
+    await b.posts.settleAttempt(again, await b.posts.sendPost(again));
     expect(accepted(network, second)).toBe(1);
     await a.wake();
     free.open();

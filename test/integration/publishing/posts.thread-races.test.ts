@@ -38,7 +38,7 @@ async function together(...work: (() => Promise<unknown>)[]): Promise<PromiseSet
   return Promise.allSettled(started);
 }
 const item = (content: string) => ({ id: newId(), content, media: [], delayMinutes: 0 });
-const grow = () => world.posts.edit(org.orgId, root.id, { thread: [item('one'), item('two')] });
+const grow = () => world.posts.editPost(org.orgId, root.id, { thread: [item('one'), item('two')] });
 const alive = () =>
   db.sql`select content, state, publish_date as date from posts where org_id = ${org.orgId} and deleted_at is null order by seq`.then((rows) =>
     rows.map((row) => ({ ...row })),
@@ -46,7 +46,7 @@ const alive = () =>
 const done = { status: 'fulfilled' };
 
 test.each([
-  ['the post', () => world.posts.remove(org.orgId, root.id)],
+  ['the post', () => world.posts.removePost(org.orgId, root.id)],
   ['its group', () => world.posts.removeGroup(org.orgId, root.group)],
 ])('an edit that puts items behind a post leaves none of them when %s is deleted meanwhile [T3]', async (_, remove) => {
   expect(await together(grow, remove)).toMatchObject([done, done]);
@@ -55,6 +55,6 @@ test.each([
 
 test('an edit that changes the whole thread changes items that another edit was just putting behind it', async () => {
   const later = systemClock.in(2 * 86_400_000);
-  expect(await together(grow, () => world.posts.edit(org.orgId, root.id, { publishDate: later }))).toMatchObject([done, done]);
+  expect(await together(grow, () => world.posts.editPost(org.orgId, root.id, { publishDate: later }))).toMatchObject([done, done]);
   expect(await alive()).toEqual(['<p>Hi</p>', 'one', 'two'].map((content) => ({ content, state: 'QUEUE', date: later })));
 });

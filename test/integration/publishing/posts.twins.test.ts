@@ -81,9 +81,9 @@ describe.each([
       const { wire, world, image, seedChannel } = running;
       const { orgId, channelId } = await seedChannel();
       const root = newPost(channelId, { content: '', media: image });
-      const item = { content: '', media: image, group: root.group, rootId: root.id };
-      const second = newPost(channelId, { ...item, parentId: root.id });
-      const third = newPost(channelId, { ...item, parentId: second.id });
+      const item = { content: '', media: image, group: root.group, rootPostId: root.id };
+      const second = newPost(channelId, { ...item, parentPostId: root.id });
+      const third = newPost(channelId, { ...item, parentPostId: second.id });
       wire.on(CREATING, behaviour, 1, 2);
       await admit(world, orgId, [root, second, third]);
       await settled(db.sql, orgId);
@@ -107,7 +107,7 @@ describe.each([
     if (media.length > 0) expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', releaseId: ours });
     else {
       expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'ERROR', detail: 'unconfirmed', releaseId: null });
-      expect((await world.posts.missing(orgId, post.id)).map((one) => one.id).toSorted()).toEqual([byHand, ours].toSorted());
+      expect((await world.posts.findMissing(orgId, post.id)).map((one) => one.id).toSorted()).toEqual([byHand, ours].toSorted());
     }
   });
 

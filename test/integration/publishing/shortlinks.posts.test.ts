@@ -107,7 +107,7 @@ describe('a post goes out', () => {
   test('item by item of a thread, each with links of its own', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     const root = linked(channelId, `One ${A}`);
-    const second = linked(channelId, `Two ${A}`, { parentId: root.id, rootId: root.id, group: root.group });
+    const second = linked(channelId, `Two ${A}`, { parentPostId: root.id, rootPostId: root.id, group: root.group });
     await admit(world, orgId, [root, second]);
     await settled(db.sql, orgId);
     expect(sentTexts()).toEqual(['One https://is.gd/1', 'Two https://is.gd/2']);

@@ -3,10 +3,11 @@ import { AppError, invalidField, isId, newId } from '../../../platform/kernel/in
 import { textLength } from '../../../providers/registry/index.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import type { NewPost, PostChange } from './input.ts';
-import type { PostMedia } from '../row.ts';
+import { post, type PostMedia } from '../row.ts';
 import type { NetworkRules } from '../ports.ts';
 import { tooLongAgo } from '../rules.ts';
-import type { ChannelSummary, Existing } from '../reading/list.ts';
+import type { ChannelSummary } from './channels.ts';
+import type { Existing } from './named.ts';
 
 /** What a body asks for, judged: new posts, and changes of posts that it names. `reply` has one entry for each element. */
 export interface Composed {
@@ -16,9 +17,9 @@ export interface Composed {
 }
 
 interface Known {
-  cards: ReadonlyMap<string, ChannelSummary>;
+  channels: ReadonlyMap<string, ChannelSummary>;
   existing: ReadonlyMap<string, Existing>;
-  rules(card: ChannelSummary): NetworkRules;
+  rules(channel: ChannelSummary): NetworkRules;
   /** Shared by all that is composed, so that whoever composes may fill it in afterwards. */
   tagIds: string[];
   now: Date;
@@ -33,9 +34,9 @@ export const namedPosts = (body: CreateBody): string[] =>
   body.posts.flatMap(({ value }) => value.flatMap(({ id }) => (id !== undefined && isId(id) ? [id] : [])));
 
 /** 400 `invalid_content` for what the network would refuse (S108). `items`: the root first. */
-export function judgeContent({ title, limits }: NetworkRules, card: Pick<ChannelSummary, 'name' | 'providerId'>, items: readonly Content[]): void {
+export function judgeContent({ title, limits }: NetworkRules, channel: Pick<ChannelSummary, 'name' | 'providerId'>, items: readonly Content[]): void {
   const fault = (message: string): never => {
-    throw new AppError('invalid_content', `${title} (${card.name}): ${message}`, { provider: card.providerId, name: card.name });
+    throw new AppError('invalid_content', `${title} (${channel.name}): ${message}`, { provider: channel.providerId, name: channel.name });
   };
   items.forEach(({ content, media }, n) => {
     const text = contentToText(content);
@@ -73,43 +74,43 @@ export function compose(body: CreateBody, known: Known): Composed {
   if (body.type === 'schedule') checkDate(body.date!, known.now);
   body.posts.forEach((element, n) => {
     const at = `posts.${n}`;
-    const card = known.cards.get(element.integration.id);
-    if (!card)
+    const channel = known.channels.get(element.integration.id);
+    if (!channel)
       throw new AppError('invalid_request', 'Integration not found', {
         errors: [{ field: `${at}.integration.id`, message: 'Integration not found', rule: 'unknown_id' }],
       });
-    if (card.disabled && (body.type === 'schedule' || body.type === 'now'))
-      throw new AppError('invalid_request', `Integration is disabled: ${card.name}`, {
+    if (channel.disabled && (body.type === 'schedule' || body.type === 'now'))
+      throw new AppError('invalid_request', `Integration is disabled: ${channel.name}`, {
         errors: [{ field: `${at}.integration.id`, message: 'Integration is disabled', rule: 'disabled' }],
       });
 
-    const rules = known.rules(card);
+    const rules = known.rules(channel);
     rules.checkSettings(element.settings, `${at}.settings`);
-    const shortLinks = shortensLinks(card, body.shortLink);
-    const items = element.value.map(({ content, image }) => ({ content, media: image }));
+    const shortLinks = shortensLinks(channel, body.shortLink);
+    const items = element.value.map(({ id, image: media, delay: delayMinutes, ...item }) => ({ ...item, named: id, media, delayMinutes }));
     const rootId = element.value[0]!.id;
     const root = rootId === undefined ? undefined : known.existing.get(rootId);
     const queued = body.type === 'schedule' || body.type === 'now' || (body.type === 'update' && root?.state !== 'DRAFT');
-    if (queued) judgeContent(rules, card, items);
+    if (queued) judgeContent(rules, channel, items);
 
     if (body.type === 'update' && !root) throw invalidField(`${at}.value.0.id`, `${at}.value.0.id: names no post of this organization`, 'unknown_id');
     if (root) editOf(element, root);
-    else createOf(element, card);
+    else createOf(element, channel);
 
-    function editOf({ value, group, settings }: ElementBody, post: Existing): void {
-      if (post.rootPostId !== null) throw invalidField(`${at}.value.0.id`, `${at}.value.0.id: names an item inside a thread, not its first post`, 'unknown_id');
-      if (post.channelId !== card!.id) throw invalidField(`${at}.integration.id`, `${at}.integration.id: the post belongs to another channel`, 'other_channel');
+    function editOf({ group, settings }: ElementBody, existing: Existing): void {
+      if (existing.rootPostId !== null)
+        throw invalidField(`${at}.value.0.id`, `${at}.value.0.id: names an item inside a thread, not its first post`, 'unknown_id');
+      if (existing.channelId !== channel!.id)
+        throw invalidField(`${at}.integration.id`, `${at}.integration.id: the post belongs to another channel`, 'other_channel');
+      const [first, ...others] = items;
       composed.edits.push({
-        postId: post.id,
+        postId: existing.id,
         change: {
-          content: items[0]!.content,
-          media: items[0]!.media,
-          settings: { values: typedSettings(settings, card!.providerId), merge: false },
-          thread: value.slice(1).map(({ content, id, delay }, index) => ({
-            id: id !== undefined && known.existing.get(id)?.rootPostId === post.id ? id : newId(),
-            content,
-            media: items[index + 1]!.media,
-            delayMinutes: delay,
+          ...post.pick('edit', first!),
+          settings: { values: typedSettings(settings, channel!.providerId), merge: false },
+          thread: others.map(({ named, ...item }) => ({
+            ...post.pick('item', item),
+            id: named !== undefined && known.existing.get(named)?.rootPostId === existing.id ? named : newId(),
           })),
           ...(group !== undefined && { group }),
           ...(shortLinks !== undefined && { shortLinks }),
@@ -118,28 +119,27 @@ export function compose(body: CreateBody, known: Known): Composed {
           ...(body.type === 'draft' ? { status: 'draft' as const } : body.type !== 'update' && { status: 'schedule' as const }),
         },
       });
-      composed.reply.push({ postId: post.id, integration: card!.id });
+      composed.reply.push({ postId: existing.id, integration: channel!.id });
     }
 
-    function createOf({ value, group = newId(), settings }: ElementBody, { id: channelId, providerId }: ChannelSummary): void {
-      const ids = value.map(() => newId());
-      value.forEach(({ delay }, index) =>
-        composed.posts.push({
+    function createOf({ group = newId(), settings }: ElementBody, { id: channelId, providerId }: ChannelSummary): void {
+      const ids = items.map(() => newId());
+      items.forEach((item, index) => {
+        const one: NewPost = {
+          ...post.pick('create', item),
           id: ids[index]!,
           channelId,
           group,
-          ...(index > 0 && { parentId: ids[index - 1]!, rootId: ids[0]! }),
+          ...(index > 0 && { parentPostId: ids[index - 1]!, rootPostId: ids[0]! }),
           state: body.type === 'draft' ? 'DRAFT' : 'QUEUE',
-          content: items[index]!.content,
-          media: items[index]!.media,
           settings: typedSettings(settings, providerId),
-          delayMinutes: delay,
           publishDate: body.type === 'now' ? null : (body.date ?? known.now),
           tagIds: known.tagIds,
           ...(shortLinks && { shortLinks }),
           creationMethod: body.creationMethod === 'CLI' ? 'CLI' : 'API',
-        }),
-      );
+        };
+        composed.posts.push(one);
+      });
       composed.reply.push({ postId: ids[0]!, integration: channelId });
     }
   });

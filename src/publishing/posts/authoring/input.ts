@@ -1,54 +1,57 @@
 import { z } from 'zod';
-import { PostMedia } from '../row.ts';
+import type { PostQuota } from '../../../entitlements/index.ts';
+import type { AppError } from '../../../platform/kernel/index.ts';
+import { post } from '../row.ts';
 
 /** One item to be stored. The first of a thread is its root; ids are made by the caller, so a repeated call inserts nothing twice. */
 export const NewPost = z.strictObject({
-  id: z.string(),
-  channelId: z.string(),
-  group: z.string(),
-  parentId: z.string().optional(),
-  rootId: z.string().optional(),
+  ...post.shape('create'),
   state: z.enum(['QUEUE', 'DRAFT']),
-  content: z.string(),
-  media: z.array(PostMedia),
-  settings: z.record(z.string(), z.unknown()),
-  title: z.string().optional(),
-  description: z.string().optional(),
-  delayMinutes: z.int().min(0),
   /** `null`: at once, by the database's clock. */
   publishDate: z.coerce.date().nullable(),
-  tagIds: z.array(z.string()),
   /** Its links go out short. */
   shortLinks: z.boolean().optional(),
-  creationMethod: z.enum(['UNKNOWN', 'WEB', 'MCP', 'API', 'AUTOPOST', 'CLI']),
 });
 export type NewPost = z.output<typeof NewPost>;
 
-/** One create, whole: every post of it or none. `reply` is stored with the idempotency key in the same commit. */
+/** What an edit may change: of the item, or, with the columns of the use `thread` and the status, of its whole thread. */
+export const PostChange = z
+  .strictObject({ ...post.shape('edit'), ...post.shape('thread') })
+  .partial()
+  .extend({
+    /** Refuses a change that was made on something older (If-Match). */
+    version: z.int().optional(),
+    /** `merge` keeps the keys that are not named. */
+    settings: z.strictObject({ values: z.record(z.string(), z.unknown()), merge: z.boolean() }).optional(),
+    /** `schedule` queues it, `draft` takes it out of the queue. */
+    status: z.enum(['schedule', 'draft']).optional(),
+    /** Whether links of the thread go out short; absent: as it was decided before. */
+    shortLinks: z.boolean().optional(),
+    /** Items after the root, whole: replaces what was there. */
+    thread: z.array(z.strictObject(post.shape('item')).omit({ parentPostId: true })).optional(),
+  });
+export type PostChange = z.output<typeof PostChange>;
+
+/** One request body, whole: all its posts and all its edits, or nothing of it. `reply` is stored with the idempotency key in the same commit. */
 export const Create = z.strictObject({
-  posts: z.array(NewPost).min(1),
+  posts: z.array(NewPost),
+  edits: z.array(z.strictObject({ postId: z.string(), change: PostChange })).optional(),
   createdBy: z.string(),
   idempotency: z.strictObject({ scope: z.string(), key: z.string(), claim: z.string(), status: z.int(), reply: z.string() }).optional(),
 });
 export type Create = z.output<typeof Create>;
 
-/** What an edit may change; `version` refuses a change that was made on something older (If-Match). */
-export const PostChange = z.strictObject({
-  version: z.int().optional(),
-  content: z.string().optional(),
-  media: z.array(PostMedia).optional(),
-  /** `merge` keeps the keys that are not named. */
-  settings: z.strictObject({ values: z.record(z.string(), z.unknown()), merge: z.boolean() }).optional(),
-  publishDate: z.coerce.date().optional(),
-  /** `schedule` queues it, `draft` takes it out of the queue. */
-  status: z.enum(['schedule', 'draft']).optional(),
-  tagIds: z.array(z.string()).optional(),
-  /** Whether links of the thread go out short; absent: as it was decided before. */
-  shortLinks: z.boolean().optional(),
-  group: z.string().optional(),
-  title: z.string().nullable().optional(),
-  description: z.string().nullable().optional(),
-  /** Items after the root, whole: replaces what was there. */
-  thread: z.array(z.strictObject({ id: z.string(), content: z.string(), media: z.array(PostMedia), delayMinutes: z.int().min(0) })).optional(),
-});
-export type PostChange = z.output<typeof PostChange>;
+/** A create, and the organization that it is of. */
+export interface Admission {
+  orgId: string;
+  create: Create;
+  /** With billing: what the Organization let the create in by. */
+  quota?: PostQuota | undefined;
+}
+/** What became of a create: stored, refused, or `stale`: the rows no longer say what its quota says, and nothing of it was stored. */
+export interface Admitted {
+  refused?: AppError | undefined;
+  stale?: boolean;
+  /** With a quota: the org's posts of the billing month after this commit. */
+  used?: number | undefined;
+}

@@ -19,7 +19,7 @@ interface Parts {
 }
 
 /** A thread is one post. */
-export const rootsOf = ({ posts }: Pick<Create, 'posts'>): number => posts.reduce((n, { rootId }) => n + (rootId === undefined ? 1 : 0), 0);
+export const rootsOf = ({ posts }: Pick<Create, 'posts'>): number => posts.reduce((n, { rootPostId }) => n + (rootPostId ? 0 : 1), 0);
 
 /**
  * Holds creates against the limits of their orgs, in the statement that stores them: the counter rows are locked in the order of
@@ -28,7 +28,7 @@ export const rootsOf = ({ posts }: Pick<Create, 'posts'>): number => posts.reduc
 export function underQuotas(sql: Sql, admissions: readonly Limited[]): Parts {
   const limited = new Map<string, PostQuota & { orgId: string; wanted: number; ns: number[] }>();
   admissions.forEach(({ orgId, create, quota }, n) => {
-    if (!quota) return;
+    if (!quota || rootsOf(create) === 0) return; // edits alone count nothing
     const one = limited.get(orgId);
     if (!one) limited.set(orgId, { ...quota, orgId, wanted: rootsOf(create), ns: [n] });
     else {

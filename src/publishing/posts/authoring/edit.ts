@@ -1,0 +1,166 @@
+import type { Fragment, Sql } from '../../../platform/db/index.ts';
+import { announce } from '../../../platform/outbox/index.ts';
+import type { PostsOptions } from '../deps.ts';
+import { postFact, timeline, withChannel } from '../journal.ts';
+import { post } from '../row.ts';
+import { queuedDetail } from '../state.ts';
+import type { PostChange } from './input.ts';
+import { answer, channelsUpdated, type Found, lockedThread, outdated, runSeeing, type Seen, type Target } from './thread.ts';
+
+/**
+ * Changes a post in the transaction of the caller, who moves the reminder and looks at the verdict. `judged`: the content was held against
+ * the network's limits; else only what is queued already can be scheduled.
+ */
+export async function editWithin(
+  { links, options }: Pick<PostsOptions, 'links' | 'options'>,
+  sql: Sql,
+  target: Target,
+  { thread, shortLinks, ...change }: PostChange,
+  judged: boolean,
+): Promise<Seen | undefined> {
+  const found = await runSeeing(() => edit(sql, target, { ...change, judged }, options.horizonMs));
+  if (found?.verdict !== 'done') return found;
+  const { orgId, postId } = target;
+  if (![thread, change.content, change.publishDate, change.status].some((part) => part !== undefined)) return found;
+  const asked = await links.isAsked(sql, orgId, postId);
+  if (thread) await replaceThread(sql, target, thread);
+  const wanted = shortLinks ?? asked;
+  if (asked || wanted) await links.replan(sql, orgId, postId, wanted);
+  return found;
+}
+
+type Edit = Omit<PostChange, 'thread' | 'shortLinks'> & { judged: boolean };
+
+const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
+  const given = { ...post.pick('edit', change), ...post.pick('thread', change) };
+  const isWhole = change.status !== undefined || Object.keys(post.pick('thread', change)).length > 0;
+  return sql<Found[]>`
+    with edit as materialized (
+      select g.given, t.*
+      from (select ${JSON.stringify(given)}::text::jsonb as given) g
+      cross join lateral jsonb_to_record(g.given) as t (${post.record(sql, 'edit')}, ${post.record(sql, 'thread')})
+    ), ${lockedThread(sql, target)}, verdict as (${verdictOfEdit(sql, target, change, isWhole)}
+    ), changed as (${applyEdit(sql, target, change, isWhole)}
+    ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, editEntry(sql))}, ${announce(sql, {
+      'post.scheduled': {
+        from: withChannel(
+          sql,
+          sql`(
+            select *
+            from changed
+            where root_post_id is null
+              and state = 'QUEUE'
+              and (state_before <> 'QUEUE' or date_before <> publish_date)
+          )`,
+          sql`channel`,
+        ),
+        payload: postFact(sql),
+      },
+    })}
+    ${answer(sql, target)}`;
+};
+
+/** `t` is the post, `r` the root of its thread. */
+const verdictOfEdit = (sql: Sql, { postId }: Target, { version, status, judged }: Edit, isWhole: boolean): Fragment => sql`
+      select case
+        ${outdated(sql)}
+        when t.id is null then 'not_found'
+        when t.in_flight or (${isWhole} and r.in_flight) then 'in_flight'
+        when t.state = 'PUBLISHED' or (${isWhole} and r.state = 'PUBLISHED') then 'published'
+        when (t.undecided or r.undecided) and (${status !== undefined} or e.given ? 'publishDate') then 'undecided'
+        when ${version ?? null}::int <> t.version then 'stale'
+        when ${status === 'schedule'} and c.disabled then 'disabled'
+        when (
+            ${status === 'schedule'} and r.state <> 'QUEUE'
+            or e.given ? 'publishDate' and r.state = 'QUEUE' and ${status !== 'draft'}
+          )
+          and coalesce(e."publishDate", r.publish_date) < now() - interval '24 hours' then 'too_old'
+        when ${status === 'schedule'} and r.state <> 'QUEUE' and not ${judged} then 'unjudged'
+        else 'done'
+      end as verdict
+      from edit e
+      left join thread t on t.id = ${postId}
+      left join thread r on r.root_post_id is null
+      left join channel c on true`;
+
+/** `b` is the row as it was locked, `s` its state after the change. */
+const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWhole: boolean): Fragment => sql`
+      update posts p
+      set ${post.assign(sql, 'edit', 'e', 'b.is_target')},
+        ${post.assign(sql, 'thread', 'e')},
+        content_clean = p.content_clean or b.is_target and e.given ? 'content',
+        settings = case
+          when b.is_target and ${settings !== undefined}
+          then case when ${settings?.merge ?? false} then p.settings else '{}' end || ${JSON.stringify(settings?.values ?? {})}::text::jsonb
+          else p.settings
+        end,
+        state = s.state,
+        detail = case
+          when ${status === 'draft'} then case when b.state = 'DRAFT' then b.detail else 'cancelled' end
+          when s.state = 'QUEUE' and (b.state <> 'QUEUE' or b.detail = 'retrying' and e.given ? 'publishDate') then ${queuedDetail(sql)}
+          else b.detail
+        end,
+        due_at = case
+          when s.state <> 'QUEUE' then null
+          when p.root_post_id is null and (b.state <> 'QUEUE' or e.given ? 'publishDate') then coalesce(e."publishDate", p.publish_date)
+          when b.state <> 'QUEUE' then null
+          else p.due_at
+        end,
+        error_kind = case when s.state = 'ERROR' then p.error_kind end,
+        error = case when s.state = 'ERROR' then p.error end,
+        attempts_failed = case when b.state <> s.state then 0 else p.attempts_failed end,
+        version = p.version + 1,
+        updated_at = now()
+      from edit e, thread b, channel c, verdict v,
+        lateral (
+          select case
+            when ${status === 'schedule'} then 'QUEUE'
+            when ${status === 'draft'} then 'DRAFT'
+            else b.state
+          end as state
+        ) s
+      where v.verdict = 'done'
+        and p.id = b.id
+        and p.org_id = ${orgId}
+        and b.state <> 'PUBLISHED'
+        and not b.in_flight
+        and (b.is_target or ${isWhole})
+      returning ${post.names(sql, 'fact', 'p')}, b.state as state_before, b.publish_date as date_before`;
+
+const editEntry = (sql: Sql) => ({
+  from: sql`changed`,
+  kind: sql`case
+        when state = 'DRAFT' and state_before = 'QUEUE' then 'cancelled'
+        when state = 'QUEUE' and state_before <> 'QUEUE' then 'scheduled'
+        else 'edited'
+      end`,
+  message: sql`case
+        when state = 'DRAFT' and state_before = 'QUEUE' then 'Taken out of the queue'
+        when state = 'QUEUE' and state_before <> 'QUEUE' then 'Scheduled'
+        else 'Edited'
+      end`,
+  data: sql`jsonb_build_object('publishDate', publish_date)`,
+});
+
+/** Puts other items behind a root; ids of earlier items may come again. In the transaction of the edit, which holds the locks. */
+async function replaceThread(sql: Sql, { orgId, postId }: Target, items: NonNullable<PostChange['thread']>): Promise<void> {
+  await sql`
+    delete from posts
+    where org_id = ${orgId}
+      and root_post_id = ${postId}
+      and state <> 'PUBLISHED'`;
+  if (items.length === 0) return;
+  const rows = items.map((item, n) => ({ ...item, n, parentPostId: items[n - 1]?.id ?? postId }));
+  await sql`
+    insert into posts (
+      ${post.names(sql, 'item')}, org_id, channel_id, group_id, root_post_id, state, detail, content_clean,
+      settings, publish_date, tag_ids, creation_method, created_by
+    )
+    select ${post.values(sql, 'item', 'i')}, r.org_id, r.channel_id, r.group_id, r.id, r.state,
+      case r.detail when 'retrying' then 'scheduled' else r.detail end, true,
+      r.settings, r.publish_date, r.tag_ids, r.creation_method, r.created_by
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (n int, ${post.record(sql, 'item')}), posts r
+    where r.org_id = ${orgId}
+      and r.id = ${postId}
+    order by i.n`;
+}

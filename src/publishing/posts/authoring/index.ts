@@ -1,0 +1,4 @@
+export * from './admit.ts';
+export * from './change.ts';
+export * from './prepare.ts';
+export * from './retry.ts';

@@ -1,0 +1,271 @@
+import { type Fragment, groupCommit, LOCKED, type Sql } from '../../../platform/db/index.ts';
+import { AppError } from '../../../platform/kernel/index.ts';
+import { announce } from '../../../platform/outbox/index.ts';
+import type { PostsOptions } from '../deps.ts';
+import { postFact, timeline, withChannel } from '../journal.ts';
+import type { DueChange } from '../ports.ts';
+import { post } from '../row.ts';
+import { queuedDetail } from '../state.ts';
+import { editWithin } from './edit.ts';
+import type { Admission, Admitted, Create } from './input.ts';
+import { underQuotas } from './quotas.ts';
+import { dueChangeOf } from './thread.ts';
+import { checkDone } from './verdict.ts';
+
+interface Answer {
+  refused: { n: number; why: 'channel' | 'claim' | 'stale' | 'locked' }[] | null;
+  earlier: { orgId: string; channelId: string; dueAt: string }[] | null;
+  used: { orgId: string; used: number }[] | null;
+}
+
+const REFUSED = {
+  channel: () => new AppError('invalid_request', 'Integration not found'),
+  claim: () => new AppError('idempotency_in_flight', 'Another request with this Idempotency-Key took over'),
+};
+
+type Needs = Pick<PostsOptions, 'sql' | 'clock' | 'reminders' | 'links' | 'options'>;
+
+/**
+ * Stores whole creates of many organizations in one commit: posts, timeline, outbox, idempotency key with its reply, next
+ * due times, and the reminders of channels that came nearer. Rows that are there already are not written twice, nor counted.
+ * One that edits posts as well has a commit of its own, in which all of it holds or nothing.
+ */
+export function admitOf(needs: Needs): (admission: Admission) => Promise<Admitted> {
+  const { sql: database, clock, reminders, options } = needs;
+  const { horizonMs } = options;
+  const together = groupCommit(
+    async (_: Sql, admissions: readonly Admission[]): Promise<(Admitted | typeof LOCKED)[]> => {
+      const store = async (sql: Sql) => {
+        const { admitted, earlier } = await insertAll(needs, sql, admissions);
+        return { admitted, committed: earlier.length > 0 ? await reminders.within(sql, earlier) : undefined };
+      };
+      const horizon = clock.in(horizonMs);
+      const isSingle = admissions.every(({ create }) => isOneStatement(create, horizon));
+      const { admitted, committed } = await (isSingle ? store(database) : database.begin(store));
+      committed?.();
+      return admitted;
+    },
+    { weigh, heaviest: HEAVIEST, ownerOf: ({ orgId }) => orgId },
+  );
+
+  return async (admission) => {
+    if (!admission.create.edits?.length) return together(database, admission);
+    for (let tries = 0; ; tries++) {
+      const admitted = await admitAsOne(needs, admission);
+      if (admitted !== LOCKED) return admitted;
+      await clock.sleep(Math.min(LOCKED_MS * 2 ** tries, LONGEST_MS));
+    }
+  };
+}
+
+/** How long a create with edits waits before it looks again whether somebody else still has a row of it locked. */
+const LOCKED_MS = 5;
+const LONGEST_MS = 250;
+
+/** Takes a transaction back, with what is answered for it. */
+class TakenBack extends Error {
+  readonly admitted: Admitted | typeof LOCKED;
+  constructor(admitted: Admitted | typeof LOCKED) {
+    super('A part of the body was refused');
+    this.admitted = admitted;
+  }
+}
+
+/** Stores the posts and makes the edits of one body in one transaction. It waits for no lock while it holds others: neither order could be kept for both. */
+async function admitAsOne(needs: Needs, admission: Admission): Promise<Admitted | typeof LOCKED> {
+  const { orgId, create } = admission;
+  try {
+    const { admitted, committed } = await needs.sql.begin(async (sql) => {
+      if (!(await lockChannels(sql, orgId, create))) throw new TakenBack(LOCKED);
+      const inserted = await insertAll(needs, sql, [admission]);
+      const [stored] = inserted.admitted;
+      if (stored === undefined || stored === LOCKED || stored.refused || stored.stale) throw new TakenBack(stored ?? LOCKED);
+      const moves = [...inserted.earlier];
+      for (const { postId, change } of create.edits ?? []) {
+        const found = checkDone(await editWithin(needs, sql, { orgId, postId }, change, true)); // a body is judged before it comes here
+        if (found.earlier) moves.push(dueChangeOf(found, found.earlier));
+      }
+      const earliest = new Map(moves.toSorted((a, b) => b.dueAt.getTime() - a.dueAt.getTime()).map((move) => [move.channelId, move])); // the last one of a key stays
+      return { admitted: stored, committed: earliest.size > 0 ? await needs.reminders.within(sql, [...earliest.values()]) : undefined };
+    });
+    committed?.();
+    return admitted;
+  } catch (error) {
+    if (error instanceof TakenBack) return error.admitted;
+    throw error;
+  }
+}
+
+/** Locks the channels of the posts that a body creates and edits, in the order of their ids. False: somebody else has one of them. */
+async function lockChannels(sql: Sql, orgId: string, { posts, edits = [] }: Create): Promise<boolean> {
+  const [row] = await sql<{ all: boolean }[]>`
+    with wanted as (
+      select c.id
+      from channels c
+      where c.org_id = ${orgId}
+        and (
+          c.id = any(${posts.map(({ channelId }) => channelId)}::uuid[])
+          or c.id in (
+            select p.channel_id
+            from posts p
+            where p.org_id = ${orgId}
+              and p.id = any(${edits.map(({ postId }) => postId)}::uuid[])
+          )
+        )
+    ), locked as (
+      select c.id
+      from channels c
+      where c.org_id = ${orgId}
+        and c.id in (select id from wanted)
+      order by c.id
+      for no key update
+      skip locked
+    )
+    select (select count(*) from wanted) = (select count(*) from locked) as all`;
+  return row!.all;
+}
+
+/** What one statement may carry, in characters: a longer text costs memory several times over, and everybody in the commit waits for it. */
+const HEAVIEST = 8_000_000;
+const OF_A_ROW = 1_000;
+const weigh = ({ create: { posts } }: Admission) =>
+  posts.reduce((sum, { content, title, description }) => sum + OF_A_ROW + content.length + (title?.length ?? 0) + (description?.length ?? 0), 0);
+
+/**
+ * Drafts and posts beyond the horizon move no reminder: without links their statement is the whole commit, and the two exchanges around it
+ * are saved. Where the database's clock finds the horizon further away, the reminder follows right after the commit.
+ */
+const isOneStatement = ({ posts }: Create, horizon: Date) =>
+  posts.every(({ state, publishDate, shortLinks }) => (state === 'DRAFT' || (publishDate !== null && publishDate > horizon)) && !shortLinks);
+
+const linkedOf = (admissions: readonly Admission[]) =>
+  admissions.flatMap(({ orgId, create }) => create.posts.flatMap(({ id, content, shortLinks }) => (shortLinks ? [{ orgId, postId: id, content }] : [])));
+
+/** Runs the statement, and says what became of each create and which reminders have to move. */
+async function insertAll({ links, options }: Pick<Needs, 'links' | 'options'>, sql: Sql, admissions: readonly Admission[]) {
+  const answer = await insert(sql, admissions, options.horizonMs);
+  const linked = linkedOf(admissions);
+  if (linked.length > 0) await links.plan(sql, linked); // of posts that were refused nothing is kept
+  const refused = new Map((answer.refused ?? []).map(({ n, why }) => [n, why]));
+  const used = new Map((answer.used ?? []).map((one) => [one.orgId, one.used]));
+  const admitted = admissions.map(({ orgId }, n): Admitted | typeof LOCKED => {
+    const why = refused.get(n);
+    if (why === 'locked') return LOCKED;
+    return why === 'stale' ? { stale: true } : { refused: why && REFUSED[why](), used: used.get(orgId) };
+  });
+  return { admitted, earlier: (answer.earlier ?? []).map((one): DueChange => ({ ...one, dueAt: new Date(one.dueAt) })) };
+}
+
+async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: number): Promise<Answer> {
+  let ordinal = 0;
+  const items = admissions.flatMap(({ orgId, create }, n) =>
+    create.posts.map((one) => ({ ...post.pick('create', one), publishDate: one.publishDate, orgId, createdBy: create.createdBy, n, ordinal: ordinal++ })),
+  );
+  const claims = admissions.flatMap(({ orgId, create: { idempotency } }, n) => (idempotency ? [{ ...idempotency, orgId, n }] : []));
+  const quotas = underQuotas(sql, admissions);
+  const [answer] = await sql<Answer[]>`
+    with ${quotas.judged} item as materialized (
+      select *
+      from json_to_recordset(${JSON.stringify(items)}::text::json) as t (
+        n int, ordinal int, "orgId" uuid, "createdBy" uuid, "publishDate" timestamptz, ${post.record(sql, 'create')}
+      ) ${quotas.fresh}
+    ), claim as materialized (
+      select *
+      from json_to_recordset(${JSON.stringify(claims)}::text::json) as t (
+        n int, "orgId" uuid, scope text, key text, claim uuid, status int, reply text
+      ) ${quotas.fresh}
+    ), ${lockedChannels(sql)}, kept as (
+      update idempotency_keys k
+      set status = q.status, reply = q.reply
+      from claim q
+      where k.org_id = q."orgId"
+        and k.scope = q.scope
+        and k.key = q.key
+        and k.claim = q.claim
+        and q.n not in (select n from unknown_channels)
+      returning q.n
+    ), refused as (
+      select n, case when locked then 'locked' else 'channel' end as why
+      from unknown_channels
+      union all
+      select q.n, 'claim'
+      from claim q
+      where q.n not in (select n from kept)
+        and q.n not in (select n from unknown_channels) ${quotas.refused}
+    ), inserted as (
+      insert into posts (${post.names(sql, 'create')}, org_id, detail, content_clean, publish_date, due_at, created_by)
+      select ${post.values(sql, 'create', 'i')}, c.org_id, case when i.state = 'QUEUE' then ${queuedDetail(sql)} end, true,
+        coalesce(i."publishDate", now()),
+        case when i.state = 'QUEUE' and i."rootPostId" is null then coalesce(i."publishDate", now()) end,
+        i."createdBy"
+      from item i
+      join channel c on c.id = i."channelId" and c.org_id = i."orgId"
+      where i.n not in (select n from refused)
+      order by i.ordinal
+      on conflict (id) do nothing
+      returning ${post.names(sql, 'fact')}
+    ), ${timeline(sql, {
+      from: sql`inserted`,
+      kind: 'created',
+      message: sql`case state when 'QUEUE' then 'Created and scheduled' else 'Created as a draft' end`,
+      data: sql`jsonb_build_object('publishDate', publish_date)`,
+    })}, ${announce(sql, {
+      'post.scheduled': {
+        from: withChannel(sql, sql`(select * from inserted where state = 'QUEUE' and root_post_id is null)`, sql`channel`),
+        payload: postFact(sql),
+      },
+    })}, ${channelsUpdated(sql, horizonMs)} ${quotas.counted}
+    select (select json_agg(json_build_object('n', n, 'why', why)) from refused) as refused, (
+        select json_agg(json_build_object('orgId', org_id, 'channelId', channel_id, 'dueAt', due_at))
+        from earlier
+        where remind
+      ) as earlier, ${quotas.used} as used`;
+  return answer!;
+}
+
+/** The channels of the items, locked, and the creates that name one which is not there, or which somebody else has locked. */
+const lockedChannels = (sql: Sql): Fragment => sql`
+    channel as materialized (
+      select c.*
+      from (select distinct "orgId", "channelId" from item order by "channelId") i
+      cross join lateral (
+        select c.id, c.org_id, c.provider_id, c.name, c.next_due_at, c.refresh_needed
+        from channels c
+        where c.id = i."channelId"
+          and c.org_id = i."orgId"
+          and c.deleted_at is null
+        for no key update of c
+        skip locked
+      ) c
+    ), elsewhere as (
+      select i.n, c.id is not null as there
+      from item i
+      left join channels c on c.id = i."channelId" and c.org_id = i."orgId" and c.deleted_at is null
+      where not exists (select from channel k where k.id = i."channelId" and k.org_id = i."orgId")
+    ), unknown_channels as (
+      select n, bool_and(there) as locked
+      from elsewhere
+      group by n
+    )`;
+
+/** Lowers the next due times of channels whose new posts are due earlier; `remind` where the reminder has to move. */
+const channelsUpdated = (sql: Sql, horizonMs: number): Fragment => sql`
+    waiting as (
+      select org_id, channel_id, min(due_at) as due_at
+      from inserted
+      where detail = 'scheduled'
+        and due_at is not null
+      group by org_id, channel_id
+    ), earlier as (
+      select w.*, w.due_at < coalesce(c.next_due_at, 'infinity') and w.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' as remind
+      from waiting w
+      join channel c on c.id = w.channel_id
+    ), channels_updated as (
+      update channels c
+      set due_version = c.due_version + 1,
+        next_due_at = least(c.next_due_at, w.due_at),
+        reminder_due_at = case when w.remind then w.due_at else c.reminder_due_at end
+      from earlier w
+      where c.id = w.channel_id
+        and c.org_id = w.org_id
+    )`;

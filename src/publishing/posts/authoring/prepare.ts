@@ -1,0 +1,98 @@
+import { AppError, isId, newId } from '../../../platform/kernel/index.ts';
+import type { PostsDeps } from '../deps.ts';
+import { getPost } from '../reading/find.ts';
+import { post, type PostMedia } from '../row.ts';
+import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
+import { findChannelSummaries } from './channels.ts';
+import { checkDate, compose, type Composed, judgeContent, namedPosts, shortensLinks, typedSettings } from './compose.ts';
+import type { PostChange } from './input.ts';
+import { channelOf, rulesOf } from './judge.ts';
+import { ensureTags, findExisting } from './named.ts';
+
+type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media'>;
+
+/** Judges a create body whole and says what it means; makes missing tags. Nothing else is stored yet. */
+export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody): Promise<Composed> {
+  const { sql, clock, media } = deps;
+  const body = readBody(sent);
+  const ids = [...new Set(body.posts.map(({ integration }) => integration.id).filter(isId))];
+  const named = namedPosts(body);
+  const [channels, posts] = await Promise.all([
+    ids.length === 0 ? [] : findChannelSummaries(sql, { orgId, ids }),
+    named.length === 0 ? [] : findExisting(sql, orgId, named),
+  ]);
+  const known = {
+    channels: new Map(channels.map((channel) => [channel.id, channel])),
+    existing: new Map(posts.map((one) => [one.id, one])),
+    rules: (channel: (typeof channels)[number]) => rulesOf(deps, channel),
+    tagIds: [] as string[],
+    now: clock.now(),
+  };
+  const composed = compose(body, known);
+  const fields = body.posts.flatMap(({ value }, n) => value.map(({ image }, index) => ({ at: `posts.${n}.value.${index}.image`, items: image })));
+  await media.judge(orgId, fields);
+  known.tagIds.push(...(await tagsOf(deps, orgId, body.tags))); // written only for a body that is accepted
+  return composed;
+}
+
+/** Judges an edit and says what it changes; `merge` keeps settings that are not named. */
+export async function prepareEdit(
+  deps: Needs,
+  orgId: string,
+  postId: string,
+  sent: EditBody,
+  { merge, version }: { merge: boolean; version?: number | undefined },
+): Promise<PostChange> {
+  const body = cleanEdit(sent);
+  const rows = await getPost(deps, orgId, postId);
+  const stored = rows.find(({ id }) => id === postId)!;
+  if (stored.rootPostId !== null && body.thread)
+    throw new AppError('validation_failed', 'thread: only the first post of a thread has one', {
+      errors: [{ field: 'thread', message: 'only the first post of a thread has one', rule: 'not_root' }],
+    });
+  const channel = await channelOf(deps, orgId, stored.channelId);
+  const rules = rulesOf(deps, channel);
+  const shortLinks = shortensLinks(channel, undefined);
+  if (body.settings) rules.checkSettings(merge ? { ...stored.settings, ...body.settings } : body.settings, 'settings');
+  const { image } = body;
+  const ids = new Set(rows.map(({ id }) => id));
+  const thread = body.thread?.map(({ id, image: media, delay, ...item }) => ({
+    ...post.pick('item', item),
+    id: id !== undefined && id !== postId && ids.has(id) ? id : newId(),
+    media,
+    delayMinutes: delay,
+  }));
+  if (stored.state === 'QUEUE') {
+    const items = [
+      { content: body.content ?? stored.content, media: image ?? stored.media },
+      ...(thread ?? rows.filter(({ id, rootPostId }) => id !== postId && rootPostId === postId)),
+    ];
+    judgeContent(rules, channel, items);
+    if (body.publishDate) checkDate(body.publishDate, deps.clock.now(), 'publishDate');
+  }
+  const fresh = image?.filter((one) => !stored.media.some((old) => isSame(old, one))) ?? [];
+  await deps.media.judge(orgId, [
+    ...(image && fresh.length > 0 ? [{ at: 'image', items: image }] : []),
+    ...(thread ?? []).map((item, n) => ({ at: `thread.${n}.image`, items: item.media })),
+  ]);
+  return {
+    ...post.pick('edit', body),
+    ...post.pick('thread', body),
+    ...(version !== undefined && { version }),
+    ...(image && { media: image }),
+    ...(body.settings && { settings: { values: typedSettings(body.settings, channel.providerId), merge } }),
+    ...(shortLinks !== undefined && { shortLinks }),
+    ...(body.tags && { tagIds: await tagsOf(deps, orgId, body.tags) }),
+    ...(thread && { thread }),
+  };
+}
+
+const isSame = (a: PostMedia, b: PostMedia) => a.path === b.path && a.id === b.id && (a.thumbnail ?? null) === (b.thumbnail ?? null);
+
+/** The ids of tags by their names; the first of two with one name counts. */
+async function tagsOf({ sql }: Pick<Needs, 'sql'>, orgId: string, wishes: readonly { name: string; color?: string }[]): Promise<string[]> {
+  const named = new Map(
+    wishes.toReversed().map((wish) => [wish.name.normalize('NFC').toLowerCase(), { ...wish, name: wish.name.normalize('NFC'), id: newId() }]),
+  );
+  return named.size === 0 ? [] : ensureTags(sql, orgId, [...named.values()]);
+}

@@ -1,0 +1,46 @@
+import type { Sql } from '../../../platform/db/index.ts';
+import type { PostsDeps } from '../deps.ts';
+import { timeline } from '../journal.ts';
+import { post } from '../row.ts';
+import { queuedDetail } from '../state.ts';
+import { answer, channelsUpdated, type Found, lockedThread, outdated, runChange, runSeeing, type Target } from './thread.ts';
+import { checkDone } from './verdict.ts';
+
+/**
+ * Queues a failed post again, at once, and the items of its thread that were given up with it; with `confirm` also one whose outcome is unknown.
+ * @throws AppError `conflict` while a request may be under way (S118)
+ */
+export async function retryPost(deps: PostsDeps, orgId: string, postId: string, confirm: boolean): Promise<void> {
+  const target = { orgId, postId };
+  checkDone(await runChange(deps, (sql) => runSeeing(() => requeue(sql, target, confirm, deps.options.horizonMs))));
+}
+
+const requeue = (sql: Sql, target: Target, confirm: boolean, horizonMs: number) => sql<Found[]>`
+    with ${lockedThread(sql, target)}, verdict as (
+      select case
+        ${outdated(sql)}
+        when t.id is null then 'not_found'
+        when t.state <> 'ERROR' then 'not_failed'
+        when t.undecided and not ${confirm} then 'undecided'
+        when exists (select from thread b where b.id = t.parent_post_id and b.state <> 'PUBLISHED') then 'not_failed'
+        when c.disabled then 'disabled'
+        else 'done'
+      end as verdict
+      from (select 1) one
+      left join thread t on t.is_target
+      left join channel c on true
+    ), changed as (
+      update posts p
+      set state = 'QUEUE', detail = ${queuedDetail(sql)}, error_kind = null, error = null, attempts_failed = 0,
+        publish_date = least(p.publish_date, now()), due_at = case when p.id = t.id then now() end,
+        version = p.version + 1, updated_at = now()
+      from thread b, thread t, channel c, verdict v
+      where v.verdict = 'done'
+        and t.is_target
+        and p.id = b.id
+        and p.org_id = ${target.orgId}
+        and b.state = 'ERROR'
+        and (b.id = t.id or b.seq > t.seq and b.attempt = 0)
+      returning ${post.names(sql, 'fact', 'p')}
+    ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, { from: sql`changed`, kind: 'scheduled', message: 'Sent again by a person' })}
+    ${answer(sql, target)}`;

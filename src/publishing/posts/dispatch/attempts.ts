@@ -1,0 +1,127 @@
+import { isFinal, isUnavailable } from '../../../platform/db/index.ts';
+import type { PostsDeps } from '../deps.ts';
+import { lookUpOf, settle } from '../rules.ts';
+import type { ClaimedPost, Next, Outcome } from './attempt.ts';
+import { tracked } from './in-hand.ts';
+import { endOf } from './marks.ts';
+import { endUnknownSlot } from './recover.ts';
+import type { Settled, Settlement } from './settle.ts';
+
+/** The reminder of the Post that has to be set, and when. */
+export interface LookUp {
+  reminder: 'look-up' | 'poll';
+  due: Date;
+}
+
+/** How often, and after how many milliseconds at first, a host asks what became of a claim that was not answered. */
+const RECHECKS = 10;
+const RECHECK_MS = 1_500;
+
+/** How often a result is written that the database refuses, or on the way out. */
+const WRITES = 10;
+
+/** Claims the slot of a channel and its earliest due post. The only door to a provider call. */
+export async function claimNext(deps: PostsDeps, orgId: string, channelId: string): Promise<Next> {
+  if (deps.sender.closed) return { kind: 'idle' };
+  try {
+    const next = await deps.claim(deps.sql, orgId, channelId);
+    if (next.kind === 'claimed') deps.inHand.claimed.add(next.claimed.postId);
+    return next;
+  } catch (error) {
+    if (isUnavailable(error)) void recheckClaim(deps, orgId, channelId);
+    throw error;
+  }
+}
+
+/** Sends what was claimed. A provider's failure is an outcome, never an exception. */
+export const sendPost = ({ sender, inHand }: PostsDeps, claimed: ClaimedPost): Promise<Outcome> => tracked(inHand, sender.send(claimed));
+
+/**
+ * Writes what became of an attempt, conditional on attempt and incarnation; answers what has to be asked later.
+ * `asked`: the outcome comes from a look-up.
+ */
+export const settleAttempt = async (
+  deps: PostsDeps,
+  claimed: ClaimedPost,
+  outcome: Outcome,
+  asked?: 'unconfirmed' | 'processing',
+): Promise<LookUp | undefined> => (await report(deps, claimed, outcome, { asked })).lookUp;
+
+/**
+ * The same, and claims the next post of the channel in the same commit where one is due and can be sent at once. Without `next` there
+ * may be one all the same: `claimNext` knows.
+ */
+export const settleAndClaim = (
+  deps: PostsDeps,
+  claimed: ClaimedPost,
+  outcome: Outcome,
+): Promise<{ lookUp: LookUp | undefined; next: ClaimedPost | undefined }> => report(deps, claimed, outcome, { claimsNext: !deps.sender.closed });
+
+/** Writes what became of an attempt, and tells of it. */
+async function report(
+  deps: PostsDeps,
+  claimed: ClaimedPost,
+  outcome: Outcome,
+  { asked, claimsNext = false }: { asked?: 'unconfirmed' | 'processing' | undefined; claimsNext?: boolean },
+) {
+  const { inHand, events, media, log } = deps;
+  const settlement = { ...settle(claimed, outcome, asked), claimsNext };
+  const { state, detail, error: reason } = settlement;
+  const held = await tracked(inHand, write(deps, settlement)).finally(() => (asked ? inHand.lookedUp : inHand.claimed).delete(claimed.postId));
+  if (held?.next) inHand.claimed.add(held.next.postId);
+  const { orgId, channelId, postId, attempt, channel } = claimed;
+  if (held)
+    events?.attemptSettled({
+      orgId,
+      channelId,
+      postId,
+      attempt,
+      provider: channel.providerId,
+      outcome: outcome.kind,
+      asked: asked !== undefined,
+      state,
+      detail,
+      reason,
+    });
+  if (held && state !== 'QUEUE' && claimed.media.length > 0)
+    void tracked(
+      inHand,
+      media.settled(orgId, claimed.media).catch((error: unknown) => log.warn({ err: error }, 'copies of media were left to the sweep')),
+    );
+  const reminder = lookUpOf(settlement);
+  return { lookUp: reminder && held?.lookUpAt ? { reminder, due: held.lookUpAt } : undefined, next: held?.next };
+}
+
+/** Writes a result, however long the database is away: what a network said is not forgotten while this process lives. Undefined: somebody else settled the attempt. */
+async function write(deps: PostsDeps, settlement: Settlement): Promise<Settled | undefined> {
+  const { sql, clock, log, inHand } = deps;
+  for (let tries = 0; ; tries++) {
+    try {
+      const held = await deps.settle(sql, tries === 0 ? settlement : { ...settlement, claimsNext: false });
+      if (held || tries === 0) return held;
+      const end = await endOf(sql, settlement); // an earlier try may have been committed with its answer lost
+      const own = end?.sameAttempt && end.incarnation === settlement.incarnation && end.state === settlement.state && end.detail === settlement.detail;
+      return own ? end : undefined;
+    } catch (error) {
+      log.warn({ err: error, postId: settlement.postId, tries }, 'a result could not be written yet');
+      if (tries === 0 && settlement.claimsNext && isUnavailable(error)) void recheckClaim(deps, settlement.orgId, settlement.channelId);
+      if (tries >= WRITES && (isFinal(error) || inHand.leaving.signal.aborted)) throw error;
+      await clock.sleep(Math.min(100 * 2 ** tries, 5_000));
+    }
+  }
+}
+
+/** A claim whose answer was lost may hold: then a channel waits for a post that nobody sends. On the way out a host that is gone is noticed by its silence. */
+async function recheckClaim({ sql, clock, log, incarnation, inHand }: PostsDeps, orgId: string, channelId: string): Promise<void> {
+  const { signal } = inHand.leaving;
+  for (let tries = 1; tries <= RECHECKS; tries++) {
+    await clock.sleep(RECHECK_MS * tries, signal).catch(() => {});
+    if (signal.aborted) return;
+    try {
+      await endUnknownSlot(sql, { orgId, channelId, incarnation, known: [...inHand.claimed] });
+      return;
+    } catch (error) {
+      log.debug({ err: error, channelId, tries }, 'a slot could not be looked after yet');
+    }
+  }
+}

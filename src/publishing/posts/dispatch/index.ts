@@ -1,0 +1,3 @@
+export * from './attempts.ts';
+export * from './drain.ts';
+export * from './unsettled.ts';

@@ -1,0 +1,45 @@
+import { isId, notFound } from '../../../platform/kernel/index.ts';
+import type { PostsDeps } from '../deps.ts';
+import { postColumns, type PostRow } from './row.ts';
+
+type Needs = Pick<PostsDeps, 'sql'>;
+
+/** A post, then the items behind it; or the item alone when an item is asked for. Throws `not_found`. */
+export async function getPost({ sql }: Needs, orgId: string, postId: string): Promise<PostRow[]> {
+  const rows = await sql<PostRow[]>`
+    select ${postColumns(sql)}
+    from posts p
+    join channels c on c.id = p.channel_id and c.org_id = p.org_id
+    where p.org_id = ${orgId}
+      and (p.id = ${postId} or p.root_post_id = ${postId})
+      and p.deleted_at is null
+    order by p.seq`;
+  if (!rows.some(({ id }) => id === postId)) throw notFound('Post not found');
+  return rows;
+}
+
+/** The posts of a group. Throws `not_found` without one. */
+export async function getGroup({ sql }: Needs, orgId: string, group: string): Promise<PostRow[]> {
+  const rows = await sql<PostRow[]>`
+    select ${postColumns(sql)}
+    from posts p
+    join channels c on c.id = p.channel_id and c.org_id = p.org_id
+    where p.org_id = ${orgId}
+      and p.group_id = ${group}
+      and p.deleted_at is null
+    order by p.seq`;
+  if (rows.length === 0) throw notFound('Post not found');
+  return rows;
+}
+
+/** Who made a post; undefined when it is not there. */
+export async function findAuthor({ sql }: Needs, orgId: string, postId: string): Promise<string | null | undefined> {
+  if (!isId(postId)) return undefined;
+  const [row] = await sql<{ createdBy: string | null }[]>`
+    select created_by as "createdBy"
+    from posts
+    where org_id = ${orgId}
+      and id = ${postId}
+      and deleted_at is null`;
+  return row?.createdBy;
+}

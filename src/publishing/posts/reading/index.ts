@@ -1,0 +1,4 @@
+export * from './find.ts';
+export * from './find-slot.ts';
+export * from './list.ts';
+export * from './timeline.ts';
