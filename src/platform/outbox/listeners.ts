@@ -3,6 +3,7 @@ import { type Database, isUnavailable, lease, openLease, type Sql } from '../db/
 import { type Loop, startLoop } from '../flow/index.ts';
 import type { Clock } from '../kernel/index.ts';
 import { facts as catalog, type Payload, type Topic } from './facts.ts';
+import { renumber } from './renumber.ts';
 
 /** A fact as it is heard. `at`: when it was announced. */
 export type Fact<T extends Topic = Topic> = {
@@ -58,12 +59,10 @@ export function startListeners({ listeners, ...options }: ListenersOptions): Pic
   let registered: Promise<unknown> | undefined;
   /** All in one statement: what every cursor is past is deleted, so a cursor that comes later would miss it. */
   const register = () =>
-    (registered ??= sql`insert into outbox_cursors (listener) select unnest(${listeners.map(({ name }) => name)}::text[]) on conflict do nothing`.catch(
-      (error: unknown) => {
-        registered = undefined;
-        throw error;
-      },
-    ));
+    (registered ??= declareCursors(sql, listeners).catch((error: unknown) => {
+      registered = undefined;
+      throw error;
+    }));
   const loops = listeners.map((one) => startListener(one, { ...options, register }));
   const wake = () => loops.forEach((loop) => loop.wake());
   bus.subscribe(OUTBOX_TOPIC, async () => wake());
@@ -73,6 +72,17 @@ export function startListeners({ listeners, ...options }: ListenersOptions): Pic
       await Promise.all(loops.map((loop) => loop[Symbol.asyncDispose]()));
     },
   };
+}
+
+/** Writes the cursors that are not there yet. One that is ahead of the cluster came with a dump. */
+async function declareCursors(sql: Database, listeners: readonly Listener[]): Promise<void> {
+  const [cursors] = await sql<{ ahead: boolean }[]>`/* all orgs */
+    with declared as (
+      insert into outbox_cursors (listener) select unnest(${listeners.map(({ name }) => name)}::text[]) on conflict do nothing
+    )
+    select coalesce(bool_or(greatest(since, until) > pg_snapshot_xmax(pg_current_snapshot())), false) as ahead
+    from outbox_cursors`;
+  if (cursors!.ahead) await renumber(sql);
 }
 
 /** Every fact of transactions below `since` is heard, and of those below `until` the ids up to `id`. Numbers of 64 bits, so they are text here. */

@@ -355,6 +355,26 @@ test('while a backup holds a snapshot, a look does not read what has been heard'
   }
 });
 
+describe('a database that was restored in another cluster', () => {
+  test('numbers facts and cursors anew: nothing is lost, and what everybody had heard is not heard again', async () => {
+    await append(sql, facts(2));
+    const { hearing } = start('a', { listeners: [first] });
+    await hears(2);
+    await hearing[Symbol.asyncDispose]();
+    // as a dump brings it: numbers of a cluster that is far ahead, a fact that was heard and not deleted yet, and one that was not heard
+    await append(sql, facts(2, 2));
+    await db.sql`insert into heard (listener, id, reason) select 'first', min(id), '2' from outbox`;
+    await db.sql`update outbox set txid = case when id = (select min(id) from outbox) then '900000000000' else '900000000002' end::xid8`;
+    await db.sql`update outbox_cursors set since = '900000000001', until = '900000000001', id = 0`;
+
+    start('b', { listeners: [first] });
+    await append(sql, facts(1, 4));
+    await hears(5);
+    expect([await reasonsOf(), await refused()]).toEqual([upTo(5), []]);
+    await settles(async () => expect(await outbox()).toBe(0));
+  });
+});
+
 test('a lease that is fresh enough is read, and neither written nor locked', async () => {
   const [a, b] = ['a', 'b'].map((holder) => openLease({ sql, name: 'work', holder, seconds: 600 }));
   expect([await a!.held(), await a!.held(), await b!.held()]).toEqual([true, true, false]);
