@@ -7,7 +7,7 @@ const WINGS = {
   delivery: ['platform', 'entitlements', 'providers'],
   library: ['platform', 'entitlements', 'providers'],
   people: ['platform', 'entitlements', 'providers', 'delivery'],
-  'oauth-server': ['platform', 'entitlements', 'library', 'people'],
+  'oauth-server': ['platform', 'entitlements', 'people'],
   billing: ['platform', 'entitlements', 'delivery', 'people'],
   publishing: ['platform', 'entitlements', 'providers', 'library', 'people'],
   operations: ['platform', 'entitlements', 'delivery', 'people', 'billing', 'publishing'],

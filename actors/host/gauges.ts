@@ -14,7 +14,7 @@ const TOTALS = {
   repeatedCommands: ['repeated_commands_total', 'Calls that the engine repeated and that ran once.'],
 } as const satisfies Record<keyof Host['counters'], readonly [name: string, help: string]>;
 
-/** What the host of this process has counted, and what it holds. */
+/** Registers the counters of the host of this process, its active actors and its mailboxes. */
 export function measureHost(metrics: Metrics, host: Pick<Host, 'counters' | 'activations' | 'mailboxes'>): void {
   for (const [counter, [name, help]] of Object.entries(TOTALS)) metrics.total(name, help, () => host.counters[counter as keyof typeof TOTALS]);
   const depth = (what: 'queued' | 'longest') => () => Object.fromEntries(Object.entries(host.mailboxes()).map(([type, box]) => [type, box[what]]));

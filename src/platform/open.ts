@@ -24,7 +24,7 @@ export interface PlatformNeeds {
   network: Network;
 }
 
-/** What runs the actors, and what wakes processes. */
+/** The engine that runs the actors, and the bus that wakes processes. */
 export interface EngineAndBus {
   readonly engine: Engine;
   readonly bus: Bus;
@@ -51,7 +51,7 @@ export async function openPlatformWing({ config, logs: given, actorTypes, clock,
   const { engine, bus } = parts.engine ?? opened.use(await openEngine(config, { sql, clock, log: logs.of('actors'), incarnation, actorTypes }));
   return wing(opened, {
     rooms: {
-      /** Of this start of this process. */
+      /** One start of this process. */
       incarnation,
       sql,
       errors,

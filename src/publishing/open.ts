@@ -28,7 +28,7 @@ export interface PublishingNeeds {
   providerSettings: ProviderSettings;
   media: Media;
   organizations: Organizations;
-  /** What runs the actors. */
+  /** The engine that runs the actors. */
   engine: Heartbeat;
   reminders: ReminderMoves;
 }

@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url);
 const rules = (require(resolve('.dependency-cruiser.cjs')) as { forbidden: { name: string }[] }).forbidden.map(({ name }) => name);
 const named = (prefix: string) => rules.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
 
-/** What each kind of rule forbids: file → the modules it imports. Every planted file is named `planted-…`. */
+/** A violation of each rule: file → the modules that it imports. Every planted file is named `planted-…`. */
 const PLANTS: Record<string, Record<string, string[]>> = {
   'no-cycles': { 'src/platform/kernel/planted-a.ts': ['./planted-b.ts'], 'src/platform/kernel/planted-b.ts': ['./planted-a.ts'] },
   'tests-are-leaves': { 'src/platform/kernel/planted-test.ts': ['../../../test/support/worlds/turn.ts'] },

@@ -79,7 +79,7 @@ export function openErrorLog({ sql, logs, incarnation, retentionDays }: { sql: D
   };
 }
 
-/** What jsonb and text can hold, without secrets, and not endless. */
+/** A text that jsonb and text can hold: without secrets, null characters and lone surrogates, and cut to length. */
 const storable = (text: string): string => redactText(text).slice(0, LENGTH).replaceAll('\0', '').toWellFormed();
 
 /** The stack of an error, and of what caused it; of anything else, what it is. */

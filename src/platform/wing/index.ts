@@ -23,7 +23,7 @@ export interface Gauge {
 export type StartWorker = () => AsyncDisposable | undefined;
 
 interface Parts<Rooms> {
-  /** What api, actors and later wings use, by name; the names of all wings are merged in `src/context.ts`. */
+  /** Rooms by name, for api, actors and later wings; `src/context.ts` merges those of all wings, so a name occurs once. */
   readonly rooms: Rooms;
   readonly sweeps?: readonly Sweep[];
   readonly gauges?: readonly Gauge[];

@@ -22,7 +22,7 @@ interface Options {
   env?: Record<string, string>;
   routes?: readonly AnyRoute[];
   clock?: Clock;
-  /** Of a process that hosts the actors; without one every call of an actor is refused. */
+  /** The engine of a process that hosts the actors; without one every call of an actor is refused. */
   engine?: EngineAndBus;
   /** A payment processor in the place of the real one. */
   paymentsServer?: string;
@@ -90,7 +90,7 @@ export async function testApp({ sql, env = {}, routes, clock, engine = noEngine,
   const end = opened.move();
   return {
     context,
-    /** What was logged. */
+    /** Everything that was logged. */
     log,
     address: api.address,
     /** One entry for each request, in the order of their answers. */
