@@ -236,7 +236,6 @@ const WRITES_OF_OTHERS: Readonly<Record<string, { owner: string; others: Readonl
   connect_states: { owner: 'publishing/channels', others: { 'people/members': 'the statement that removes a membership ends what it began to connect' } },
   idempotency_keys: { owner: 'platform/db', others: { 'publishing/posts': 'one statement stores the posts of many calls with their replies' } },
   invitations: { owner: 'people/members', others: { 'people/organizations': 'the statement that removes an organization deletes them' } },
-  leases: { owner: 'platform/db', others: { 'platform/outbox': 'the relay gives up its lease when it ends' } },
   memberships: {
     owner: 'people/members',
     others: {
@@ -256,13 +255,6 @@ const WRITES_OF_OTHERS: Readonly<Record<string, { owner: string; others: Readonl
       'people/identity': 'a user is made with an organization in one statement, and its last user removes it',
       'people/members': 'a user who loses the last membership is given an organization of their own',
       'publishing/egress': 'the usual route is a column of the organization',
-    },
-  },
-  outbox: {
-    owner: 'platform/outbox',
-    others: {
-      'publishing/channels': 'facts are announced in the statement of the change',
-      'publishing/posts': 'facts are announced in the statement of the change',
     },
   },
   post_timeline: {
