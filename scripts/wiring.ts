@@ -54,7 +54,6 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   Stock: ['library/stock.api'],
   Stripe: ['billing/'],
   Sweeper: ['operations/sweeper'],
-  Tokens: ['billing/operate'],
   Vault: ['platform/db.reencrypt', 'providers/settings'],
 };
 
@@ -71,6 +70,7 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   engine: ['operations/closing'],
   events: ['operations/metrics'],
   frontendUrl: ['people/auth.account', 'publishing/channels.login', 'billing/grace'],
+  http: ['people/auth.account', 'people/federated-login.redirects'],
   issuer: ['oauth-server/flow'],
   drain: ['operations/closing'],
   onCall: ['providers/catalog.entries'],
@@ -81,6 +81,7 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   metrics: ['operations/metrics'],
   onHandlerError: ['operations/closing'],
   operatorOutbound: ['operations/settings-effect.outbound'],
+  openTokens: ['billing/operate'],
   reconciler: ['operations/closing'],
   sandboxEnabled: ['operations/settings-effect.process'],
   seed: ['providers/catalog.entries'],
@@ -287,19 +288,21 @@ function roundsOf(change: Change, settings: (path: string) => string[], texts: R
   const mention = (file: string) => names.length < 40 && names.some((name) => new RegExp(`\\b${name}\\b`).test(texts.get(file)!));
   const isTable = (file: string) => file.includes('/settings-effect.');
   const hasRow = (file: string) => names.length < 40 && names.some((name) => new RegExp(String.raw`effect\(\s*\[[^\]]*'${name}'`).test(texts.get(file)!));
+  const startingWith = (beginnings: readonly string[]) =>
+    beginnings.flatMap((beginning) => small(all.filter((file) => `/${file}`.includes(`/${beginning.replace(/^\//, '')}`))));
   const beginnings = [
-    ...change.options.flatMap((option) => OPTION_SHOWN_BY[option] ?? []),
     ...(SHOWN_BY[change.room ?? ''] ??
       (change.room === undefined ? [] : change.room.endsWith('Wing') ? [`${change.room.slice(0, -4).toLowerCase()}/`] : [`/${change.room.toLowerCase()}.`])),
     ...change.words.filter((word) => word.length > 3).map((word) => `/${word}.`),
   ];
   const isSweep = change.options.includes('everyMs');
   const files = [
+    ...startingWith(change.options.flatMap((option) => OPTION_SHOWN_BY[option] ?? [])),
     ...all.filter((file) => isSweep && isTable(file) && texts.get(file)!.includes('context.sweeps')),
     ...all.filter((file) => isTable(file) && hasRow(file)),
     ...all.filter((file) => isTable(file) && mention(file)),
     ...small(all.filter((file) => !isTable(file) && mention(file))).slice(0, 3),
-    ...beginnings.flatMap((beginning) => small(all.filter((file) => `/${file}`.includes(`/${beginning.replace(/^\//, '')}`)))),
+    ...startingWith(beginnings),
     ...all.filter((file) => isTable(file) || mention(file)),
     ...all.filter((file) => EVERYWHERE.test(file)),
   ];
