@@ -21,7 +21,7 @@ function world() {
 }
 const instant = (seconds: number) => new Date(seconds * 1_000);
 
-test('a thousand calls are one write, with the errors since the last success [PV8]', async () => {
+test('writes a thousand calls in one statement, with the errors since the last success [PV8]', async () => {
   const { counts, written, call } = world();
   for (let n = 0; n < 997; n += 1) call(n % 2 === 0);
   for (const ok of [true, false, false]) call(ok);
@@ -55,7 +55,7 @@ test('a thousand calls are one write, with the errors since the last success [PV
   expect(written).toHaveLength(1);
 });
 
-test('what could not be written is written with the next, in its order', async () => {
+test('adds outcomes of a failed write to the next one, in order', async () => {
   const { counts, written, failures, call, breakDown } = world();
   call(false);
   breakDown(true);
@@ -71,7 +71,7 @@ test('what could not be written is written with the next, in its order', async (
   ]);
 });
 
-test('what is left when the process ends is written then, and a failure is told', async () => {
+test('writes the rest on disposal, and reports a failure', async () => {
   const first = world();
   first.call(true);
   await first.counts[Symbol.asyncDispose]();
@@ -83,7 +83,7 @@ test('what is left when the process ends is written then, and a failure is told'
   expect(second.failures).toHaveLength(1);
 });
 
-test('a success ends the row of errors of what came before it', () => {
+test('resets consecutive errors at a success', () => {
   const one = {
     domain: 'd',
     providerId: 'p',

@@ -50,11 +50,11 @@ describe('chooseVersion', () => {
     expect(choose(options)).toBe(expected);
   });
 
-  test('a version is in preview, active, deprecated or retired [VE1]', () => {
+  test('a version is a preview, active, deprecated or retired [VE1]', () => {
     expect(all.map((one) => lifecycleOf(one, all, NOW))).toEqual(['retired', 'deprecated', 'active', 'preview']);
   });
 
-  test('without a version the newest active one is meant, else a preview, else none [S159]', () => {
+  test('chooses the newest active version when none is named, else a preview, else none [S159]', () => {
     expect(choose({}, [...all, adapterOf('v9', 'active')])).toBe('v9');
     expect(choose({}, [all[3]!])).toBe('preview_not_allowed');
     expect(choose({}, [all[0]!, all[1]!])).toBe('unknown_version');
@@ -66,7 +66,7 @@ describe('lifecycleOf', () => {
   const active = (version: `v${number}`, more: Partial<SocialAdapter> = {}) => ({ ...adapterOf(version, 'active'), ...more }) as SocialAdapter;
   const statusOf = (one: SocialAdapter, among: SocialAdapter[] = [one]) => lifecycleOf(one, among, NOW);
 
-  test('every new version starts as a preview, the first one too, and is released by saying so [VE2, VE3]', () => {
+  test('every new version is a preview until it declares active [VE2, VE3]', () => {
     const started = (version: `v${number}`): SocialAdapter => {
       const { status: _, ...rest } = adapterOf(version, 'active');
       return rest as SocialAdapter;
@@ -81,7 +81,7 @@ describe('lifecycleOf', () => {
     expect(choose({}, [released, adapterOf('v2', 'active')])).toBe('v2');
   });
 
-  test('an active version that a newer active one supersedes is deprecated; a preview supersedes nothing [VE4]', () => {
+  test('an active version is deprecated by a newer active one, not by a preview [VE4]', () => {
     const old = active('v2');
     expect(statusOf(old, [old, adapterOf('v10', 'preview')])).toBe('active');
     expect(statusOf(old, [old, active('v10')])).toBe('deprecated');
@@ -91,7 +91,7 @@ describe('lifecycleOf', () => {
     expect(choose({}, [old, active('v10')])).toBe('v10');
   });
 
-  test('at its sunset a version is retired, not before [VE5, VE20]', () => {
+  test('a version is retired at its sunset, not before [VE5, VE20]', () => {
     const leaving = (sunsetAt: string) => ({ ...adapterOf('v1', 'deprecated'), sunsetAt }) as SocialAdapter;
     expect(statusOf(leaving('2026-11-22'))).toBe('deprecated');
     expect(statusOf(leaving('2026-11-21'))).toBe('retired');
@@ -101,13 +101,13 @@ describe('lifecycleOf', () => {
   });
 });
 
-test('the catalog shows the dates of a version that is on its way out, and null for none [VE20]', () => {
+test('the catalog shows the dates of a deprecated version, and null without one [VE20]', () => {
   const leaving = { ...adapterOf('v1', 'deprecated'), deprecatedAt: '2026-11-01', sunsetAt: '2027-05-01' } as SocialAdapter;
   expect(presentCatalogEntry(leaving, 'deprecated')).toMatchObject({ status: 'deprecated', deprecatedAt: '2026-11-01', sunsetAt: '2027-05-01' });
   expect(presentCatalogEntry(adapterOf('v1', 'active'), 'active')).toMatchObject({ deprecatedAt: null, sunsetAt: null });
 });
 
-test('what a registered version declares cannot be written to [VE16]', () => {
+test('immutable freezes the declaration of an adapter [VE16]', () => {
   const adapter = immutable({ ...adapterOf('v1', 'active'), credentials: { key: secret('Key') } } as SocialAdapter);
   for (const write of [
     () => Object.assign(adapter, { api: 'https://evil.example' }),
@@ -127,7 +127,7 @@ describe('readFields', () => {
     kind: text('Kind', { required: false, options: [{ value: 'a', label: 'A' }] }),
     key: secret('Key'),
   };
-  test('fills defaults, trims, and makes addresses whole', () => {
+  test('fills in defaults, trims, and completes addresses', () => {
     expect(readFields(fields, { name: ' bob ', key: ' k ' })).toEqual({ server: 'https://home.example', name: 'bob', key: ' k ' });
     expect(readFields(fields, { name: 'bob', key: '\r\n k k \n' })['key']).toBe(' k k ');
     expect(readFields(fields, { name: 'bob', key: 'a file\nof lines\n' })['key']).toBe('a file\nof lines\n');
@@ -139,7 +139,7 @@ describe('readFields', () => {
       expect(readFields(fields, { name: 'bob', key: 'k', server: typed })['server']).toBe(origin);
   });
 
-  test('takes no other scheme for the name of a server', () => {
+  test('refuses a server with another scheme', () => {
     const wrong = [
       'file:///etc/passwd',
       'gopher://a.example:6379/_INFO',
@@ -154,7 +154,7 @@ describe('readFields', () => {
       expect(readFields(fields, { name: 'bob', key: 'k', server })['server']).toMatch(/^https:\/\/(a\.example|localhost):8443$/);
   });
 
-  test('judges the length of a value before its form', () => {
+  test('checks the length of a value before its form', () => {
     const typed = (form: Fields, name: string) => () => readFields(form, { name });
     const line = { name: text('Name', { validation: '(?:a+)+' }) };
     expect(typed(line, 'a'.repeat(4_096))()).toEqual({ name: 'a'.repeat(4_096) });
@@ -164,7 +164,7 @@ describe('readFields', () => {
     expect(typed(file, 'a'.repeat(5_001))).toThrow('File: has more than 5000 characters');
   });
 
-  test('names every fault', () => {
+  test('reports every fault', () => {
     const faults = (input: Record<string, unknown>) => {
       try {
         return readFields(fields, input, 'fields.');
@@ -186,7 +186,7 @@ describe('readFields', () => {
   });
 });
 
-test('a wrong value of a known setting is refused by name, an unknown setting passes', () => {
+test('checkSettings refuses a wrong value of a known setting by name, and ignores unknown ones', () => {
   const adapter = all[2]!;
   expect(() => checkSettings(adapter, { __type: 'x', invented: 1, mode: 'a' })).not.toThrow();
   expect(() => checkSettings(adapter, { mode: 'c' })).toThrow(
@@ -194,6 +194,6 @@ test('a wrong value of a known setting is refused by name, an unknown setting pa
   );
 });
 
-test('the registry is what the folder holds', async () => {
+test('registry.gen.ts lists the adapter files', async () => {
   expect(await readFile(REGISTRY_FILE, 'utf8')).toBe(await generateRegistry());
 });

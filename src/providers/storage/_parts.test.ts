@@ -8,7 +8,7 @@ const stream = (pieces: readonly Uint8Array[]) => ({
   },
 });
 
-test('however the bytes come, they are sent in parts of one size, the last with the rest', async () => {
+test('sends chunks of any size in parts of one size, the last with the rest', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 12 }), fc.integer({ min: 1, max: 50 }), async (chunks, size) => {
       const whole = Buffer.concat(chunks);
@@ -28,7 +28,7 @@ test('however the bytes come, they are sent in parts of one size, the last with 
   );
 });
 
-test.each([-1, 1, 100])('content that is %i bytes off is refused, and its last part is not sent', async (off) => {
+test.each([-1, 1, 100])('refuses content that is %i bytes off before its last part is sent', async (off) => {
   const content = { from: stream([Buffer.alloc(60), Buffer.alloc(60 + off)]), bytes: 120, mime: 'video/mp4' };
   const sent: number[] = [];
   await expect(sendParts(content, 50, async (number) => void sent.push(number))).rejects.toMatchObject({ failure: 'rejected' });
@@ -50,7 +50,7 @@ test.each([
   expect(Math.ceil(bytes / size)).toBeLessThanOrEqual('most' in limits ? limits.most : 10_000);
 });
 
-test('no more memory is lent than there is, and everybody gets their turn in order', async () => {
+test('lends no more memory than the limit, in FIFO order', async () => {
   const lend = openBuffers(10);
   let held = 0;
   const begun: number[] = [];
@@ -72,7 +72,7 @@ test('no more memory is lent than there is, and everybody gets their turn in ord
   expect(held).toBe(0);
 });
 
-test('when a part fails, no other is begun, and nothing is under way any more', async () => {
+test('begins no part after a failure, and waits for those under way', async () => {
   let [sent, under] = [0, 0];
   const content = { from: stream(Array.from({ length: 50 }, () => Buffer.alloc(1_000))), bytes: 50_000, mime: 'video/mp4' };
   const work = sendParts(content, 1_000, async (number) => {
@@ -86,7 +86,7 @@ test('when a part fails, no other is begun, and nothing is under way any more', 
   expect(sent).toBeLessThan(12);
 });
 
-test('a large piece is lent again, to one at a time', async () => {
+test('reuses a large buffer, for one borrower at a time', async () => {
   const lend = openBuffers(4 * MIB);
   const [seen, under] = [new Set<Buffer>(), new Set<Buffer>()];
   await Promise.all(

@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 const httpTo = () => openHttp({ manifest: { title: 'Demo', api: receiver.url }, outbound, clock: systemClock, values: {}, secrets: [] });
 
-test('an answer that is held in memory has at most 1 MiB, whoever asks', async () => {
+test('an answer in memory has at most 1 MiB, by any tool', async () => {
   size = MIB;
   expect((await httpTo().get('/', z.string())).length).toBe(MIB - 2);
   expect((await (await openFetch(outbound, 20_000)(receiver.url, { method: 'GET', headers: {} })).text()).length).toBe(MIB);
@@ -31,7 +31,7 @@ test('an answer that is held in memory has at most 1 MiB, whoever asks', async (
   await expect(outbound.fetch(receiver.url)).rejects.toMatchObject({ failure: 'too_large' });
 });
 
-test('but for a call that declares more', async () => {
+test('a call may declare a greater limit', async () => {
   size = 2 * MIB;
   expect((await httpTo().get('/', z.string(), { answerBytes: 2 * MIB })).length).toBe(2 * MIB - 2);
   size += 1;

@@ -25,7 +25,7 @@ const ways = (
   )
 ).flat();
 
-test('every adapter file is registered, and every registered adapter but the password has its facts and its provider', async () => {
+test('every adapter file is registered, and every registered adapter but the password has its fixtures', async () => {
   const files = (await readdir(new URL('../../../src/providers/auth/', import.meta.url))).filter((file) => /^[^_].*\.v\d+\.ts$/.test(file));
   expect(logins.map(({ id, version }) => `${id}.${version}.ts`).toSorted()).toEqual(files.toSorted());
   const ids = (optional: boolean) => logins.filter((adapter) => (adapter.optional !== undefined) === optional).map(({ id }) => id);
@@ -34,16 +34,13 @@ test('every adapter file is registered, and every registered adapter but the pas
   for (const { id, by } of logins) expect([id, ways.some(({ adapter }) => adapter.id === id)]).toEqual([id, by !== 'password']);
 });
 
-test.each(logins.map((adapter) => ({ id: adapter.id, adapter })))(
-  '$id declares the fields that the facts name, and no other as a secret',
-  async ({ adapter }) => {
-    const { credentialFields } = await factsOf(adapter.id);
-    for (const { name, secret } of credentialFields) expect([name, adapter.credentials[name]?.secret]).toEqual([name, secret]);
-    const secrets = Object.entries(adapter.credentials).filter(([, { secret }]) => secret);
-    expect(secrets.map(([name]) => name)).toEqual(credentialFields.filter(({ secret }) => secret).map(({ name }) => name));
-    expect([adapter.domain, adapter.setup !== undefined]).toEqual(['auth', adapter.by !== 'password']);
-  },
-);
+test.each(logins.map((adapter) => ({ id: adapter.id, adapter })))('$id declares the fields of its facts, and the same secrets', async ({ adapter }) => {
+  const { credentialFields } = await factsOf(adapter.id);
+  for (const { name, secret } of credentialFields) expect([name, adapter.credentials[name]?.secret]).toEqual([name, secret]);
+  const secrets = Object.entries(adapter.credentials).filter(([, { secret }]) => secret);
+  expect(secrets.map(([name]) => name)).toEqual(credentialFields.filter(({ secret }) => secret).map(({ name }) => name));
+  expect([adapter.domain, adapter.setup !== undefined]).toEqual(['auth', adapter.by !== 'password']);
+});
 
 /** What every way to log in owes. A new adapter gets this suite for nothing and fails it without its fixtures. */
 describe.each(ways)('$name', ({ adapter, fixture }) => {
@@ -71,12 +68,12 @@ describe.each(ways)('$name', ({ adapter, fixture }) => {
     expect([faults, elsewhere]).toEqual([[], []]);
   });
 
-  test('tells who it is', async () => {
+  test('answers the account', async () => {
     expect(await logIn()).toEqual(fixture.account);
     expect(await logIn()).toEqual(fixture.account); // once more, with what was learned
   });
 
-  testIf(fixture.consent)('asks for consent with state, PKCE where it is known, and no more than it needs', async () => {
+  testIf(fixture.consent)('asks for consent with state, PKCE where supported, and the scopes of the facts', async () => {
     const login = open();
     if (login.by !== 'consent') throw new Error('Logs in otherwise');
     const url = new URL(await login.authorize({ state: 's1', nonce: 'n1', verifier: 'v'.repeat(43), redirectUri: 'https://app.example.test/back' }));
@@ -96,7 +93,7 @@ describe.each(ways)('$name', ({ adapter, fixture }) => {
     expect(scope.split(' ').toSorted()).toEqual(facts.oauth!.scopes.toSorted());
   });
 
-  testIf(fixture.errors.length > 0)('takes each documented refusal for what it is, and shows nothing secret', async () => {
+  testIf(fixture.errors.length > 0)('maps each documented refusal, and shows no secret', async () => {
     for (const { name, step = fixture.step!, behaviour, failure } of fixture.errors) {
       provider.on(step, behaviour);
       expect([name, (await fails(logIn())).failure]).toEqual([name, failure]);
@@ -105,7 +102,7 @@ describe.each(ways)('$name', ({ adapter, fixture }) => {
     expect(await logIn()).toEqual(fixture.account);
   });
 
-  testIf(fixture.step)('calls a line that breaks, an answer that is cut and one that never comes unavailable', async () => {
+  testIf(fixture.step)('answers unavailable for a broken connection, a cut answer and no answer', async () => {
     for (const behaviour of ['hang-up', 'garbage', 'silence'] as const) {
       provider.on(fixture.step!, behaviour);
       // Only silence has little time, in a version of its own that keeps it: a slow answer must not stand for a broken one.
@@ -114,13 +111,13 @@ describe.each(ways)('$name', ({ adapter, fixture }) => {
     }
   });
 
-  testIf(fixture.step)('follows no redirect with what it knows', async () => {
+  testIf(fixture.step)('follows no redirect', async () => {
     provider.on(fixture.step!, 'redirect');
     expect((await fails(logIn())).failure).toBe('rejected');
     expect(provider.elsewhere).toEqual([]);
   });
 
-  testIf(fixture.wrong)('finds out whether the provider takes its settings', async () => {
+  testIf(fixture.wrong)('checks its settings at the provider', async () => {
     await expect(providers.check(adapter, provider.values)).resolves.toBeUndefined();
     expect((await fails(providers.check(adapter, { ...provider.values, ...fixture.wrong })!)).failure).toBe('rejected');
   });
@@ -142,7 +139,7 @@ describe.each(ways)('$name', ({ adapter, fixture }) => {
     }
   });
 
-  testIf(fixture.consent)('is refused a code that nobody gave', async () => {
+  testIf(fixture.consent)('refuses a code that was never issued', async () => {
     const login = open();
     if (login.by !== 'consent') throw new Error('Logs in otherwise');
     const begun = { state: 's1', nonce: 'n1', verifier: 'v'.repeat(43), redirectUri: 'https://app.example.test/back' };

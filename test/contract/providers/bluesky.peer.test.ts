@@ -62,7 +62,7 @@ await describePeer(
       return mediaOf(data, { name: 'noise.png', contentType: 'image/png', alt: 'Grey noise', url: 'https://files.example/noise.png' });
     };
 
-    test('a post with a link, a mention, a tag and a picture with alt text reads back as it was meant', async () => {
+    test('publishes a post with a link, a mention, a tag and a picture with alt text', async () => {
       const text = 'Grüße 👋🏽 @bob.test, see https://rookery.example/a?b=1. #Vögel';
       const published = await (await channel()).publish(postOf(text, [await photo(200)]), { languages: ['de'] }, handleOf());
       const record = (await records(alice.did)).find(({ uri }) => uri === published.id)!;
@@ -77,7 +77,7 @@ await describePeer(
       expect(record.value.embed!.images).toMatchObject([{ alt: 'Grey noise', image: { mimeType: 'image/png' }, aspectRatio: { width: 200, height: 100 } }]);
     });
 
-    test('a picture that is too large is made to fit', async () => {
+    test('converts a picture that is too large', async () => {
       const large = await photo(1_600);
       expect(large.size).toBeGreaterThan(1_000_000);
       const published = await (await channel()).publish(postOf('Large', [large]), {}, handleOf());
@@ -86,7 +86,7 @@ await describePeer(
       expect(image.size).toBeLessThanOrEqual(1_000_000);
     });
 
-    test('the same post sent again under its key is one post', async () => {
+    test('publishes one post when it is sent again under its key', async () => {
       const social = await channel();
       const post = postOf('Only once', [await photo(64)]);
       const handle = handleOf();
@@ -96,7 +96,7 @@ await describePeer(
       expect((await records(alice.did)).filter(({ value }) => value.text === 'Only once')).toHaveLength(1);
     });
 
-    test('a post is found by its key, and absent when it never arrived', async () => {
+    test('finds a post by its key, and none that never arrived', async () => {
       const social = await channel();
       const post = postOf('Find me');
       const handle = handleOf();
@@ -107,7 +107,7 @@ await describePeer(
       ).resolves.toBeUndefined();
     });
 
-    test('a reply names root and parent, and a deleted post is gone', async () => {
+    test('replies with root and parent, and deletes a post', async () => {
       const social = await channel();
       const root = await social.publish(postOf('Root'), {}, handleOf());
       const second = await social.publish(postOf('Second'), {}, handleOf(undefined, [root]));
@@ -118,7 +118,7 @@ await describePeer(
       expect((await records(alice.did)).some(({ uri }) => uri === third.id)).toBe(false);
     });
 
-    test('the account has its name, and the server that really holds it', async () => {
+    test('reads the account and the server that holds it', async () => {
       const values = fieldsOf(alice);
       const tokens = (await providers.signIn(adapter(), values))!;
       expect(URL.canParse(tokens.values!['service']!)).toBe(true);
@@ -126,7 +126,7 @@ await describePeer(
       await expect((await channel()).profile()).resolves.toMatchObject({ id: alice.did, handle: '@alice.test' });
     });
 
-    test('a session is renewed with new tokens, and by the app password when its refresh token is spent', async () => {
+    test('renews a session with new tokens, and by the app password after its refresh token was used', async () => {
       const values = fieldsOf(bob);
       const tokens = (await providers.signIn(adapter(), values))!;
       const fresh = (await providers.refresh(adapter(), { values, tokens }))!;
@@ -135,7 +135,7 @@ await describePeer(
       await expect(providers.connect(adapter(), { values, account: bob.did, tokens: again }).profile()).resolves.toMatchObject({ id: bob.did });
     });
 
-    test('a wrong app password and a stale token are refused', async () => {
+    test('a wrong app password and an old token are refused', async () => {
       const values = { ...fieldsOf(alice), password: 'aaaa-bbbb-cccc-dddd' };
       expect(await failureOf(providers.signIn(adapter(), values))).toMatchObject({ failure: 'reauthorize' });
       const stale = providers.connect(adapter(), { values, account: alice.did, tokens: { accessToken: 'no.such.token' } });

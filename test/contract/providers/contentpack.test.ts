@@ -29,13 +29,13 @@ for (const source of stockSources) {
 }
 process.stderr.write(`stock: ${stockSources.length} sources, ${cases} cases\n`);
 
-test('the four of the specification are registered, each as v1, for the instance and for an organization', () => {
+test('the four of the specification are registered as v1, for the instance and organizations', () => {
   const packs = localProviders().list('contentpack');
   expect(packs.map(({ id, version }) => `${id}@${version}`)).toEqual(['adobe-stock@v1', 'envato@v1', 'magnific@v1', 'vecteezy@v1']);
   for (const { setup } of packs) expect(setup?.owners).toEqual(['instance', 'org']);
 });
 
-test('the free sources are in no catalog, and none can be set up: their keys are read from the environment [DE43]', () => {
+test('the free sources are in no catalog and have no settings: their keys are in the environment [DE43]', () => {
   expect(stockSources.map(({ id }) => id)).toEqual(['unsplash', 'pexels', 'pixabay', 'giphy', 'openverse']);
   const shown = localProviders().catalog('contentpack');
   for (const { id, setup } of stockSources) expect([setup, shown.some(({ providerId }) => providerId === id)]).toEqual([undefined, false]);
@@ -70,7 +70,7 @@ test('Openverse answers without a login', async () => {
   expect(found).toEqual({ items: [], more: false });
 });
 
-test('one token serves many calls, also those that come at once', async () => {
+test('one token serves many calls, also concurrent ones', async () => {
   const token = {
     asks: {
       method: 'POST',
@@ -90,7 +90,7 @@ test('one token serves many calls, also those that come at once', async () => {
   });
 });
 
-test('a token that was learned on the way is not seen when a refusal repeats it', async () => {
+test('a token that was learned during a call is redacted from a refusal', async () => {
   const token = {
     asks: {
       method: 'POST',
@@ -107,14 +107,14 @@ test('a token that was learned on the way is not seen when a refusal repeats it'
   expect(error.message).toContain('Bearer *** is odd');
 });
 
-test('Magnific under its older name is asked with the header of that name', async () => {
+test("Magnific at its older host gets that host's header", async () => {
   const asks = { method: 'GET', url: 'https://api.freepik.com/v1/resources/1', headers: { 'x-freepik-api-key': 'k' } };
   expect(
     await asked(packOf('magnific'), { apiKey: 'k', host: 'api.freepik.com' }, [{ asks, says: { status: 404 } }], (port) => port.acquire('1')),
   ).toBeUndefined();
 });
 
-test('Adobe Stock licenses nothing without a client secret, and says what is needed', async () => {
+test('Adobe Stock refuses to license without a client secret, and says what is needed', async () => {
   const error = await asked(packOf('adobe-stock'), { clientId: 'c' }, [], (port) => failureOf(port.acquire('1')));
   expect(error).toMatchObject({ failure: 'unsupported', message: expect.stringContaining('client secret') });
 });
@@ -131,7 +131,7 @@ test.each([
   undefined,
 ])('an address that is not https is not handed to a browser: %s [S154]', (url) => expect(Web.parse(url)).toBeNull());
 
-describe('the suite finds the adapter that', () => {
+describe('the suite detects an adapter that', () => {
   const Entry = z.object({ id: Id, title: Words, preview: Web, file: Download });
   const demo = (
     acquire: (line: { http: Parameters<Parameters<typeof contentPack>[0]['connect']>[0]['http'] }, id: string) => ReturnType<ContentPack['acquire']>,
@@ -188,7 +188,7 @@ describe('the suite finds the adapter that', () => {
     return wrong;
   };
 
-  test('is honest', async () => {
+  test('is correct (no fault found)', async () => {
     const honest = demo(async ({ http }, id) => {
       const entry = await http.get(`/items/${id}`, Entry);
       await http.get(`/items/${id}/licence`, Licence, { creates: true });
@@ -196,27 +196,27 @@ describe('the suite finds the adapter that', () => {
     });
     expect(await wrongIn(honest)).toEqual([]);
   });
-  test('takes the file and asks for no licence', async () => {
+  test('downloads without licensing', async () => {
     const thief = demo(async ({ http }, id) => {
       const entry = await http.get(`/items/${id}`, Entry);
       return { item: itemOf(entry), download: entry.file };
     });
-    expect(await wrongIn(thief)).toContainEqual(expect.stringContaining('exactly what the facts say'));
+    expect(await wrongIn(thief)).toContainEqual(expect.stringContaining('exactly the documented requests'));
   });
-  test('takes any answer for a licence', async () => {
+  test('accepts any answer as a licence', async () => {
     const credulous = demo(async ({ http }, id) => {
       const entry = await http.get(`/items/${id}`, Entry);
       await http.get(`/items/${id}/licence`, z.any(), { creates: true });
       return { item: itemOf(entry), download: entry.file };
     });
-    expect(await wrongIn(credulous)).toContainEqual(expect.stringContaining('half an answer or a page'));
+    expect(await wrongIn(credulous)).toContainEqual(expect.stringContaining('half an answer and a page'));
   });
-  test('licenses twice when the answer was lost', async () => {
+  test('licenses again after a lost answer', async () => {
     const twice = demo(async ({ http }, id) => {
       const entry = await http.get(`/items/${id}`, Entry);
       await http.get(`/items/${id}/licence`, Licence);
       return { item: itemOf(entry), download: entry.file };
     });
-    expect(await wrongIn(twice)).toContainEqual(expect.stringContaining('a line that breaks'));
+    expect(await wrongIn(twice)).toContainEqual(expect.stringContaining('a broken connection'));
   });
 });

@@ -50,7 +50,7 @@ await describePeer(
       };
     }
 
-    test('an emulator of Resend takes a mail, and takes the same attempt again as the same mail', async () => {
+    test('an emulator of Resend accepts a mail, and a repeat as the same mail', async () => {
       const server = peer.env['resend'] as string;
       await using resend = await opened('resend', server);
       const first = await resend.mailer.send(MESSAGE);
@@ -70,7 +70,7 @@ await describePeer(
       expect((await failureOf(resend.mailer.send({ ...MESSAGE, text: 'Other words' }))).failure).toBe('lost'); // under a key that was used
     });
 
-    test('a server of Amazon SES takes a mail, as it is', async () => {
+    test('an emulator of Amazon SES receives a mail unchanged', async () => {
       const server = peer.env['ses'] as string;
       await using amazon = await opened('ses', server);
       const { messageId } = await amazon.mailer.send(MESSAGE);
@@ -104,10 +104,10 @@ await describePeer(
       });
     }
 
-    describe('others judge what is signed here', () => {
+    describe('signatures of delivery events', () => {
       const delivered = { kind: 'delivered', messageId: 'm1' } as const;
 
-      test('the verifier of SendGrid takes our events of SendGrid, and none that were changed', async () => {
+      test("SendGrid's verifier accepts the fixture's events, and no changed ones", async () => {
         const teller = TELLERS.sendgrid();
         const { headers, body } = teller.tell([delivered, delivered]);
         const key = teller.env['EMAIL_WEBHOOK_SECRET'];
@@ -116,7 +116,7 @@ await describePeer(
         expect(await ask('/verify/sendgrid', { key, ...teller.tell(delivered, { wrongKey: true }) })).toMatchObject({ genuine: false });
       });
 
-      test('the library of Standard Webhooks takes our events of Resend, and none that were changed or are old', async () => {
+      test("the library of Standard Webhooks accepts the fixture's events of Resend, and no changed or old ones", async () => {
         const teller = TELLERS.resend();
         const secret = teller.env['EMAIL_WEBHOOK_SECRET'];
         const { headers, body } = teller.tell(delivered);
@@ -126,7 +126,7 @@ await describePeer(
         expect(await ask('/verify/resend', { secret, ...old })).toMatchObject({ genuine: false });
       });
 
-      test('the validator of AWS refuses certificates of other hosts, as we do', async () => {
+      test("AWS's validator refuses certificates of other hosts, like the adapter", async () => {
         const { envelope } = ses();
         for (const place of [
           `https://evil.example${CERTIFICATE_PATH}`,

@@ -31,7 +31,7 @@ const suite: Suite<EmailAdapter, Mailer> = {
 };
 await describeProviders(suite, { without: ['empty', 'smtp'], beyond: ['events'] });
 
-describe('the suite refuses an adapter', () => {
+describe('the suite detects an adapter', () => {
   type Connect = NonNullable<EmailAdapter['connect']>;
   /** What it finds wrong with Resend when its line or its mailer is another one. */
   async function foundIn(wrong: (connect: Connect) => Connect): Promise<string[]> {
@@ -46,55 +46,50 @@ describe('the suite refuses an adapter', () => {
   const calling = (change: (call: Call) => Call) =>
     foundIn((connect) => (line) => connect({ ...line, http: { ...line.http, post: (path, reply, call = {}) => line.http.post(path, reply, change(call)) } }));
   const without = (call: Call, name: keyof Call): Call => Object.fromEntries(Object.entries(call).filter(([key]) => key !== name));
-  const ASKS = 'send: asks exactly what the facts say, and understands the answer';
+  const ASKS = 'send: sends exactly the documented requests, and reads the answer';
 
-  test('that is right, it lets pass', async () => expect(await calling((call) => call)).toEqual([]));
-  test('that leaves out the key of the attempt', async () => expect(await calling((call) => without(call, 'idempotencyKey'))).toContain(ASKS));
-  test('that sends beside the mail what nobody documented', async () => expect(await calling((call) => ({ ...call, query: { debug: '1' } }))).toContain(ASKS));
-  test('that takes a mail without an answer for one that did not leave', async () =>
-    expect(await calling((call) => without(call, 'creates'))).toContain(
-      'send, exchange 1: a line that breaks, an answer that never comes and a fault of theirs are lost',
-    ));
-  test('that takes a refusal for success', async () => {
+  test('that is correct (no fault found)', async () => expect(await calling((call) => call)).toEqual([]));
+  test('that leaves out the idempotency key', async () => expect(await calling((call) => without(call, 'idempotencyKey'))).toContain(ASKS));
+  test('that sends undocumented parameters', async () => expect(await calling((call) => ({ ...call, query: { debug: '1' } }))).toContain(ASKS));
+  test('that answers unavailable for a lost answer', async () =>
+    expect(await calling((call) => without(call, 'creates'))).toContain('send, exchange 1: a broken connection, no answer and a server error are lost'));
+  test('that accepts a refusal', async () => {
     const found = await foundIn((connect) => (line) => {
       const mailer = connect(line);
       return { ...mailer, send: (message) => mailer.send(message).catch(() => ({ messageId: '1' })) };
     });
     expect(found).toContain('send: a bad recipient is rejected');
   });
-  test('that asks twice', async () => {
+  test('that sends twice', async () => {
     const found = await foundIn((connect) => (line) => {
       const mailer = connect(line);
       return { ...mailer, send: (message) => mailer.send(message).catch(() => mailer.send(message)) };
     });
-    expect(found).toContain('send, exchange 1: a line that breaks, an answer that never comes and a fault of theirs are lost');
+    expect(found).toContain('send, exchange 1: a broken connection, no answer and a server error are lost');
   });
 });
 
-test('the seven providers of the interface are there, each with its facts', async () => {
+test('the seven providers of the specification are registered, each with its facts', async () => {
   expect(email.map(({ id }) => id).toSorted()).toEqual(['empty', 'mailgun', 'postmark', 'resend', 'sendgrid', 'ses', 'smtp']);
   const facts = (await readdir(FACTS)).filter((name) => name.endsWith('.facts.json'));
   expect(facts.toSorted()).toEqual(email.map(({ id }) => `${id}.facts.json`).toSorted());
 });
 
-test.each(email.map((adapter) => [adapter.id, adapter] as const))(
-  '%s declares what the facts say, and its catalog card shows it [PV6]',
-  async (id, adapter) => {
-    const facts = JSON.parse(await readFile(new URL(`${id}.facts.json`, FACTS), 'utf8')) as Facts;
-    await using providers = localProviders();
-    expect(providers.catalog('email').find(({ providerId }) => providerId === id)).toMatchObject({
-      displayName: facts.title,
-      authType: facts.authType,
-      version: 'v1',
-      status: 'active',
-      verified: false,
-      credentialFields: facts.credentialFields.map(({ name, secret, required }) => ({ name, secret, required: required ?? expect.any(Boolean) })),
-      capabilities: { operations: [...(facts.sends ? ['send'] : []), ...(facts.events ? ['events'] : [])] },
-    });
-    expect(adapter.connect !== undefined).toBe(facts.sends);
-    for (const { name, default: usual } of facts.credentialFields) if (usual !== undefined) expect(adapter.credentials[name]?.default).toBe(usual);
-  },
-);
+test.each(email.map((adapter) => [adapter.id, adapter] as const))('%s declares its facts, and the catalog entry shows them [PV6]', async (id, adapter) => {
+  const facts = JSON.parse(await readFile(new URL(`${id}.facts.json`, FACTS), 'utf8')) as Facts;
+  await using providers = localProviders();
+  expect(providers.catalog('email').find(({ providerId }) => providerId === id)).toMatchObject({
+    displayName: facts.title,
+    authType: facts.authType,
+    version: 'v1',
+    status: 'active',
+    verified: false,
+    credentialFields: facts.credentialFields.map(({ name, secret, required }) => ({ name, secret, required: required ?? expect.any(Boolean) })),
+    capabilities: { operations: [...(facts.sends ? ['send'] : []), ...(facts.events ? ['events'] : [])] },
+  });
+  expect(adapter.connect !== undefined).toBe(facts.sends);
+  for (const { name, default: usual } of facts.credentialFields) if (usual !== undefined) expect(adapter.credentials[name]?.default).toBe(usual);
+});
 
 const message = (more: Partial<Message> = {}): Message => ({
   id: '0190a0b0-0000-7000-8000-000000000001',
@@ -133,30 +128,27 @@ describe('over HTTP', () => {
     expect(asked.map(({ url }) => new URL(url).origin)).toEqual([origin]);
   });
 
-  test.each(['', 'session-0123456789'])(
-    'ses is asked with a signature over the body and every header that it names, with the session token %j',
-    async (sessionToken) => {
-      const { asked } = await askedBy('ses', { sessionToken });
-      const [{ url, method, headers, body }] = asked as [(typeof asked)[number]];
-      const hex = (data: string) => createHash('sha256').update(data).digest('hex');
-      const hmac = (key: Buffer | string, data: string) => createHmac('sha256', key).update(data).digest();
-      const time = headers['x-amz-date']!;
-      const signed: Record<string, string> = {
-        host: new URL(url).host,
-        'x-amz-date': time,
-        ...(sessionToken !== '' && { 'x-amz-security-token': sessionToken }),
-      };
-      const names = Object.keys(signed).join(';');
-      const canonical = [method, new URL(url).pathname, '', ...Object.entries(signed).map(([name, value]) => `${name}:${value}`), '', names, hex(body)].join(
-        '\n',
-      );
-      const scope = `${time.slice(0, 8)}/eu-west-1/ses/aws4_request`;
-      const key = scope.split('/').reduce<Buffer | string>(hmac, 'AWS4secret-0123456789 of+demo') as Buffer;
-      const signature = hmac(key, ['AWS4-HMAC-SHA256', time, scope, hex(canonical)].join('\n')).toString('hex');
-      expect(headers['authorization']).toBe(`AWS4-HMAC-SHA256 Credential=AKIA0123456789/${scope}, SignedHeaders=${names}, Signature=${signature}`);
-      expect(headers['x-amz-security-token']).toBe(sessionToken === '' ? undefined : sessionToken);
-    },
-  );
+  test.each(['', 'session-0123456789'])('ses gets a signature over the body and every named header, with the session token %j', async (sessionToken) => {
+    const { asked } = await askedBy('ses', { sessionToken });
+    const [{ url, method, headers, body }] = asked as [(typeof asked)[number]];
+    const hex = (data: string) => createHash('sha256').update(data).digest('hex');
+    const hmac = (key: Buffer | string, data: string) => createHmac('sha256', key).update(data).digest();
+    const time = headers['x-amz-date']!;
+    const signed: Record<string, string> = {
+      host: new URL(url).host,
+      'x-amz-date': time,
+      ...(sessionToken !== '' && { 'x-amz-security-token': sessionToken }),
+    };
+    const names = Object.keys(signed).join(';');
+    const canonical = [method, new URL(url).pathname, '', ...Object.entries(signed).map(([name, value]) => `${name}:${value}`), '', names, hex(body)].join(
+      '\n',
+    );
+    const scope = `${time.slice(0, 8)}/eu-west-1/ses/aws4_request`;
+    const key = scope.split('/').reduce<Buffer | string>(hmac, 'AWS4secret-0123456789 of+demo') as Buffer;
+    const signature = hmac(key, ['AWS4-HMAC-SHA256', time, scope, hex(canonical)].join('\n')).toString('hex');
+    expect(headers['authorization']).toBe(`AWS4-HMAC-SHA256 Credential=AKIA0123456789/${scope}, SignedHeaders=${names}, Signature=${signature}`);
+    expect(headers['x-amz-security-token']).toBe(sessionToken === '' ? undefined : sessionToken);
+  });
 
   const SEVERAL = [
     'ann@example.com, eve@example.com',
@@ -166,11 +158,11 @@ describe('over HTTP', () => {
     'ann',
     '',
   ];
-  test.each(overHttp)('%s is not asked to send to anything but one address [X5]', async (id) => {
+  test.each(overHttp)('%s refuses anything but one address [X5]', async (id) => {
     for (const to of SEVERAL) expect([to, await askedBy(id, {}, to)]).toEqual([to, { asked: [], failure: 'rejected' }]);
   });
 
-  test.each(overHttp)('%s is given no name that could be more than a name [X5]', async (id) => {
+  test.each(overHttp)('%s gets no name that could end a header [X5]', async (id) => {
     const { asked } = await askedBy(id, { fromName: 'Eve" <eve@evil.example>\r\nBcc: eve@evil.example\0' });
     expect(asked).toHaveLength(1);
     for (const line of ['\r', '\n', '\0', '%0D', '%0A', '\\r', '\\n', '\\u0000']) expect([line, asked[0]!.body.includes(line)]).toEqual([line, false]);
@@ -241,7 +233,7 @@ await describePeer(
         expect(mail!.headers).toContain('auto-submitted');
       });
 
-      test('it logs in, and the password stays out of the words of a refusal', async () => {
+      test('logs in, and redacts the password from a refusal', async () => {
         const port = String(await server.listen({ starttls: true, login: { user: 'ann', pass: 'a-secret-password' } }));
         await mailer({ port, username: 'ann', password: 'a-secret-password' }).send(message({ to: 'login@example.com' }));
         expect((await server.mails('login@example.com')).map(({ user, secure }) => ({ user, secure }))).toEqual([{ user: 'ann', secure: true }]);
@@ -251,7 +243,7 @@ await describePeer(
         expect(refused.message).not.toContain(Buffer.from('another-password').toString('base64'));
       });
 
-      test('it can be asked whether it takes the login, and nothing is sent then', async () => {
+      test('checks the login without sending a mail', async () => {
         const port = String(await server.listen({ starttls: true, login: { user: 'ann', pass: 'a-secret-password' } }));
         await using providers = localProviders({ authorities: [server.certificate.cert] });
         const adapter = providers.resolve('email', 'smtp');
@@ -264,7 +256,7 @@ await describePeer(
         expect((await server.mails()).length).toBe(before);
       });
 
-      test('nothing is said to a server that offers no encryption, whose certificate is not known, or has another name', async () => {
+      test('sends nothing to a server without encryption, with an unknown certificate, or with another name', async () => {
         const [plain, encrypted] = [String(await server.listen()), String(await server.listen({ starttls: true }))];
         const before = (await server.mails()).length;
         expect(await failureOf(mailer({ port: plain }).send(message()))).toMatchObject({ failure: 'unavailable' });
@@ -283,7 +275,7 @@ await describePeer(
         expect(await server.mails(to)).toEqual([]);
       });
 
-      test('one line goes on after a refusal, and after the server was away', async () => {
+      test('keeps sending after a refusal, and after the server was down', async () => {
         const port = await server.listen({ starttls: true, port: await freePort() });
         const line = mailer({ port: String(port) });
         expect(await failureOf(line.send(message({ to: 'unknown@example.com' })))).toMatchObject({ failure: 'rejected' });
@@ -295,7 +287,7 @@ await describePeer(
         expect([(await server.mails('after-a-refusal@example.com')).length, (await server.mails('back-again@example.com')).length]).toEqual([1, 1]);
       });
 
-      test('a server that hangs up, or talks of something else, is not there', async () => {
+      test('answers unavailable for a server that hangs up or speaks another protocol', async () => {
         for (const greeting of ['', 'HTTP/1.1 400 Bad Request\r\n\r\n']) {
           const odd = createServer((socket) => void socket.on('error', () => undefined).end(greeting));
           await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve));
@@ -306,7 +298,7 @@ await describePeer(
       });
 
       const TEXTS = ['Grüße, 世界 👩‍🚀', 'e\u0301 \u202Eright to left', 'a "quoted" <name>, with; marks', 'x'.repeat(2_000)];
-      test.each(TEXTS)('subject, name and text arrive as they are: %#', async (words) => {
+      test.each(TEXTS)('delivers subject, name and text unchanged: %#', async (words) => {
         const port = String(await server.listen({ starttls: true }));
         const to = `words-${TEXTS.indexOf(words)}@example.com`;
         await mailer({ port, fromName: words.slice(0, 200) }).send(message({ to, subject: words, text: words, html: '<p>hello</p>' }));
@@ -319,7 +311,7 @@ await describePeer(
       const BREAKS = ['\r\n', '\n', '\r', '\r\n ', '\n\t', '\u0085', '\u2028', '\0', '\r\n\r\n', '%0d%0a'];
       const INJECTED = ['Bcc: eve@example.com', 'X-Injected: yes', 'Content-Type: text/html'];
       const HOSTILE = BREAKS.flatMap((line) => INJECTED.map((header): [string, string] => [JSON.stringify(line + header), line + header]));
-      test.each(HOSTILE)('no header can be written through a subject or a name: %s [X5]', async (_, header) => {
+      test.each(HOSTILE)('writes no header from a subject or a name: %s [X5]', async (_, header) => {
         const port = String(await server.listen({ starttls: true }));
         const to = `hostile-${HOSTILE.findIndex(([, one]) => one === header)}@example.com`;
         await mailer({ port, fromName: `Eve${header}` }).send(message({ to, subject: `Hello${header}`, text: `Hello${header}` }));

@@ -44,7 +44,7 @@ const refresh = (refreshToken?: string) =>
     tokens: { accessToken: 'access-1', ...(refreshToken !== undefined && { refreshToken }) },
   });
 
-test('a refresh replaces both tokens where the network rotates them, else keeps the one that lasts', async () => {
+test('a refresh replaces both tokens where the network rotates them, else keeps the refresh token', async () => {
   const rotated = (await refresh('refresh-1'))!;
   expect(rotated).toMatchObject({ accessToken: 'access-2', refreshToken: 'refresh-2' });
   expect(Math.abs(rotated.expiresAt!.getTime() - new Date().getTime() - 3_600_000)).toBeLessThan(300_000);
@@ -53,7 +53,7 @@ test('a refresh replaces both tokens where the network rotates them, else keeps 
   expect(await refresh()).toBeUndefined();
 });
 
-test('a spent refresh token needs a person, a fault of the line does not', async () => {
+test('a used refresh token is reauthorize, a network error unavailable', async () => {
   const refusal = await failureOf(refresh('refresh-0'));
   expect(refusal).toMatchObject({ failure: 'reauthorize' });
   expect(refusal.message).not.toContain('refresh-0');
@@ -72,14 +72,14 @@ test('a spent refresh token needs a person, a fault of the line does not', async
   }
 });
 
-test("the operator's own app serves the server it belongs to", () => {
+test("the operator's own app is used for its own server only", () => {
   const mastodon = providers.resolve('social', 'mastodon');
   expect(providers.ownApp(mastodon, { instance: 'https://home.example' })).toEqual(app);
   expect(providers.ownApp(mastodon, { instance: 'https://elsewhere.example' })).toBeUndefined();
   expect(providers.ownApp(providers.resolve('social', 'bluesky'), {})).toBeUndefined();
 });
 
-test('the catalog lists what is registered, featured ones first, then by name', () => {
+test('the catalog lists registered providers, featured ones first, then by name', () => {
   const names = providers.catalog('social').map(({ providerId }) => providerId);
   const byTitle = adapters.filter(({ domain }) => domain === 'social').toSorted((a, b) => a.title.localeCompare(b.title, 'en'));
   expect(names).toEqual(byTitle.map(({ id }) => id));

@@ -15,7 +15,7 @@ describe.each(adapters.map((adapter) => ({ name: nameOf(adapter), adapter })))('
   for (const { name, run } of manifestChecks(adapter)) test(name, run);
 });
 
-test('a version is registered once, in a folder that is one of the nine domains [PV1, VE14]', async () => {
+test('a version is registered once, in the folder of one of nine domains [PV1, VE14]', async () => {
   expect(new Set(adapters.map(nameOf)).size).toBe(adapters.length);
   const folders = (await readdir(SOURCES, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name);
   const filled = await Promise.all(
@@ -25,13 +25,13 @@ test('a version is registered once, in a folder that is one of the nine domains 
   expect(DOMAINS).toHaveLength(9);
 });
 
-test('what is registered cannot be written to [VE16]', async () => {
+test('registered adapters are frozen [VE16]', async () => {
   await using providers = localProviders();
   for (const adapter of providers.list())
     expect([nameOf(adapter), [adapter, adapter.credentials, adapter.capabilities].every(Object.isFrozen)]).toEqual([nameOf(adapter), true]);
 });
 
-test('every domain that has adapters has its contract, which none of them can go without', async () => {
+test('every domain with adapters has a contract test that covers all of them', async () => {
   const contracts = await readdir(new URL('./', import.meta.url));
   for (const domain of new Set(adapters.map((adapter) => adapter.domain))) {
     expect(contracts).toContain(`${domain}.test.ts`);
@@ -39,7 +39,7 @@ test('every domain that has adapters has its contract, which none of them can go
   }
 });
 
-test('every fixture names the document that it was written from, and how that was read', async () => {
+test('every fixture names its document, and how it was read', async () => {
   const documents = Documents.parse(JSON.parse(await readFile(new URL('documents.json', FIXTURES), 'utf8')));
   const folders = (await readdir(FIXTURES, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name);
   const fixtures = await Promise.all(
@@ -55,7 +55,7 @@ test('every fixture names the document that it was written from, and how that wa
   ).toEqual(Object.keys(documents).toSorted());
 });
 
-test('whatever is called proven is registered, and named by the test that does it', async () => {
+test('every proof names a registered provider and a test that covers it', async () => {
   const proofs = Proofs.parse(JSON.parse(await readFile(new URL('../../fixtures/providers/proven.json', import.meta.url), 'utf8')));
   const known = new Set(adapters.map(({ domain, id }) => `${domain}/${id}`));
   expect(Object.keys(proofs).filter((name) => !known.has(name))).toEqual([]);

@@ -68,13 +68,13 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
     return mediaOf(data, { name: 'green.png', contentType: 'image/png', alt: 'A green field', url: 'https://files.example/green.png' });
   };
 
-  test('the account is known by the server and its id there', async () => {
+  test('identifies the account by its server and id', async () => {
     const profile = await channel().profile();
     expect(profile).toMatchObject({ name: 'alice', handle: `@alice@${new URL(snac.url).host}`, server: snac.url });
     expect(profile.id.endsWith(`@${new URL(snac.url).host}`)).toBe(true);
   });
 
-  test('a status with a link, a mention, a tag and a picture with alt text reads back as it was meant', async () => {
+  test('publishes a status with a link, a mention, a tag and a picture with alt text', async () => {
     const text = 'Hello @bob, see https://rookery.example/a?b=1 #Birds';
     const published = await channel().publish(postOf(text, [await photo()]), { visibility: 'public' }, handleOf());
     const status = (await ask(`/v1/statuses/${published.id}`)) as Status;
@@ -85,12 +85,12 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
     expect(URL.canParse(published.url)).toBe(true);
   });
 
-  test('settings reach the server', async () => {
+  test('sends the settings of a post', async () => {
     const published = await channel().publish(postOf('Careful'), { spoiler_text: 'About birds', sensitive: true, language: 'de' }, handleOf());
     expect((await ask(`/v1/statuses/${published.id}`)) as Status).toMatchObject({ visibility: 'public', spoiler_text: 'About birds', sensitive: true });
   });
 
-  test('a status whose answer was lost is found by its text, and no other', async () => {
+  test('finds a status by its text after a lost answer, and no other', async () => {
     const since = new Date(Date.now() - 1_000); // it keeps whole seconds
     const post = postOf(`Find me & <this> "too" https://rookery.example/find?a=1&b=2`);
     const published = await channel().publish(post, {}, handleOf());
@@ -99,7 +99,7 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
     expect(await lookUp(channel(), post, { since: new Date(since.getTime() + 3_600_000) })).toEqual([]);
   });
 
-  test('statuses with the same text and picture are all shown, and only those below the same parent', async () => {
+  test('finds all statuses with the same text, picture and parent, and no others', async () => {
     const since = new Date(Date.now() - 1_000);
     const [first, second] = [postOf('Twice', [await photo()]), postOf('Twice', [await photo()])];
     const released = [await channel().publish(first, {}, handleOf()), await channel().publish(second, {}, handleOf())];
@@ -109,13 +109,13 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
     expect(await lookUp(channel(), second, { since, thread: [released[1]!] })).toEqual([]);
   });
 
-  test('a thread hangs together', async () => {
+  test('publishes a thread of replies', async () => {
     const root = await channel().publish(postOf('Root'), {}, handleOf());
     const second = await channel().publish(postOf('Second'), {}, handleOf(undefined, [root]));
     expect((await ask(`/v1/statuses/${second.id}`)) as Status).toMatchObject({ in_reply_to_id: root.id });
   });
 
-  test('a wrong password gives no login, and a wrong token is refused', async () => {
+  test('a wrong password and a wrong token are refused', async () => {
     await expect(consent('alice', 'wrong')).rejects.toThrow();
     const stranger = providers.connect(adapter(), { values: values(), account, tokens: { accessToken: 'f'.repeat(32) } });
     expect(await failureOf(stranger.publish(postOf('Never'), {}, handleOf()))).toMatchObject({ failure: 'reauthorize' });

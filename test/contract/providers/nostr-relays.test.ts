@@ -18,7 +18,7 @@ async function startRelay(said: (peer: Peer) => Promise<void>) {
   return { ...server, ended: ended.promise };
 }
 
-test('the first event of a relay that fits is taken, and the relay is left although it goes on sending', async () => {
+test('takes the first matching event of a relay, and disconnects while it goes on sending', async () => {
   await using relay = await startRelay(async (peer) => {
     peer.send(card('Somebody else', 900, 'a1'.repeat(32)));
     peer.send(card('First', 100));
@@ -30,7 +30,7 @@ test('the first event of a relay that fits is taken, and the relay is left altho
   await relay.ended;
 });
 
-test('a relay that sends what was not asked for, without end, has not answered', async () => {
+test('a relay that sends other messages without end has not answered', async () => {
   await using relay = await startRelay((peer) => peer.pour(card('Somebody else', 100, 'a1'.repeat(32))));
   await using providers = localProviders();
   const channel = providers.connect(providers.resolve('social', 'nostr'), { values: { password: KEY, relays: relay.url }, account: PUBLIC });

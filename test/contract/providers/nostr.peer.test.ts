@@ -54,7 +54,7 @@ await describePeer(
         });
       });
 
-    test('a note with a link, a person, a tag and a picture is on both relays as it was sent', async () => {
+    test('publishes a note with a link, a person, a tag and a picture to both relays', async () => {
       const text = `Hello nostr:${BOB} 👋 https://rookery.example/?a=1 #Birds`;
       const bird = { name: 'bird.png', contentType: 'image/png', alt: 'A bird', url: 'https://files.rookery.example/bird.png' };
       const picture = await mediaOf(await pictureOf(3, 2), bird);
@@ -73,7 +73,7 @@ await describePeer(
       expect(published.saved).toMatchObject({ relays: urls() });
     });
 
-    test('the same note sent again is one note', async () => {
+    test('publishes one note when it is sent again', async () => {
       const post = postOf('Only once');
       const handle = handleOf();
       const first = await channel(urls()).publish(post, {}, handle);
@@ -83,14 +83,14 @@ await describePeer(
       expect(events.filter(({ content }) => content === 'Only once')).toHaveLength(1);
     });
 
-    test('one relay of two is enough, and it is named', async () => {
+    test('succeeds with one relay of two, and names it', async () => {
       const published = await channel(['ws://127.0.0.1:9', urls()[1]!]).publish(postOf('Half'), {}, handleOf());
       expect(published.saved).toMatchObject({ relays: [urls()[1]] });
       expect(await stored(urls()[1]!, { ids: [published.id] })).toHaveLength(1);
       expect(await stored(urls()[0]!, { ids: [published.id] })).toHaveLength(0);
     });
 
-    test('a thread is marked by root and parent', async () => {
+    test('replies with root and parent', async () => {
       const social = channel(urls());
       const root = await social.publish(postOf('Root'), {}, handleOf());
       const second = await social.publish(postOf('Second'), {}, handleOf(undefined, [root]));
@@ -102,7 +102,7 @@ await describePeer(
       ]);
     });
 
-    test('a note is found by its id, and absent when no relay has it', async () => {
+    test('finds a note by its id, and none that no relay has', async () => {
       const handle = handleOf();
       const post = postOf('Find me');
       const published = await channel([urls()[0]!]).publish(post, {}, handle);
@@ -116,7 +116,7 @@ await describePeer(
       });
     });
 
-    test('a tampered note is refused by the relay, and a wrong key by us', async () => {
+    test('the relay refuses a changed note, the adapter a wrong key', async () => {
       const handle = handleOf();
       await channel([urls()[0]!]).publish(postOf('Original'), {}, handle);
       const tampered = { ...(handle.kept[0] as Event), content: 'Changed' };

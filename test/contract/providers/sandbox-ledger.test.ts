@@ -22,7 +22,7 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-test('the ledger of a sandbox channel is shown to its org only, page by page [S243]', async () => {
+test('the ledger of a sandbox channel is shown to its organization only, in pages [S243]', async () => {
   const owner = await app.signUp();
   const stranger = await app.signUp();
   const channelId = newId();

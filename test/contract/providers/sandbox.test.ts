@@ -39,7 +39,7 @@ const failure = async (call: Promise<unknown>) => {
 };
 
 describe('the sandbox network', () => {
-  test('accepts a post, notes it in its ledger and finds it again', async () => {
+  test('accepts a post, writes it to its ledger and finds it again', async () => {
     const social = await channel('Alice');
     await expect(social.profile()).resolves.toMatchObject({ id: 'alice', name: 'alice' });
     const post = postOf('Good morning', [
@@ -93,7 +93,7 @@ describe('the sandbox network', () => {
     expect(rows.map(({ answered }) => answered)).toEqual([outcome, accepted ? 'repeated' : 'ok']);
   });
 
-  test('holds a post that is told to hang, and accepts nothing', async () => {
+  test('hangs on request, and accepts nothing', async () => {
     const silent = await startSandbox({ sql: db.sql });
     await using others = localProviders({ servers: { 'social/sandbox': silent.url } });
     const values = { name: 'hugo' };
@@ -107,7 +107,7 @@ describe('the sandbox network', () => {
     expect((await ledger(post)).map(({ accepted }) => accepted)).toEqual([false]);
   });
 
-  test('accepts a post after its latency, though the caller has gone', async () => {
+  test('accepts a post after its latency, although the caller has disconnected', async () => {
     const social = await channel('erik');
     const post = postOf('Slow');
     const before = new Date();
@@ -146,7 +146,7 @@ describe('the sandbox network', () => {
     expect(await failure(social.publish(postOf('Too late'), {}, handleOf(undefined, [root])))).toMatchObject({ failure: 'rejected' });
   });
 
-  test('takes a thousand posts at once, each in the ledger once', async () => {
+  test('accepts a thousand concurrent posts, each in the ledger once', async () => {
     const channels = await Promise.all(Array.from({ length: 20 }, (_, n) => channel(`crowd-${n}`)));
     const posts = Array.from({ length: 1_000 }, (_, n) => postOf(`post ${n}`));
     await Promise.all(posts.map((post, n) => channels[n % 20]!.publish(post, {}, handleOf())));

@@ -51,7 +51,7 @@ else
         expect(await judged(work)).toEqual([[200, null]]);
       });
 
-      test('a link that is too long for it is refused by the description', async () => {
+      test('the description refuses a link that is too long', async () => {
         const [[status]] = (await judged((port) => port.shorten(`https://shop.example/${'x'.repeat(32_001)}`))) as [[number, string]];
         expect(status).toBe(422);
       });

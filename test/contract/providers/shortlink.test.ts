@@ -17,7 +17,7 @@ const suite: Suite<ShortlinkAdapter, Shortener> = {
 };
 await describeProviders(suite);
 
-test('the twenty of the specification are registered, each as v1', () => {
+test('the twenty of the specification are registered as v1', () => {
   const ids = localProviders().list('shortlink');
   const wanted = 'bitly blink cleanuri cuttly dub isgd linkly lnkify owly pixelme rebrandly replug shortio sniply switchy t2m tinycc tinyurl tly vgd'.split(
     ' ',
@@ -25,7 +25,7 @@ test('the twenty of the specification are registered, each as v1', () => {
   expect(ids.map(({ id, version }) => `${id}@${version}`).toSorted()).toEqual(wanted.map((id) => `${id}@v1`));
 });
 
-test('one without a public API cannot be set up, says why, and refuses with unsupported [PV7]', async () => {
+test('a provider without a public API has no settings, says why, and fails with unsupported [PV7]', async () => {
   const providers = localProviders();
   const without = providers.list('shortlink').filter(({ setup }) => setup === undefined);
   expect(without.map(({ id }) => id)).toEqual(['lnkify', 'owly', 'replug']);
@@ -54,7 +54,7 @@ async function asked(
 }
 const LONG = 'https://shop.example/a?b=1';
 
-test('nothing is sent for a field that was left empty', async () => {
+test('an empty field is not sent', async () => {
   const headers = { authorization: 'Bearer t' };
   const [url, made] = ['https://api-ssl.bitly.com/v4/shorten', { id: 'bit.ly/1', link: 'https://bit.ly/1' }];
   await asked('bitly', { accessToken: 't' }, [{ asks: { method: 'POST', url, headers, json: { long_url: LONG } }, says: { json: made } }], (port) =>
@@ -65,7 +65,7 @@ test('nothing is sent for a field that was left empty', async () => {
   await asked('rebrandly', { apiKey: 'k' }, [{ asks, says: { json: link } }], (port) => port.shorten(LONG));
 });
 
-test('TinyURL without a token makes links without an account, and takes a word that is no link for none', async () => {
+test('TinyURL makes links without a token, and refuses an answer that is no link', async () => {
   const asks = { method: 'GET', url: `https://tinyurl.com/api-create.php?${new URLSearchParams({ url: LONG })}` };
   const made = await asked('tinyurl', {}, [{ asks, says: { text: 'https://tinyurl.com/a1b2' } }], (port) => port.shorten(LONG));
   expect(made).toEqual({ id: 'https://tinyurl.com/a1b2', shortUrl: 'https://tinyurl.com/a1b2' });
@@ -75,7 +75,7 @@ test('TinyURL without a token makes links without an account, and takes a word t
   );
 });
 
-test('BL.INK logs in with a password where there is no refresh token, and needs no look-up with a domain id', async () => {
+test('BL.INK logs in by password without a refresh token, and needs no look-up with a domain id', async () => {
   const headers = { authorization: 'Bearer s' };
   const login = {
     asks: { method: 'POST', url: 'https://app.bl.ink/api/v4/access_token', json: { email: 'a@b.example', password: 'pw-of-ann' } },
@@ -100,7 +100,7 @@ test.each([
   '//a.example/b',
 ])('what is no plain link is not taken for one: %s', (url) => expect(ShortUrl.safeParse(url).success).toBe(false));
 
-describe('the suite finds the adapter that', () => {
+describe('the suite detects an adapter that', () => {
   const Made = z.object({ id: z.string(), url: ShortUrl }).transform(({ id, url }) => ({ id, shortUrl: url }));
   type Spec = Parameters<typeof shortlink<{ key: ReturnType<typeof secret> }>>[0];
   const demo = (more: Partial<Spec> = {}): ShortlinkAdapter =>
@@ -144,18 +144,18 @@ describe('the suite finds the adapter that', () => {
     return wrong;
   };
 
-  test('is honest', async () => expect(await wrongIn(demo())).toEqual([]));
-  test('forgets that a GET makes something, so that a lost answer makes two', async () => {
+  test('is correct (no fault found)', async () => expect(await wrongIn(demo())).toEqual([]));
+  test('leaves out `creates` on a GET that makes a link', async () => {
     const wrong = await wrongIn(demo({ shorten: ({ http }, url) => http.get('/make', Made, { query: { url } }) }));
-    expect(wrong).toContainEqual(expect.stringContaining('a line that breaks'));
+    expect(wrong).toContainEqual(expect.stringContaining('a broken connection'));
   });
-  test('says that it answers a repeat with the same link, so that a lost answer makes two', async () =>
-    expect(await wrongIn(demo({ repeatable: true }))).toEqual(['declares what the facts say beside its calls']));
-  test('takes any text for a link', async () => {
+  test('declares repeatable without the facts', async () =>
+    expect(await wrongIn(demo({ repeatable: true }))).toEqual(['declares the facts that no call shows']));
+  test('accepts any text as a link', async () => {
     const shorten: Spec['shorten'] = async ({ http }, url) => ({
       id: '1',
       shortUrl: String(await http.get('/make', z.any(), { query: { url }, creates: true })),
     });
-    expect(await wrongIn(demo({ shorten }))).toContainEqual(expect.stringContaining('half an answer or a page'));
+    expect(await wrongIn(demo({ shorten }))).toContainEqual(expect.stringContaining('half an answer and a page'));
   });
 });

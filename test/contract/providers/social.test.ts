@@ -56,7 +56,7 @@ const textOnly = registered
   }));
 const cases = [...registered, ...textOnly];
 
-test('every adapter file is registered, and every registered adapter has its facts and its network', async () => {
+test('every adapter file is registered, and every registered adapter has its fixtures', async () => {
   const files = (await readdir(new URL('../../../src/providers/social/', import.meta.url))).filter((file) => /^[^_].*\.v\d+\.ts$/.test(file));
   expect(social.map(({ id, version }) => `${id}.${version}.ts`).toSorted()).toEqual(files.toSorted());
   const fixtures = await readdir(FOLDER);
@@ -97,7 +97,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
   });
 
   describe('declares', () => {
-    test('what the facts say', () => {
+    test('its facts', () => {
       expect(adapter.title).toBe(facts.title);
       const fields = Object.entries(adapter.credentials).map(([name, { secret }]) => ({ name, secret }));
       expect(fields).toEqual(facts.credentialFields.map(({ name, secret }) => ({ name, secret })));
@@ -154,13 +154,13 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       expect(adapter.settings.safeParse({ __type: adapter.id, invented: 1, firstComment: 'hi' }).success).toBe(true);
     });
 
-    test('how a lost answer is settled', () => {
+    test('the class of its look-ups', () => {
       expect(channel.find === undefined).toBe(adapter.once === 'at-most-once');
     });
   });
 
   describe('connects', () => {
-    test('by its login, and knows the account', async () => {
+    test('by its login, and reads the account', async () => {
       const values = providers.fields(adapter, network.values);
       let tokens: Tokens | undefined;
       if (adapter.login.kind === 'oauth2') {
@@ -185,7 +185,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       for (const word of Object.values(fixture.wrongLogin!)) expect(inspect(error, { depth: 9 })).not.toContain(word);
     });
 
-    testIf(fixture.expire)('again when its token has ended, without a second post', async () => {
+    testIf(fixture.expire)('again after its token has expired, without a second post', async () => {
       let renewed = 0;
       const renewing = providers.connect(adapter, {
         values: network.values,
@@ -204,7 +204,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
   });
 
   describe('publishes', () => {
-    test('text with a link, a mention, a tag and, where it takes one, a picture with alt text', async () => {
+    test('text with a link, a mention, a tag and, where supported, a picture with alt text', async () => {
       const text = 'Grüße 👋 to @bob.test: see https://rookery.example/a?b=1&c=2, about #Vögel & more';
       const post = postOf(text, taken());
       const published = await channel.publish(post, {}, handleOf());
@@ -212,7 +212,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       expect(URL.canParse(published.url)).toBe(true);
     });
 
-    test('a thread, each item below the one before', async () => {
+    test('a thread, each item as a reply to the one before', async () => {
       const thread: Published[] = [];
       for (const text of ['One', 'Two', 'Three']) thread.push(await channel.publish(postOf(text, needed()), {}, handleOf(undefined, [...thread])));
       expect(network.posts.map(({ text, replyTo }) => [text, replyTo])).toEqual([
@@ -222,15 +222,15 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       ]);
     });
 
-    testIf(adapter.capabilities.includes('remove'))('and takes it away again, twice without harm', async () => {
+    testIf(adapter.capabilities.includes('remove'))('and removes it, also twice', async () => {
       const published = await channel.publish(postOf('Gone soon', needed()), {}, handleOf());
       await channel.remove!(published);
       await channel.remove!(published);
     });
   });
 
-  describe('when something fails', () => {
-    test('gives each documented error its word', async () => {
+  describe('after a failure', () => {
+    test('maps each documented error', async () => {
       for (const { name, step, behaviour, failure, retryAfterMs } of fixture.errors) {
         await using again = await fixture.start();
         await using here = localProviders(again.servers ? { servers: again.servers } : {});
@@ -243,7 +243,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       }
     });
 
-    test.each(['hang-up', 'silence', 'garbage'] as const)('calls a creating request that ends in %s lost, and does not repeat it', async (behaviour) => {
+    test.each(['hang-up', 'silence', 'garbage'] as const)('answers lost for a creating request that ends in %s, and does not repeat it', async (behaviour) => {
       network.on(fixture.creating, behaviour);
       // Only where nothing ends the call but its time: what comes before the creating request must be done in that time, too.
       const one = behaviour === 'silence' || (behaviour === 'garbage' && fixture.safe === undefined) ? slow(1_000) : adapter;
@@ -267,7 +267,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
     describe.each(['cut', 'hang-up', 'accept-then-hang-up'] as const)('a request that ends in %s', (behaviour) => {
       const arrived = behaviour === 'accept-then-hang-up';
 
-      testIf(adapter.once !== 'at-most-once')('is told from an earlier post with the same text and media', async () => {
+      testIf(adapter.once !== 'at-most-once')('is not confused with an earlier post of the same text and media', async () => {
         const since = new Date(Date.now() - 1_000);
         const twin = await channel.publish(postOf('Twice', needed()), {}, handleOf());
         const post = postOf('Twice', needed());
@@ -278,7 +278,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
         expect(found.filter((id) => id !== twin.id)).toEqual(arrived ? [network.posts.at(-1)!.id] : []);
       });
 
-      testIf(adapter.once !== 'at-most-once')('is told from the other items of its thread, which say the same', async () => {
+      testIf(adapter.once !== 'at-most-once')('is not confused with other items of its thread with the same text', async () => {
         const since = new Date(Date.now() - 1_000);
         const same = () => (adapter.limits.media > 0 ? postOf('', [red]) : postOf('The same'));
         const root = await channel.publish(same(), {}, handleOf());
@@ -292,7 +292,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       });
     });
 
-    testIf(adapter.once !== 'at-most-once')('says absent for a post that never arrived', async () => {
+    testIf(adapter.once !== 'at-most-once')('finds nothing for a post that never arrived', async () => {
       const post = postOf('Never arrived', needed());
       const handle = handleOf();
       network.on(fixture.creating, 'hang-up', 1);
@@ -310,13 +310,13 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       expect(network.posts.map(({ id }) => id)).toEqual([published.id]);
     });
 
-    testIf(fixture.safe)('repeats a safe call after a fault of the line', async () => {
+    testIf(fixture.safe)('repeats a safe call after a network error', async () => {
       network.on(fixture.safe!, 'hang-up', 2);
       await expect(channel.profile()).resolves.toMatchObject({ id: network.account });
       expect(network.asked.filter((step) => step === fixture.safe)).toHaveLength(3);
     });
 
-    testIf(fixture.safe)('takes a garbled answer to a safe call for unavailable', async () => {
+    testIf(fixture.safe)('answers unavailable for a garbled answer to a safe call', async () => {
       network.on(fixture.safe!, 'garbage');
       expect(await failureOf(channel.profile())).toMatchObject({ failure: 'unavailable' });
     });
@@ -329,7 +329,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       expect(network.elsewhere).toEqual([]);
     });
 
-    testIf(fixture.safe)('waits as long as Retry-After says, in seconds or as a date', async () => {
+    testIf(fixture.safe)('reads Retry-After in seconds and as a date', async () => {
       const wait = async (value: string) => {
         network.on(fixture.creating, { status: 429, headers: { 'retry-after': value } });
         return (await failureOf(channel.publish(postOf('Later', needed()), {}, handleOf()))).retryAfterMs;

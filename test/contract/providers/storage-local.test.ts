@@ -48,7 +48,7 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(base, { recursive: true, force: true }));
 
-test('an object is put, told of, read whole and in part, replaced, and removed', async () => {
+test('puts an object, reads it whole and in part, replaces and removes it', async () => {
   await store.put('o1/a.txt', content(hello));
   await using found = await store.open('o1/a.txt');
   expect([found!.size, (await buffer(found!.read())).toString()]).toEqual([hello.length, 'hello storage']);
@@ -62,7 +62,7 @@ test('an object is put, told of, read whole and in part, replaced, and removed',
   expect([await store.open('o1/a.txt'), await store.open('o2/none'), await files(folder)]).toEqual([undefined, undefined, []]);
 });
 
-test('a finished file is taken over, wherever it lies', async () => {
+test('moves a finished file, from any folder', async () => {
   const elsewhere = await mkdtemp('/dev/shm/rookery-film-'); // another disk
   for (const from of [`${base}/film`, `${elsewhere}/film`]) {
     await writeFile(from, hello);
@@ -73,14 +73,14 @@ test('a finished file is taken over, wherever it lies', async () => {
   expect(await files(folder)).toEqual(['o1/film']);
 });
 
-test.each([-1, 1])('content that is %i bytes off is refused, and leaves nothing', async (off) => {
+test.each([-1, 1])('refuses content that is %i bytes off, and leaves nothing', async (off) => {
   await writeFile(`${base}/film`, Buffer.alloc(100 + off));
   for (const from of [stream(Buffer.alloc(50), Buffer.alloc(50 + off)), { path: `${base}/film` }])
     expect((await failureOf(store.put('o1/off', { from, bytes: 100, mime: 'text/plain' }))).failure).toBe('rejected');
   expect(await files(folder)).toEqual([]);
 });
 
-test('nobody sees an object before it is whole', async () => {
+test('an object is visible only when it is complete', async () => {
   await store.put('o1/a', content(Buffer.from('before')));
   let seen = '';
   async function* slowly() {
@@ -92,9 +92,9 @@ test('nobody sees an object before it is whole', async () => {
   expect([seen, (await read('o1/a'))!.toString()]).toEqual(['before', 'after']);
 });
 
-describe('nothing is written, read or removed outside the folder', () => {
+describe('writes, reads and removes nothing outside the folder', () => {
   const EVIL = ['..', '.', '', '/', '\\', '\0', '%2e%2e', 'a', '...', '.parts', '.incoming', 'C:', '~', ' ', '\n', 'ü', '//', '../..', 'etc/passwd'];
-  test('however a key is spelled [X6]', async () => {
+  test('by any spelling of a key [X6]', async () => {
     await writeFile(`${base}/secret`, 'secret');
     await mkdir(`${folder}/.parts`);
     await writeFile(`${folder}/.parts/hidden`, 'hidden');
@@ -113,7 +113,7 @@ describe('nothing is written, read or removed outside the folder', () => {
       { numRuns: 500 },
     );
   });
-  test('through a link that somebody planted', async () => {
+  test('through a symbolic link', async () => {
     await mkdir(`${base}/outside`);
     await writeFile(`${base}/outside/file`, 'secret');
     await symlink(`${base}/outside`, `${folder}/o1`);
@@ -129,7 +129,7 @@ describe('nothing is written, read or removed outside the folder', () => {
       'hello storage',
     ]);
   });
-  test('and what is no file is no object', async () => {
+  test('and treats only files as objects', async () => {
     await mkdir(`${folder}/o1/folder`, { recursive: true });
     await run('mkfifo', [`${folder}/o1/pipe`]);
     expect([await store.open('o1/folder'), await store.open('o1/pipe'), await store.open('o1')]).toEqual([undefined, undefined, undefined]);
@@ -143,7 +143,7 @@ describe('uploads in parts', () => {
   const begin = () => multipart().begin('o1/film', { bytes: 100, mime: 'video/mp4' });
   const put = (upload: Upload, number: number, bytes: Uint8Array) => multipart().put(upload, number, stream(bytes), bytes.length);
 
-  test('come in any order, again, and by another process, and make one object', async () => {
+  test('accept parts in any order, again, and by another process, and make one object', async () => {
     const parts = [randomBytes(70_000), randomBytes(70_000), randomBytes(9)];
     const upload = await begin();
     expect(await multipart().parts(upload)).toEqual([]);
@@ -166,7 +166,7 @@ describe('uploads in parts', () => {
     expect([await multipart().parts(upload), await multipart().uploads(), await files(folder)]).toEqual([undefined, [], ['o1/film']]);
   });
 
-  test('belong to their key, and are known by ids that lead nowhere', async () => {
+  test('are identified by key and id, and an id leads to no other folder', async () => {
     const upload = await begin();
     const part = await put(upload, 1, hello);
     for (const other of [
@@ -183,14 +183,14 @@ describe('uploads in parts', () => {
     expect(await multipart().parts(upload)).toEqual([part]);
   });
 
-  test('are refused a part whose number is none, or whose bytes are not as many as said', async () => {
+  test('refuse a part with an invalid number or another length', async () => {
     const upload = await begin();
     for (const number of [0, -1, 1.5, 100_000, NaN]) expect((await failureOf(put(upload, number, hello))).failure).toBe('rejected');
     for (const bytes of [12, 14]) expect((await failureOf(multipart().put(upload, 1, stream(hello), bytes))).failure).toBe('rejected');
     expect([await multipart().parts(upload), (await files(folder)).filter((file) => file.startsWith('.incoming'))]).toEqual([[], []]);
   });
 
-  test('that are given up are gone, and nothing of them comes after', async () => {
+  test('are gone after an abort, with all their parts', async () => {
     const upload = await begin();
     await put(upload, 1, hello);
     async function* late() {
@@ -203,7 +203,7 @@ describe('uploads in parts', () => {
     expect([await multipart().parts(upload), await multipart().uploads(), await files(folder)]).toEqual([undefined, [], []]);
   });
 
-  test('that were cut off at once are found and can be given up', async () => {
+  test('are listed when they were interrupted at the start, and can be aborted', async () => {
     const upload = await begin();
     await rm(`${folder}/.parts/${upload.id}/key`);
     const [found] = await multipart().uploads();
@@ -212,7 +212,7 @@ describe('uploads in parts', () => {
     expect(await multipart().uploads()).toEqual([]);
   });
 
-  test('completed a hundred times at once make one object', async () => {
+  test('make one object when completed a hundred times at once', async () => {
     const upload = await begin();
     await put(upload, 1, hello);
     const parts = (await multipart().parts(upload))!;
@@ -223,14 +223,14 @@ describe('uploads in parts', () => {
   });
 });
 
-test('a check writes, reads and removes, and says how much is free', async () => {
+test('check writes, reads and removes an object, and answers the free space', async () => {
   expect(await store.check()).toMatch(/^A file was written, read and removed; \d+ GB are free$/);
   expect(await files(folder)).toEqual([]);
 });
 
-test('without a folder there is no local storage', () => expect(() => openAt()).toThrow('No folder'));
+test('there is no local storage without a folder', () => expect(() => openAt()).toThrow('No folder'));
 
-test('nobody sets anything for it, and its files have no address of their own', () => {
+test('has no settings, and its files have no public address', () => {
   const providers = localProviders({ folder });
   expect([providers.resolve('storage', 'local').setup, store.url('o1/a'), store.direct]).toEqual([undefined, undefined, undefined]);
 });
@@ -253,7 +253,7 @@ await describePeer(
     return { start: smallDisk };
   },
   ({ start }) => {
-    test('a disk that is full is said to be, keeps what it had, and is as empty as before', async () => {
+    test('a full disk is reported, keeps its objects, and has no leftovers', async () => {
       await using disk = await start();
       store = openAt(disk.url);
       await store.put('o1/before', content(hello));

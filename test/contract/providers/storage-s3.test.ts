@@ -53,8 +53,8 @@ const UPLOAD = { key: 'o1/film', id: 'u1' };
 const PARTS = [{ number: 1, bytes: 7, etag: '"p1"' }];
 const DONE = { text: '<CompleteMultipartUploadResult><ETag>"w"</ETag></CompleteMultipartUploadResult>' };
 
-describe('an upload whose completion got no answer', () => {
-  test('is done when the object is there, and is not completed again', async () => {
+describe('an upload whose completion was not answered', () => {
+  test('is done when the object exists, and is not completed again', async () => {
     wire.plays([
       exchange('POST', '/kept/o1/film?uploadId=u1', { status: 500 }),
       exchange('HEAD', '/kept/o1/film', { headers: { 'content-length': '7', 'last-modified': 'Wed, 12 Aug 2026 10:00:00 GMT' } }),
@@ -74,7 +74,7 @@ describe('an upload whose completion got no answer', () => {
     await open('s3_compatible', fixtureOf.values).multipart!.complete(UPLOAD, PARTS);
     expect([wire.faults, wire.left]).toEqual([[], 0]);
   });
-  test('is not done when the answer is an error with status 200', async () => {
+  test('is not done when an error comes with status 200', async () => {
     const error = { text: '<Error><Code>InvalidPart</Code><Message>No.</Message></Error>' };
     wire.plays([
       exchange('POST', '/kept/o1/film?uploadId=u1', error),
@@ -91,7 +91,7 @@ describe('a request that may be repeated', () => {
   const store = () => open('s3_compatible', fixtureOf.values);
   const hello = () => store().put('o1/a', { from: stream(Buffer.from('hello')), bytes: 5, mime: 'text/plain' });
 
-  test('goes out three times at most, and the second may succeed', async () => {
+  test('is sent three times at most, and the second may succeed', async () => {
     wire.plays([put({ status: 503 }), put({ headers: { etag: '"e"' } })]);
     await hello();
     expect([wire.faults, wire.asked.length, waited]).toEqual([[], 2, [200]]);
@@ -99,7 +99,7 @@ describe('a request that may be repeated', () => {
     expect((await failureOf(hello())).failure).toBe('unavailable');
     expect([wire.faults, wire.asked.length, waited]).toEqual([[], 3, [200, 200, 1_000]]);
   });
-  test('waits for as long as it is told, but not for long', async () => {
+  test('waits as the server asks, up to a limit', async () => {
     wire.plays([put({ status: 503, headers: { 'retry-after': '3' } }), put({ headers: { etag: '"e"' } })]);
     await hello();
     expect(waited).toEqual([3_000]);
@@ -114,7 +114,7 @@ describe('a request that may be repeated', () => {
   });
 });
 
-test('an upload that fails in the middle is given up', async () => {
+test('an upload that fails in the middle is aborted', async () => {
   const begun = { text: '<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>' };
   const failed = { status: 503, headers: { 'retry-after': '60' } }; // longer than is waited for
   wire.plays([
@@ -141,7 +141,7 @@ test('an upload that fails in the middle is given up', async () => {
 });
 
 describe('a check', () => {
-  test('by a key that may not look at the bucket puts, finds and removes an object', async () => {
+  test('puts, finds and removes an object with a key that has no access to the bucket itself', async () => {
     const turned: Outbound = {
       ...wire.outbound,
       stream: (url, request) => wire.outbound.stream(url.replace(/check-[0-9a-f-]{36}/, 'check'), request), // it has another name each time
@@ -165,16 +165,16 @@ const brands = await Promise.all(
     .map(async ({ id }) => [id, ((await import(`../../fixtures/providers/storage/${id}.ts`)) as { default: S3Fixture }).default] as const),
 );
 
-test('twelve brands speak S3', () => expect(brands).toHaveLength(12));
+test('twelve brands have the S3 API', () => expect(brands).toHaveLength(12));
 
 describe.each(brands)('%s', (id, { values, acl, publicAt, bucket }) => {
-  test('has a public address where it was told one, with the folder and the key', () => {
+  test('has a public address where one is set, with the folder and the key', () => {
     const told = open(id, { ...values, publicUrl: 'https://cdn.example.com/media/' });
     expect(told.url('o1/a.b-c_d.mp4')).toBe('https://cdn.example.com/media/kept/o1/a.b-c_d.mp4');
     expect(open(id, values).url('o1/a.mp4')).toBeUndefined();
   });
 
-  test('sends a visibility where the brand has one and it was asked for, and nowhere else', async () => {
+  test('sends a visibility only where the brand has one and it is set', async () => {
     const adapter = providers.resolve('storage', id);
     if (!acl) {
       expect(() => providers.fields(adapter, { ...values, visibility: 'public-read' })).toThrow('visibility');
@@ -200,20 +200,20 @@ describe.each(brands)('%s', (id, { values, acl, publicAt, bucket }) => {
   });
 
   test.each(['../media', 'media/../other', 'https://elsewhere.example', 'a', 'arn:aws:s3:::media', 'me dia', 'media?x', 'media#x', 'média'])(
-    'takes no bucket that is no name: %j',
+    'refuses an invalid name of a bucket: %j',
     (name) => expect(() => providers.fields(providers.resolve('storage', id), { ...values, bucket: name })).toThrow('Bucket'),
   );
-  test.each(['evil.example/', 'fra1.evil.example', 'fra1@evil', 'x:y', '-', 'a b', '..'])('takes no part of a host that is none: %j', (name) => {
+  test.each(['evil.example/', 'fra1.evil.example', 'fra1@evil', 'x:y', '-', 'a b', '..'])('refuses an invalid label of a host: %j', (name) => {
     const adapter = providers.resolve('storage', id);
     for (const field of ['region', 'accountId'].filter((one) => one in adapter.credentials))
       expect(() => providers.fields(adapter, { ...values, [field]: name })).toThrow(adapter.credentials[field]!.label);
   });
-  test.each(['/kept', '../kept', 'a/../b', 'a//b', '.hidden', 'a/.b', 'kept?x', 'a b'])('takes no folder that leads elsewhere: %j', (name) => {
+  test.each(['/kept', '../kept', 'a/../b', 'a//b', '.hidden', 'a/.b', 'kept?x', 'a b'])('refuses a folder that leads elsewhere: %j', (name) => {
     expect(() => providers.fields(providers.resolve('storage', id), { ...values, keyPrefix: name })).toThrow('Folder');
   });
 });
 
-test.each(['../x', '/x', 'a//b', 'a/../b', '.x', 'a/.x', '', 'a\0b', 'a b', 'a/', 'x'.repeat(513)])('a key that is none reaches nobody: %j', async (key) => {
+test.each(['../x', '/x', 'a//b', 'a/../b', '.x', 'a/.x', '', 'a\0b', 'a b', 'a/', 'x'.repeat(513)])('an invalid key sends no request: %j', async (key) => {
   wire.plays([]);
   const store = open('s3_compatible', fixtureOf.values);
   const work = [
@@ -229,7 +229,7 @@ test.each(['../x', '/x', 'a//b', 'a/../b', '.x', 'a/.x', '', 'a\0b', 'a b', 'a/'
   expect([await store.open(key), wire.asked]).toEqual([undefined, []]);
 });
 
-test('an endpoint on a private address is asked nothing', async () => {
+test('an endpoint at a private address gets no request', async () => {
   await using strict = localProviders({ outbound: openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: [] }), clock });
   const adapter = strict.resolve('storage', 's3_compatible');
   for (const endpoint of ['https://127.0.0.1:9000', 'https://169.254.169.254', 'https://10.0.0.8/s3', 'http://93.184.215.14']) {
@@ -238,12 +238,12 @@ test('an endpoint on a private address is asked nothing', async () => {
   }
 });
 
-test('a list without end is not read to its end', async () => {
+test('an endless list is not read to its end', async () => {
   wire.plays([exchange('GET', '/kept/o1/film?uploadId=u1&x-id=ListParts', { text: `<ListPartsResult>${' '.repeat(5 * MIB)}</ListPartsResult>` })]);
   expect((await failureOf(open('s3_compatible', fixtureOf.values).multipart!.parts(UPLOAD))).failure).toBe('unavailable');
 });
 
-test('what the environment says of another account changes nothing', async () => {
+test('credentials in the environment are not used', async () => {
   const others = {
     AWS_ACCESS_KEY_ID: 'AKIAOTHER',
     AWS_SECRET_ACCESS_KEY: 'other',
@@ -270,7 +270,7 @@ test('what the environment says of another account changes nothing', async () =>
   }
 });
 
-test('China has hosts of its own', async () => {
+test('a region in China has its own host', async () => {
   const { values } = brands.find(([id]) => id === 's3')![1];
   expect(await open('s3', { ...values, region: 'cn-north-1' }).direct!.get('o1/a', 60)).toMatch(
     /^https:\/\/media\.s3\.cn-north-1\.amazonaws\.com\.cn\/kept\/o1\/a\?/,

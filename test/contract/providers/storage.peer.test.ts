@@ -61,7 +61,7 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
       await peer?.stop();
     });
 
-    test('an object is put, told of, read whole and in part, replaced, and removed', async () => {
+    test('puts an object, reads it whole and in part, replaces and removes it', async () => {
       await store.put('o1/a.txt', content(hello));
       await using found = await store.open('o1/a.txt');
       expect(found!.size).toBe(hello.length);
@@ -75,19 +75,19 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
       await store.remove(['o1/a.txt']); // what is gone counts as removed
     });
 
-    test('several objects are removed at once, those that are not there among them', async () => {
+    test('removes several objects at once, missing ones among them', async () => {
       for (const key of ['o1/b1', 'o1/b2', 'o1/b3']) await store.put(key, content(hello));
       await store.remove(['o1/b1', 'o1/none', 'o1/b2']);
       expect([await store.open('o1/b1'), await store.open('o1/b2'), (await store.open('o1/b3'))?.size]).toEqual([undefined, undefined, hello.length]);
     });
 
-    test('an object of no bytes is one', async () => {
+    test('puts an empty object', async () => {
       await store.put('o1/empty', content(Buffer.alloc(0)));
       expect((await store.open('o1/empty'))?.size).toBe(0);
       expect(await read(store, 'o1/empty')).toHaveLength(0);
     });
 
-    test('an object of 20 MiB goes in parts, and comes back byte by byte', async () => {
+    test('uploads 20 MiB in parts, and reads the same bytes', async () => {
       const bytes = randomBytes(20 * MIB + 17);
       await store.put('o1/film.mp4', { from: stream(bytes.subarray(0, 3), bytes.subarray(3)), bytes: bytes.length, mime: 'video/mp4' });
       expect(sha256((await read(store, 'o1/film.mp4'))!)).toBe(sha256(bytes));
@@ -95,7 +95,7 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
       expect(await store.multipart!.uploads()).toEqual([]);
     });
 
-    test.each([-1, 1])('content that is %i bytes off is refused, and leaves neither object nor upload', async (off) => {
+    test.each([-1, 1])('refuses content that is %i bytes off, and leaves neither object nor upload', async (off) => {
       for (const size of [100, 17 * MIB]) {
         const failure = await failureOf(store.put('o1/off', { from: stream(Buffer.alloc(size + off)), bytes: size, mime: 'text/plain' }));
         expect(failure.failure).toBe('rejected');
@@ -103,7 +103,7 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
       }
     });
 
-    test('parts come from others by signed addresses, are listed, put again, and made one object', async () => {
+    test('accepts parts by signed addresses, lists them, replaces one, and makes one object', async () => {
       const { multipart } = store;
       const parts = [randomBytes(5 * MIB), randomBytes(5 * MIB), randomBytes(2 * MIB)];
       const upload = await multipart!.begin('o1/parts.mp4', { bytes: 12 * MIB, mime: 'video/mp4' });
@@ -132,7 +132,7 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
       if (name !== 'swift') expect(await multipart!.parts(upload)).toBeUndefined(); // Swift still tells of the parts of a completed one
     });
 
-    test('an upload that lacks a part is not completed, and one that is given up is gone', async () => {
+    test('refuses to complete an upload without a part, and aborts one', async () => {
       const { multipart } = store;
       const upload = await multipart!.begin('o1/never', { bytes: 6 * MIB, mime: 'video/mp4' });
       const part = await multipart!.put(upload, 1, stream(Buffer.alloc(5 * MIB)), 5 * MIB);
@@ -143,7 +143,7 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
       expect([await store.open('o1/never'), await multipart!.parts(upload), await multipart!.uploads()]).toEqual([undefined, undefined, []]);
     });
 
-    test('a signed address takes this content only: no other length, no other type', async () => {
+    test('a signed address accepts one length and one type only', async () => {
       const { url, headers } = await store.direct!.put('o1/direct.txt', { bytes: hello.length, mime: 'text/plain' }, 600);
       const put = async (body: Uint8Array, more: Record<string, string> = {}) =>
         (await fetch(url, { method: 'PUT', headers: { ...headers, ...more }, body: new Uint8Array(body) })).status;
@@ -158,7 +158,7 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
       expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="Gr__e _1_.txt"; filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%221%22.txt`);
     });
 
-    test('an address is refused when its time is over, and when a word of it was changed', async () => {
+    test('an expired or changed address is refused', async () => {
       await store.put('o1/kept.txt', content(hello));
       const good = await store.direct!.get('o1/kept.txt', 600);
       const past = open({}, { clock: { ...systemClock, now: () => new Date(new Date().getTime() - HOUR_MS) } });
@@ -174,7 +174,7 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
       expect((await fetch(url, { method: 'PUT', headers, body: hello })).status).toBe(403);
     });
 
-    test('a wrong secret is told from a wrong bucket, and neither is seen in what is said', async () => {
+    test('a wrong secret and a wrong bucket are different failures, and no message shows either', async () => {
       const secretAccessKey = 'not-the-secret-of-this-key';
       const wrong = open({ secretAccessKey });
       for (const work of [wrong.put('o1/x', content(hello)), wrong.check()]) {
@@ -186,7 +186,7 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
       expect(await store.check()).toBe('The bucket is there');
     });
 
-    test('objects lie below the folder of the bucket, and folders do not see each other', async () => {
+    test('objects are below the folder of the bucket, and folders are separate', async () => {
       await store.put('o1/mine.txt', content(hello));
       expect((await read(open({ keyPrefix: '' }), 'kept/o1/mine.txt'))!.toString()).toBe('hello storage');
       const other = open({ keyPrefix: 'others/' });

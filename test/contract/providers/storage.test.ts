@@ -56,7 +56,7 @@ const suite: Suite<StorageAdapter, Store> = {
 
 await describeProviders(suite, { without: ['local'] });
 
-describe('an adapter that', () => {
+describe('the suite detects an adapter that', () => {
   /** Of the whole contract, what a store has to do with objects. */
   const facts: ProviderFixture = { ...fixture, cases: fixture.cases.filter(({ operation }) => ['put', 'open', 'remove'].includes(operation)) };
   const honest = registered.find((adapter): adapter is StorageAdapter => adapter.domain === 'storage' && adapter.id === 's3_compatible')!;
@@ -78,27 +78,27 @@ describe('an adapter that', () => {
     return wrong;
   };
 
-  test('is honest', async () => expect(await wrongIn(demo())).toEqual([]));
-  test('puts an object beside the folder that it was given', async () => {
+  test('is correct (no fault found)', async () => expect(await wrongIn(demo())).toEqual([]));
+  test('puts an object outside its folder', async () => {
     const wrong = await wrongIn(
       demo((_, { s3, base }) => ({ put: (key) => s3(bucketOf(base)).put(key, Buffer.from('hello storage'), { mime: 'text/plain' }) })),
     );
-    expect(wrong).toContainEqual(expect.stringMatching(/^put: asks exactly/));
+    expect(wrong).toContainEqual(expect.stringMatching(/^put: sends exactly/));
   });
-  test('takes a refusal for a success', async () => {
+  test('accepts a refusal', async () => {
     const wrong = await wrongIn(demo(({ put }) => ({ put: (key, content) => put(key, content).catch(() => undefined) })));
-    expect(wrong).toContainEqual(expect.stringMatching(/^put, exchange 1: a line that breaks/));
+    expect(wrong).toContainEqual(expect.stringMatching(/^put, exchange 1: a broken connection/));
     expect(wrong).toContain('put: 403 InvalidAccessKeyId is reauthorize');
   });
-  test('takes a line that broke for an object that is not there', async () => {
+  test('answers that an object is missing after a network error', async () => {
     const wrong = await wrongIn(demo(({ open }) => ({ open: (key) => open(key).catch(() => undefined) })));
-    expect(wrong).toContainEqual(expect.stringMatching(/^open, exchange 1: a line that breaks/));
+    expect(wrong).toContainEqual(expect.stringMatching(/^open, exchange 1: a broken connection/));
   });
-  test('says its secret in a refusal', async () => {
+  test('shows its secret in a failure', async () => {
     const loud = (_: Store, { values }: StorageLine): Partial<Store> => ({
       remove: () => Promise.reject(new Error(`The key ${values['secretAccessKey']} was refused`)),
     });
-    expect(await wrongIn(demo(loud))).toContainEqual(expect.stringMatching(/^remove, exchange 1: shows nothing secret/));
+    expect(await wrongIn(demo(loud))).toContainEqual(expect.stringMatching(/^remove, exchange 1: shows no secret/));
   });
 });
 

@@ -69,14 +69,14 @@ async function wrongIn(adapter: AuthAdapter, facts = fixture): Promise<string[]>
   return wrong;
 }
 
-test('an honest adapter stands every check', async () => {
+test('a correct adapter passes every check', async () => {
   expect(await wrongIn(demo(honest))).toEqual([]);
 });
 
-describe('the suite finds the adapter that', () => {
+describe('the suite detects an adapter that', () => {
   test.each<[string, AuthAdapter, RegExp]>([
-    ['puts its key where the facts do not', demo(honest, { auth: { in: 'query', name: 'key', field: 'key' } }), /exactly what the facts say/],
-    ['calls another host', demo(honest, { api: 'https://api.demo.example.evil.example/v1' }), /exactly what the facts say/],
+    ['sends its key in another place', demo(honest, { auth: { in: 'query', name: 'key', field: 'key' } }), /exactly the documented requests/],
+    ['calls another host', demo(honest, { api: 'https://api.demo.example.evil.example/v1' }), /exactly the documented requests/],
     [
       'sends more than is documented',
       demo(
@@ -84,42 +84,42 @@ describe('the suite finds the adapter that', () => {
           async ({ code }) =>
             accountOf(await http.post('/people', Me, { json: { code, debug: true }, creates: true })),
       ),
-      /exactly what the facts say/,
+      /exactly the documented requests/,
     ],
     [
-      'invents an answer',
+      'makes up an answer',
       demo(({ http }) => async ({ code }) => {
         const said = await http.post('/people', z.any(), { json: { code }, creates: true });
         return accountOf({ id: '7', name: 'Ann', ...said });
       }),
-      /does not take nothing, half an answer or a page/,
+      /refuses an empty answer, half an answer and a page/,
     ],
     [
-      'takes a failure for a success',
+      'accepts a failure',
       demo((connection) => (returned) => honest(connection)(returned).catch(() => accountOf({ id: '7', name: 'Ann' }))),
-      /a line that breaks/,
+      /a broken connection/,
     ],
     [
-      'makes a second one when the answer was lost',
+      'sends again after a lost answer',
       demo((connection) => (returned) => honest(connection)(returned).catch(() => honest(connection)(returned))),
-      /a line that breaks/,
+      /a broken connection/,
     ],
     [
-      'says that what it made does not count',
+      'leaves out `creates`',
       demo(
         ({ http }) =>
           async ({ code }) =>
             accountOf(await http.post('/people', Me, { json: { code } })),
       ),
-      /a line that breaks/,
+      /a broken connection/,
     ],
-    ['gives a refusal another word', demo(honest, { errors: { 422: 'unavailable' } }), /a code that is over is rejected/],
-    ['does not wait as it is told', demo(honest, { errors: { 429: 'rejected' } }), /waits as long as it is told/],
-    ['shows its key to everybody', demo(honest, { credentials: { key: text('Key') } }), /keeps secret what the facts call so/],
-    ['goes without encryption', demo(honest, { api: 'http://api.demo.example/v1' }), /goes nowhere without encryption/],
-    ['names no field for a placeholder', demo(honest, { api: 'https://{region}.demo.example/v1' }), /a field for every placeholder/],
-    ['has an id that no row could keep', demo(honest, { id: 'Demo Inc' }), /named by domain/],
-    ['declares more than its facts show', { ...demo(honest), capabilities: ['identify', 'erase'] }, /shows every operation/],
+    ['maps a refusal to another failure', demo(honest, { errors: { 422: 'unavailable' } }), /a code that is over is rejected/],
+    ['ignores Retry-After', demo(honest, { errors: { 429: 'rejected' } }), /reads Retry-After/],
+    ['declares its key as plain text', demo(honest, { credentials: { key: text('Key') } }), /declares the secret fields of its facts as secret/],
+    ['has an address without encryption', demo(honest, { api: 'http://api.demo.example/v1' }), /an address with encryption/],
+    ['has a placeholder without a field', demo(honest, { api: 'https://{region}.demo.example/v1' }), /a field for every placeholder/],
+    ['has an invalid id', demo(honest, { id: 'Demo Inc' }), /named by domain/],
+    ['declares an operation without a fixture', { ...demo(honest), capabilities: ['identify', 'erase'] }, /a fixture for every operation/],
   ])('%s', async (_, adapter, expected) => {
     expect(await wrongIn(adapter)).toContainEqual(expect.stringMatching(expected));
   });

@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const one of closing.splice(0).toReversed()) await one[Symbol.asyncDispose]();
 });
 
-test('the sixteen of the specification are registered, each as v1', () => {
+test('the sixteen of the specification are registered as v1', () => {
   const wanted =
     'custom cyberghost expressvpn hideme hotspotshield ipvanish mozillavpn mullvad nordvpn pia protonvpn purevpn surfshark tunnelbear vyprvpn windscribe'.split(
       ' ',
@@ -38,7 +38,7 @@ test('the sixteen of the specification are registered, each as v1', () => {
   expect(registered.map(({ id, version }) => `${id}@${version}`).toSorted()).toEqual(wanted.map((id) => `${id}@v1`));
 });
 
-test('what a server cannot drive cannot be set up, and says why [PV7]', async () => {
+test('a VPN that no server can use has no settings, and says why [PV7]', async () => {
   const providers = keep(localProviders());
   const without = providers.list('vpn').filter(({ setup }) => setup === undefined);
   expect(without.map(({ id }) => id).toSorted()).toEqual(['cyberghost', 'expressvpn', 'hotspotshield', 'tunnelbear', 'vyprvpn']);
@@ -49,7 +49,7 @@ test('what a server cannot drive cannot be set up, and says why [PV7]', async ()
   }
 });
 
-describe('a login that the provider has to be asked for', () => {
+describe('a proxy login that is read from the provider', () => {
   async function nord(values: Record<string, string>) {
     const api = keep(
       await startReceiver({ answer: (response) => void response.end(JSON.stringify({ username: 'service-user', password: 'service-password' })) }),
@@ -60,7 +60,7 @@ describe('a login that the provider has to be asked for', () => {
   }
   const wanted = { protocol: 'socks5', host: 'nl.socks.nordhold.net', port: 1080, username: 'service-user', password: 'service-password' };
 
-  test('is asked for once by the calls that follow, and again after a failure', async () => {
+  test('is read once and cached, and again after a failure', async () => {
     const { api, proxy } = await nord({ accessToken: 'a-token' });
     const good = api.answer;
     api.answer = (response) => void response.writeHead(401).end();
@@ -70,11 +70,11 @@ describe('a login that the provider has to be asked for', () => {
     expect(await proxy()).toEqual(wanted);
     expect(api.ledger).toHaveLength(2);
   });
-  test('is asked for where the one that was typed is only half', async () => {
+  test('is read where the typed one is incomplete', async () => {
     const { proxy } = await nord({ accessToken: 'a-token', serviceUsername: 'ann' });
     expect(await proxy()).toEqual(wanted);
   });
-  test('is of no use for a location that is not offered any more', async () => {
+  test('is refused for a location that is no longer offered', async () => {
     const { proxy } = await nord({ location: 'atlantis', serviceUsername: 'ann', servicePassword: 'p' });
     expect(await failureOf(proxy())).toMatchObject({ failure: 'rejected', message: expect.stringContaining('lead to no proxy') });
   });
@@ -83,7 +83,7 @@ describe('a login that the provider has to be asked for', () => {
 describe('a WireGuard file', () => {
   const without = (line: RegExp) => WIREGUARD.replace(line, '');
   const withLine = (line: string, section = '[Interface]') => WIREGUARD.replace(section, `${section}\n${line}`);
-  test('is taken with comments, other cases and line ends, and several peers', () => {
+  test('may have comments, other cases and line ends, and several peers', () => {
     for (const file of [
       WIREGUARD,
       WIREGUARD.replaceAll('\n', '\r\n'),
@@ -115,7 +115,7 @@ describe('a WireGuard file', () => {
     expect(wireguardFault(file)).toMatch(words);
     expect(wireguardFault(file)).not.toContain('AAECAwQ');
   });
-  test('is judged where it is typed, by the name of its field', () => {
+  test('is checked on input, by the name of its field', () => {
     const providers = keep(localProviders());
     const { setup } = providers.resolve('vpn', 'protonvpn');
     const typed = (wireguardConfig: string) => () =>
@@ -127,7 +127,7 @@ describe('a WireGuard file', () => {
   });
 });
 
-describe('a route is asked where it comes out', () => {
+describe('a check of a route', () => {
   const tls = makeCertificate(['proxy.test']);
   const login = { username: 'ann', password: 'a-long-password' };
   /** A service that tells addresses, and the custom route over a proxy of this test. */
@@ -140,17 +140,17 @@ describe('a route is asked where it comes out', () => {
     return { echo, proxy, check: () => providers.check(adapter, providers.fields({ credentials: adapter.setup!.fields }, typed))! };
   }
 
-  test.each(['socks5', 'http'] as const)('and that is the proxy, by %s', async (protocol) => {
+  test.each(['socks5', 'http'] as const)('answers the exit address of the proxy, by %s', async (protocol) => {
     const { check } = await route({ protocol });
     expect(await check()).toBe('The route comes out at 127.0.0.2');
   });
 
-  test('and one that comes out where we are is told to hide nothing', async () => {
+  test('refuses a route with the same exit as the open one', async () => {
     const { check } = await route({ from: '127.0.0.1' });
     expect(await failureOf(check())).toMatchObject({ failure: 'rejected', message: expect.stringContaining('hides nothing') });
   });
 
-  test('and an account is asked first, where the settings name one', async () => {
+  test('checks the account first, where the settings name one', async () => {
     const { echo, proxy } = await route();
     const providers = keep(localProviders({ echoUrl: echo.url }));
     const paid = vpn({
@@ -200,7 +200,7 @@ describe('a route is asked where it comes out', () => {
   });
 });
 
-describe('the suite finds the adapter that', () => {
+describe('the suite detects an adapter that', () => {
   const KEY = 'k-0123456789+demo';
   const fixture: ProviderFixture = {
     values: { key: KEY },
@@ -237,13 +237,13 @@ describe('the suite finds the adapter that', () => {
   };
   const Me = z.object({ paid: z.boolean() });
 
-  test('takes every answer for a paid account', async () => {
+  test('accepts every answer as a paid account', async () => {
     expect(await wrongIn(demo(async ({ http }) => ((await http.get('/me', Me)).paid ? 'Paid' : 'Unpaid')))).toBe('');
-    expect(await wrongIn(demo(async ({ http }) => (await http.get('/me', z.unknown()), 'Paid')))).toContain('does not take nothing');
+    expect(await wrongIn(demo(async ({ http }) => (await http.get('/me', z.unknown()), 'Paid')))).toContain('refuses an empty answer');
   });
-  test('sends its key along in the address', async () => {
+  test('sends its key in the address', async () => {
     expect(await wrongIn(demo(async ({ http, values }) => (await http.get('/me', Me, { query: { key: values.key } }), 'Paid')))).toContain(
-      'asks exactly what the facts say',
+      'sends exactly the documented requests',
     );
   });
 });

@@ -80,12 +80,12 @@ export function manifestChecks(adapter: AnyAdapter): Check[] {
       expect(adapter.description).toMatch(/^\S.*\.$/);
       if (adapter.website !== undefined) expect(new URL(adapter.website).protocol).toBe('https:');
     }),
-    check('declares a field for every placeholder of its address, and goes nowhere without encryption', () => {
+    check('declares a field for every placeholder of its address, and an address with encryption', () => {
       for (const [, name] of adapter.api.matchAll(/\{(\w+)\}/g)) expect(fields.map(([field]) => field)).toContain(name);
       if (adapter.optional !== 'sandbox' && adapter.api.startsWith('http')) expect(adapter.api).toMatch(/^https:\/\//);
       if (adapter.auth && 'field' in adapter.auth) expect(adapter.credentials[adapter.auth.field]?.secret).toBe(true);
     }),
-    check('labels every field, and gives none a default that is secret or that it would refuse', () => {
+    check('labels every field, and declares no default that is secret or invalid', () => {
       for (const [name, field] of fields) {
         expect([name, field.label.trim() !== '']).toEqual([name, true]);
         if (field.secret) expect([name, field.default ?? '']).toEqual([name, '']);
@@ -93,12 +93,12 @@ export function manifestChecks(adapter: AnyAdapter): Check[] {
         if (field.options && field.default) expect(field.options.map(({ value }) => value)).toContain(field.default);
       }
     }),
-    check('has dates that are dates, and a date of its end only when it is on its way out [VE20]', () => {
+    check('has valid dates, and a date of deprecation only when it is deprecated or retired [VE20]', () => {
       for (const date of [adapter.deprecatedAt, adapter.sunsetAt]) if (date !== undefined) expect(new Date(date).toJSON()).not.toBeNull();
       const leaving = adapter.status === 'deprecated' || adapter.status === 'retired';
       expect(adapter.deprecatedAt === undefined || leaving).toBe(true);
     }),
-    check('has a catalog entry that can be sent, which claims no live key [PV6, PV7]', () => {
+    check('has a catalog entry that survives JSON and claims no live key [PV6, PV7]', () => {
       const entry = presentCatalogEntry(adapter, 'active');
       expect(JSON.parse(JSON.stringify(entry))).toEqual(entry);
       expect(entry.verified).toBe(false);
@@ -149,15 +149,15 @@ export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, ad
 
   const checks: Check[] = [];
   const add = (name: string, run: () => Promise<void>) => void checks.push({ name, run });
-  add('keeps secret what the facts call so', async () => {
+  add('declares the secret fields of its facts as secret', async () => {
     const kept = Object.keys(fields).filter((name) => fields[name]!.secret);
     expect(kept.toSorted()).toEqual([...fixture.secret].toSorted());
   });
-  if (suite.declared) add('declares what the facts say beside its calls', async () => expect(suite.declared!(adapter)).toEqual(fixture.declares));
+  if (suite.declared) add('declares the facts that no call shows', async () => expect(suite.declared!(adapter)).toEqual(fixture.declares));
 
   for (const one of fixture.cases) {
     const title = one.name === undefined ? one.operation : `${one.operation} (${one.name})`;
-    add(`${title}: asks exactly what the facts say, and understands the answer`, () =>
+    add(`${title}: sends exactly the documented requests, and reads the answer`, () =>
       play(one, undefined, async (work, wire) => {
         if (one.failure !== undefined) expect((await failureOf(work)).failure).toBe(one.failure);
         else {
@@ -173,25 +173,25 @@ export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, ad
       if (optional) continue;
       const step = `${title}, exchange ${at + 1}`;
       const unknown = creates ? 'lost' : 'unavailable';
-      add(`${step}: a line that breaks, an answer that never comes and a fault of theirs are ${unknown}`, async () => {
+      add(`${step}: a broken connection, no answer and a server error are ${unknown}`, async () => {
         for (const answer of ['hang-up', 'silence', { status: 500 }] as const) {
           const { failure, times } = await fails(one, at, answer);
           expect([answer, failure]).toEqual([answer, unknown]);
           if (creates) expect(times).toBe(1);
         }
       });
-      add(`${step}: follows no redirect with what it knows`, async () => expect((await fails(one, at, 'redirect')).failure).toBe('rejected'));
-      add(`${step}: shows nothing secret, however the refusal is worded`, async () => {
+      add(`${step}: follows no redirect`, async () => expect((await fails(one, at, 'redirect')).failure).toBe('rejected'));
+      add(`${step}: shows no secret, whatever the refusal repeats`, async () => {
         const echo = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)]).join(' ');
         for (const words of [{ json: { error: echo, message: `Bearer ${echo}` } }, { text: echo }]) await fails(one, at, { status: 400, ...words });
       });
       if (!unread && (says.json !== undefined || says.text !== undefined))
-        add(`${step}: does not take nothing, half an answer or a page for an answer`, async () => {
+        add(`${step}: refuses an empty answer, half an answer and a page`, async () => {
           const page = { text: '<!doctype html><title>Sign in</title>', headers: { 'content-type': 'text/html' } };
           for (const answer of [{ text: '' }, { text: '{"half' }, page]) expect([answer, (await fails(one, at, answer)).failure]).toEqual([answer, unknown]);
         });
       if (!fixture.noRateLimit)
-        add(`${step}: waits as long as it is told, in seconds or until a date`, async () => {
+        add(`${step}: reads Retry-After in seconds and as a date`, async () => {
           const wait = (value?: string) => fails(one, at, { status: 429, ...(value !== undefined && { headers: { 'retry-after': value } }) });
           expect(await wait('120')).toMatchObject({ failure: 'rate_limited', retryAfterMs: 120_000 });
           const { retryAfterMs } = await wait(new Date(now().getTime() + 3_600_000).toUTCString());
@@ -214,7 +214,7 @@ export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, ad
 
 /** Every operation that an adapter says it has is shown by a case; `beyond`: those that are shown elsewhere. */
 export const coverageCheck = (adapter: AnyAdapter, fixture: ProviderFixture, beyond: readonly string[] = []): Check => ({
-  name: 'shows every operation that it declares',
+  name: 'has a fixture for every operation that it declares',
   run: async () => {
     const shown = new Set([...beyond, ...fixture.cases.map(({ operation }) => operation)]);
     const declared = [...adapter.capabilities, ...(adapter.check ? ['check'] : [])];

@@ -11,7 +11,7 @@ function world(most = 100) {
   return { instances, open: (one = triple, given = use()) => instances.get(one, given, () => ({})), pass: (ms: number) => void (now += ms) };
 }
 
-test('one instance for each version, organization and credentials, whatever the order of the fields [VE21]', () => {
+test('keeps one instance for each version, organization and credentials, in any order of fields [VE21]', () => {
   const { open } = world();
   const first = open();
   expect(open(triple, use({ secret: 'b', key: 'a' }))).toBe(first);
@@ -27,12 +27,12 @@ test('one instance for each version, organization and credentials, whatever the 
   expect(new Set([first, ...others]).size).toBe(8);
 });
 
-test('names and values of fields do not run into each other [VE21]', () => {
+test('separates names from values of fields in the fingerprint [VE21]', () => {
   const { open } = world();
   expect(open(triple, use({ a: 'b","c', d: '' }))).not.toBe(open(triple, use({ a: 'b', c: 'd' })));
 });
 
-test('changed credentials are another instance, and the one before them is dropped [VE22]', () => {
+test('opens another instance for changed credentials, and drops the old one [VE22]', () => {
   const { instances, open } = world();
   const [first, others] = [open(), open(triple, use(undefined, 'org-2'))];
   instances.forget(triple, 'org-1');
@@ -41,7 +41,7 @@ test('changed credentials are another instance, and the one before them is dropp
   expect(open(triple, use(undefined, 'org-2'))).toBe(others);
 });
 
-test('an instance that nobody forgot is opened anew at its age, and the oldest go beyond the bound', () => {
+test('replaces an instance after its lifetime, and drops the oldest beyond the limit', () => {
   const { instances, open, pass } = world(2);
   const first = open();
   pass(999);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { redactor } from './redact.ts';
 
-test('a secret disappears in every form that it takes on the wire', () => {
+test('replaces a secret in every encoding of the wire', () => {
   const secret = 'p/ss "word" ü+1';
   const clean = redactor([secret, undefined, '']);
   for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret), Buffer.from(secret).toString('base64')])

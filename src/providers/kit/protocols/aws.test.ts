@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { signAws } from './aws.ts';
 
 // `get-vanilla` of the suite that AWS publishes for Signature Version 4
-test('signs as the test suite of AWS has it', async () => {
+test('signAws yields the signature of the AWS test suite', async () => {
   const access = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', sessionToken: '', region: 'us-east-1' };
   const now = new Date('2015-08-30T12:36:00Z');
   expect(await signAws(access, { service: 'service', method: 'GET', url: 'https://example.amazonaws.com/', now })).toEqual({

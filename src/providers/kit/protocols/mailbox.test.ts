@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { asciiMailbox, encodedWords, isAddress, mailbox } from './mailbox.ts';
 
-test('a name is quoted, and can be nothing but a name', () => {
+test('mailbox quotes a name, so that it cannot end the header', () => {
   expect(mailbox('', 'a@b.example')).toBe('a@b.example');
   expect(mailbox('Köln, "Süd" \\o/', 'a@b.example')).toBe('"Köln, \\"Süd\\" \\\\o/" <a@b.example>');
   expect(mailbox('Ann\r\nBcc: eve@evil.example', 'a@b.example')).toBe('"Ann Bcc: eve@evil.example" <a@b.example>');
 });
 
 test.each(['Ann', 'Köln', '世界'.repeat(40), '👩‍🚀'.repeat(30), 'a'.repeat(500)])(
-  '%s is ASCII on the wire, in words of 75 characters, and reads as it was: %#',
+  'asciiMailbox encodes %s in words of 75 ASCII characters that decode to it: %#',
   (name) => {
     expect(asciiMailbox(name, 'a@b.example')).toMatch(/^[\x20-\x7e]*$/);
     const words = encodedWords(name).split(' ');
@@ -18,7 +18,7 @@ test.each(['Ann', 'Köln', '世界'.repeat(40), '👩‍🚀'.repeat(30), 'a'.re
   },
 );
 
-test('an address is one address', () => {
+test('isAddress accepts exactly one address', () => {
   for (const one of ['a@b.example', 'ann+tag@mail.example.com', 'jürgen@köln.example']) expect([one, isAddress(one)]).toEqual([one, true]);
   for (const none of [
     '',

@@ -11,7 +11,7 @@ const file = (text: string) => ({
   },
 });
 
-test('a form has the length that it says, and is read as what it was made of, as often as it is opened', async () => {
+test('multipartOf yields a body of the declared length that parses to its fields, each time it is opened', async () => {
   const form = multipartOf({ file: file('some bytes'), description: 'Größe\n', none: undefined });
   for (const body of [await buffer(form.open()), await buffer(form.open())]) {
     expect(body.length).toBe(form.size);

@@ -5,20 +5,20 @@ import { fromBase64, isEcdsa, isFresh, isHmac, keyOfCertificate } from './signat
 const NOW = new Date('2026-01-01T12:00:00Z');
 const SECONDS = NOW.getTime() / 1000;
 
-test('a signed time is fresh for five minutes either way', () => {
+test('isFresh accepts a time within five minutes in either direction', () => {
   for (const offset of [-300, 0, 300]) expect([offset, isFresh(String(SECONDS + offset), NOW)]).toEqual([offset, true]);
   for (const offset of [-301, 301, 1e9]) expect([offset, isFresh(String(SECONDS + offset), NOW)]).toEqual([offset, false]);
   expect([isFresh('2026-01-01T11:55:00.000Z', NOW), isFresh('2026-01-01T11:54:59.999Z', NOW)]).toEqual([true, false]);
   for (const none of ['', 'now', '-1', '1e3', 'NaN', '9'.repeat(20)]) expect([none, isFresh(none, NOW)]).toEqual([none, false]);
 });
 
-test('where it may be late, it may still not be ahead', () => {
+test('isFresh accepts a late time with `lateMs`, but none further ahead', () => {
   const HOUR = 3_600;
   for (const offset of [-HOUR, 0, 300]) expect([offset, isFresh(String(SECONDS + offset), NOW, HOUR * 1_000)]).toEqual([offset, true]);
   for (const offset of [-HOUR - 1, 301]) expect([offset, isFresh(String(SECONDS + offset), NOW, HOUR * 1_000)]).toEqual([offset, false]);
 });
 
-test('no key, or a short one, proves nothing: anybody could sign with it', () => {
+test('isHmac accepts no signature by an absent or short key', () => {
   for (const key of ['', 'short', fromBase64(''), fromBase64('!!!!')]) {
     const signature = createHmac('sha256', key).update('text').digest('hex');
     expect([key, isHmac(key, ['text'], signature, 'hex')]).toEqual([key, false]);
@@ -30,7 +30,7 @@ test('no key, or a short one, proves nothing: anybody could sign with it', () =>
     expect([other, isHmac(key, ['text'], other, 'hex')]).toEqual([other, false]);
 });
 
-test('what is no key and no certificate proves nothing', () => {
+test('malformed keys and certificates verify nothing', () => {
   for (const key of ['', 'AAAA', 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE']) expect(isEcdsa(key, ['text'], 'AAAA')).toBe(false);
   for (const pem of ['', 'hello', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----']) expect(keyOfCertificate(pem, NOW)).toBeUndefined();
 });
@@ -56,7 +56,7 @@ PGvJRTnvswVWO4IfErPE4IZSNOAWtPh2I2btfF906MdWlFsMCiAGtWVFJ4g/Cprp
 Mt/F
 -----END CERTIFICATE-----`;
 
-test('a certificate proves something while it is valid', () => {
+test('keyOfCertificate reads a certificate only while it is valid', () => {
   expect(keyOfCertificate(PEM, new Date('2026-11-22T09:42:12Z'))?.asymmetricKeyType).toBe('rsa');
   for (const at of ['2020-01-01T00:00:00Z', '2030-01-01T00:00:00Z']) expect(keyOfCertificate(PEM, new Date(at))).toBeUndefined();
 });

@@ -27,7 +27,7 @@ describe('findInText', () => {
 });
 
 describe('textLength', () => {
-  test('counts as the network does', () => {
+  test('counts graphemes, characters and bytes, and links at a fixed length', () => {
     expect(countGraphemes('👩‍👩‍👧‍👦é')).toBe(2);
     expect(textLength('👩‍👩‍👧‍👦', { unit: 'graphemes' })).toBe(1);
     expect(textLength('👋🏽', { unit: 'characters' })).toBe(2);
@@ -51,7 +51,7 @@ describe('sameText', () => {
 });
 
 // What a person posts is read by these before it is stored: a cost that grows with the square of the length would stop the service for all.
-describe('four times the text is not sixteen times the work', () => {
+describe('reading time grows less than quadratically with the text', () => {
   const pieces = ['<', '<a ', '</p> ', ' ', '@a ', '@a.', '#1', 'https://a.b ', ')', '&#1;', '\n'];
   const heads = ['', '<b>', 'https://a.b/'];
   const read = (text: string) => [findInText(text), textLength(text, { unit: 'characters', linkLength: 23 }), sameText(text, text)];
@@ -64,7 +64,7 @@ describe('four times the text is not sixteen times the work', () => {
         return process.cpuUsage(before).user / 1_000;
       }),
     );
-  test.each(pieces)('%j, over and over', (piece) => {
+  test.each(pieces)('for %j repeated', (piece) => {
     for (const head of heads) {
       const [small, large] = [20_000, 80_000].map((length) => costOf(`${head}${piece.repeat(length / piece.length)}x`)) as [number, number];
       expect([head, large < 150 || large < 9 * small]).toEqual([head, true]); // below that it is noise

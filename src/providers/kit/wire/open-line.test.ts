@@ -35,7 +35,7 @@ function world() {
   return { lines, guard, outcomes };
 }
 
-test('each operation counts once, those of nested contracts too, and what answers at once does not', async () => {
+test('guard counts each operation once, also of nested contracts, and no synchronous method', async () => {
   const { guard, outcomes } = world();
   const port = guard({ name: 'x', address: () => 'here', send: async (n: number) => n, parts: { begin: async () => 'p' } });
   expect([port.name, port.address(), await port.send(7), await port.parts.begin()]).toEqual(['x', 'here', 7, 'p']);
@@ -60,7 +60,7 @@ test.each([
   expect(outcomes).toEqual(counted);
 });
 
-test('what an adapter words itself shows no secret, and keeps its word and its wait', async () => {
+test("guard redacts an adapter's own message, and keeps failure and wait", async () => {
   const { guard, lines } = world();
   const failing = () => Promise.reject(new ProviderError('rate_limited', 'the-key is used too often', { retryAfterMs: 5 }));
   for (const failed of [guard({ send: failing }).send(), lines.call(adapter, { secrets: ['the-key'] }, failing)])
