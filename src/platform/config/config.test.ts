@@ -115,17 +115,18 @@ describe('production', () => {
     },
   );
 
-  test('the README names each setting without which it does not start, and no other', () => {
+  test('docs/operations.md lists the settings without which it does not start, and no others', () => {
     const missing = (more: Environment) =>
       readConfig({ NODE_ENV: 'production', ...more })
         .issues.filter(({ level }) => level === 'fatal')
         .map(({ setting }) => setting);
     const always = missing({});
     const dapr = missing({ DAPR_HTTP_PORT: '1', DAPR_GRPC_PORT: '2' }).filter((name) => !always.includes(name));
-    const told = /In production nothing embedded starts, and these are required: (.*); with Dapr (.*), too\./.exec(readFileSync('README.md', 'utf8'))!;
-    const names = (text = '') => [...text.replace('(or `MAIN_URL`)', '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name!);
-    expect(names(told[1]).toSorted()).toEqual(always.toSorted());
-    expect(names(told[2])).toEqual(dapr);
+    const [, list = ''] = /Required in production:\n\n((?:- .*\n)+)/.exec(readFileSync('docs/operations.md', 'utf8'))!;
+    const names = (line: string) => [...line.replace(' or `MAIN_URL`', '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name!);
+    const [first = '', withDapr = ''] = list.split('\n');
+    expect(names(first).toSorted()).toEqual(always.toSorted());
+    expect(names(withDapr)).toEqual(dapr);
   });
   test('takes MAIN_URL where FRONTEND_URL is missing', () => {
     const { config, exits } = readConfig({ ...without(production, 'FRONTEND_URL'), MAIN_URL: 'https://main.example.com/' });
