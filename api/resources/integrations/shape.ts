@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { presentCustomFields, type SocialAdapter } from '../../../src/providers/registry/index.ts';
+import { customFieldsOf, type SocialAdapter } from '../../../src/providers/registry/index.ts';
 import type { ChannelView, PostingRules } from '../../../src/publishing/channels/index.ts';
 
 const CustomField = z.strictObject({
@@ -50,7 +50,7 @@ export const Channel = z.strictObject({
 export function presentChannel(row: ChannelView): z.input<typeof Channel> {
   const times = row.postingTimes.map((time) => ({ time }));
   const { adapter } = row;
-  const fields = adapter ? presentCustomFields(adapter) : [];
+  const fields = adapter ? customFieldsOf(adapter) : [];
   return {
     id: row.id,
     internalId: row.internalId,
@@ -99,7 +99,7 @@ export const presentNetwork = (adapter: SocialAdapter): z.input<typeof Network> 
   isExternal: adapter.login.kind === 'oauth2' && adapter.login.registerApp !== undefined,
   isWeb3: adapter.isWeb3 ?? false,
   isChromeExtension: false,
-  customFields: presentCustomFields(adapter),
+  customFields: customFieldsOf(adapter),
 });
 
 /** A channel as `/public/v1/integrations` lists it. */

@@ -1,6 +1,37 @@
 import { z } from 'zod';
 import type { FeaturedView, HealthView } from '../../../src/providers/catalog/index.ts';
 
+const CredentialField = z.strictObject({
+  name: z.string(),
+  label: z.string(),
+  secret: z.boolean(),
+  required: z.boolean(),
+  help: z.string().nullable(),
+  default: z.string().optional(),
+  placeholder: z.string().optional(),
+});
+/** The form of a `CatalogEntry` of the registry. */
+export const CatalogEntry = z.strictObject({
+  domain: z.string(),
+  providerId: z.string(),
+  version: z.string(),
+  displayName: z.string(),
+  status: z.enum(['preview', 'active', 'deprecated', 'retired']),
+  verified: z.boolean(),
+  authType: z.string(),
+  defaultDomain: z.string().nullable(),
+  setupNotes: z.string().nullable(),
+  credentialFields: z.array(CredentialField),
+  capabilities: z.looseObject({ kind: z.enum(['direct', 'hub', 'action']).nullable(), operations: z.array(z.string()) }),
+  deprecatedAt: z.string().nullable(),
+  sunsetAt: z.string().nullable(),
+  description: z.string(),
+  website: z.string().nullable(),
+  mediaCategories: z.array(z.string()),
+  featured: z.boolean(),
+  featuredSortOrder: z.int().nullable(),
+});
+
 export const Health = z.strictObject({
   domain: z.string(),
   providerId: z.string(),

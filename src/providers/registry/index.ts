@@ -10,7 +10,7 @@ export { findInText, findLinks, textLength } from '../kit/protocols/text.ts';
 export type { Outcome } from '../kit/wire/open-line.ts';
 export type { AdapterOf, AnyAdapter } from './domains.ts';
 export { Documents, Proofs, providersReference } from './document.ts';
-export { type CatalogEntry, type CustomField, presentCatalogEntry, presentCustomFields } from './present.ts';
+export { type CatalogEntry, type CustomField, catalogEntryOf, customFieldsOf } from './catalog-entry.ts';
 export { checkSettings, knownDomain, type Resolve } from './rules.ts';
 export { openProviders, type Providers, type ProvidersOptions } from './service.ts';
 export type { Shortener, ShortLink, ShortlinkAdapter } from '../shortlink/_contract.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { type Fields, secret, text } from '../kit/declare/fields.ts';
-import { presentCatalogEntry } from './present.ts';
+import { catalogEntryOf } from './catalog-entry.ts';
 import { chooseVersion, checkSettings, immutable, lifecycleOf, readFields } from './rules.ts';
 import { generateRegistry, REGISTRY_FILE } from './generate.ts';
 import { readFile } from 'node:fs/promises';
@@ -103,8 +103,8 @@ describe('lifecycleOf', () => {
 
 test('the catalog shows the dates of a deprecated version, and null without one [VE20]', () => {
   const leaving = { ...adapterOf('v1', 'deprecated'), deprecatedAt: '2026-11-01', sunsetAt: '2027-05-01' } as SocialAdapter;
-  expect(presentCatalogEntry(leaving, 'deprecated')).toMatchObject({ status: 'deprecated', deprecatedAt: '2026-11-01', sunsetAt: '2027-05-01' });
-  expect(presentCatalogEntry(adapterOf('v1', 'active'), 'active')).toMatchObject({ deprecatedAt: null, sunsetAt: null });
+  expect(catalogEntryOf(leaving, 'deprecated')).toMatchObject({ status: 'deprecated', deprecatedAt: '2026-11-01', sunsetAt: '2027-05-01' });
+  expect(catalogEntryOf(adapterOf('v1', 'active'), 'active')).toMatchObject({ deprecatedAt: null, sunsetAt: null });
 });
 
 test('immutable freezes the declaration of an adapter [VE16]', () => {

@@ -5,7 +5,7 @@ import { type Domain, type Lifecycle, TIMEOUT_MS } from '../kit/declare/adapter.
 import type { Fields, Values } from '../kit/declare/fields.ts';
 import { openLines, type Outcome, secretsOf } from '../kit/wire/open-line.ts';
 import { type AdapterOf, type AnyAdapter, openDomains } from './domains.ts';
-import { type CatalogEntry, inOrder, presentCatalogEntry } from './present.ts';
+import { type CatalogEntry, inOrder, catalogEntryOf } from './catalog-entry.ts';
 import { adapters as registered } from './registry.gen.ts';
 import { chooseVersion, immutable, knownDomain, lifecycleOf, readFields, type Resolve } from './rules.ts';
 
@@ -112,7 +112,7 @@ export function openProviders({
     catalog(domain, featured = new Map()) {
       const wanted = domain === undefined ? undefined : knownDomain(domain);
       const shown = all.filter((adapter) => wanted === undefined || adapter.domain === wanted);
-      return shown.map((adapter) => presentCatalogEntry(adapter, status(adapter), featured.get(`${adapter.domain}/${adapter.id}`) ?? null)).toSorted(inOrder);
+      return shown.map((adapter) => catalogEntryOf(adapter, status(adapter), featured.get(`${adapter.domain}/${adapter.id}`) ?? null)).toSorted(inOrder);
     },
     fields: (adapter, input, at) => readFields(adapter.credentials, input, at),
     check: (adapter, values, owner) =>

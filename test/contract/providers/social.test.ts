@@ -2,7 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/
 import { readdir, readFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import sharp from 'sharp';
-import { presentCatalogEntry, type Media, type Published, type Social, type SocialAdapter, type Tokens } from '../../../src/providers/registry/index.ts';
+import { catalogEntryOf, type Media, type Published, type Social, type SocialAdapter, type Tokens } from '../../../src/providers/registry/index.ts';
 import { adapters } from '../../../src/providers/registry/registry.gen.ts';
 import { failureOf, type FakeNetwork, type Fixture } from '../../support/peers/fake-network.ts';
 import { mediaOf } from '../../support/worlds/media-of.ts';
@@ -122,7 +122,7 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
     });
 
     test('a catalog entry with every key and no secret value [PV6]', () => {
-      const entry = presentCatalogEntry(adapter, 'active');
+      const entry = catalogEntryOf(adapter, 'active');
       expect(Object.keys(entry).toSorted()).toEqual(
         [
           'authType',

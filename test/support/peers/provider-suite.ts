@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { type Clock, type ProviderFailure, systemClock } from '../../../src/platform/kernel/index.ts';
 import { openOutbound } from '../../../src/platform/outbound/index.ts';
 import type { AnyAdapter, Providers, ProvidersOptions } from '../../../src/providers/registry/index.ts';
-import { presentCatalogEntry } from '../../../src/providers/registry/present.ts';
+import { catalogEntryOf } from '../../../src/providers/registry/catalog-entry.ts';
 import { adapters as registered } from '../../../src/providers/registry/registry.gen.ts';
 import { failureOf } from './fake-network.ts';
 import { localProviders } from '../worlds/providers.ts';
@@ -99,7 +99,7 @@ export function manifestChecks(adapter: AnyAdapter): Check[] {
       expect(adapter.deprecatedAt === undefined || leaving).toBe(true);
     }),
     check('has a catalog entry that survives JSON and claims no live key [PV6, PV7]', () => {
-      const entry = presentCatalogEntry(adapter, 'active');
+      const entry = catalogEntryOf(adapter, 'active');
       expect(JSON.parse(JSON.stringify(entry))).toEqual(entry);
       expect(entry.verified).toBe(false);
       expect(entry.capabilities.operations).toEqual([...new Set(entry.capabilities.operations)]);

@@ -49,7 +49,7 @@ interface NamedFacts {
 }
 
 /** Presents an adapter as a catalog entry; `featuredSortOrder` comes from the featured rows. */
-export function presentCatalogEntry(adapter: AnyAdapter, status: Lifecycle, featuredSortOrder: number | null = null): CatalogEntry {
+export function catalogEntryOf(adapter: AnyAdapter, status: Lifecycle, featuredSortOrder: number | null = null): CatalogEntry {
   const { kind = null, defaultDomain = null, mediaCategories = [], ...others }: NamedFacts = { ...adapter.facts };
   return {
     domain: adapter.domain,
@@ -100,7 +100,7 @@ export interface CustomField {
 }
 
 /** Presents the form of an adapter that is connected by typed fields; empty for one that is connected by consent. */
-export const presentCustomFields = ({ login, credentials }: Pick<SocialAdapter, 'login' | 'credentials'>): CustomField[] =>
+export const customFieldsOf = ({ login, credentials }: Pick<SocialAdapter, 'login' | 'credentials'>): CustomField[] =>
   login.kind === 'oauth2'
     ? []
     : entries(credentials).map(([key, field]) => ({
