@@ -41,7 +41,7 @@ const ROOMS = {
     organizations: ['members'],
   },
   billing: { processor: [], subscriptions: ['processor'], payments: ['processor', 'subscriptions'] },
-  publishing: { egress: [], channels: ['egress'], shortlinks: [], posts: ['shortlinks'] },
+  publishing: { egress: [], posts: [], shortlinks: ['posts'], channels: ['egress', 'posts'] },
   operations: { health: [], sandbox: [], admin: [], cli: [] },
 };
 const DOMAINS = 'auth|contentpack|email|shortlink|social|storage|vpn';

@@ -3,7 +3,20 @@ export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type Se
 export { type Admitted, Create, NewPost, PostChange } from './authoring/input.ts';
 export { type PostMedia } from './row.ts';
 export type { LatenessFigures } from './dispatch/lateness.ts';
-export type { Heartbeat, ChannelSnapshot, ChannelsPort, Connected, Log, MediaPort, NetworkRules, DueChange, ReminderMoves, Processing } from './ports.ts';
+export type {
+  Heartbeat,
+  ChannelSnapshot,
+  Link,
+  LinksPort,
+  ChannelsPort,
+  Connected,
+  Log,
+  MediaPort,
+  NetworkRules,
+  DueChange,
+  ReminderMoves,
+  Processing,
+} from './ports.ts';
 export { HEARTBEAT_TIMEOUT_MS } from './rules.ts';
 export type { PostsOptions } from './deps.ts';
 export type { LookUp } from './dispatch/attempts.ts';
@@ -11,3 +24,6 @@ export { openPosts, type Posts } from './open.ts';
 export { rootsOf } from './authoring/quotas.ts';
 export { type PostRow, STATES } from './reading/row.ts';
 export type { TimelineRow } from './reading/timeline.ts';
+export { dropPosts, pausePosts, resumePosts } from './bulk.ts';
+export { insertTimeline } from './journal.ts';
+export { inFlight, queued } from './state.ts';

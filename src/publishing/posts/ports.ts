@@ -1,6 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
 import type { Handle, Limits, Media, Post, Published, Social, SocialAdapter } from '../../providers/registry/index.ts';
-import type { Shortlinks } from '../shortlinks/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import type { PostMedia } from './row.ts';
 
@@ -67,8 +66,25 @@ export interface MediaPort {
   judge(orgId: string, fields: readonly { at: string; items: readonly PostMedia[] }[]): Promise<void>;
 }
 
+/** A link of a text, and what goes out in its place; null: it goes out as it is. */
+export interface Link {
+  url: string;
+  short: string | null;
+}
+
 /** Links of posts: noted with the post, decided before it goes out. */
-export type LinksPort = Pick<Shortlinks, 'plan' | 'isAsked' | 'replan' | 'decide'>;
+export interface LinksPort {
+  /** Notes the links of new posts, in the transaction that stores them. */
+  plan(transaction: Sql, items: readonly { orgId: string; postId: string; content: string }[]): Promise<void>;
+  /** Whether links of this thread are to be shortened. */
+  isAsked(transaction: Sql, orgId: string, postId: string): Promise<boolean>;
+  /** Notes the links of a thread as it is after an edit, or forgets them. Decided ones stay. */
+  replan(transaction: Sql, orgId: string, postId: string, wanted: boolean): Promise<void>;
+  /** Decides every link of an item that goes out now; from then on the answer is the same. */
+  decide(orgId: string, postId: string): Promise<readonly Link[]>;
+  /** A plain text with short links in the place of the long ones. */
+  apply(text: string, links: readonly Link[]): string;
+}
 
 /** A channel's next due time. */
 export interface DueChange {

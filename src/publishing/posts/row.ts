@@ -32,7 +32,7 @@ export const post = table({
   dueAt: nullable(instant('fact')),
   tagIds: uuids('create', 'thread'),
   creationMethod: oneOf('UNKNOWN', 'WEB', 'MCP', 'API', 'AUTOPOST', 'CLI')('create', 'read'),
-  attempt: int('claim'),
+  attempt: int('claim', 'fact'),
   attemptsFailed: int('claim', 'fact'),
   claimedAt: instant('claim'),
   saved: nullable(json(z.object({ value: z.unknown() }))('claim')),

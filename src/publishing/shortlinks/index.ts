@@ -1,3 +1,2 @@
-export { type Link, withShortLinks } from './rules.ts';
 export { openShortlinks, type Shortlinks, type ShortlinksOptions } from './service.ts';
 export type { Counted } from './store.ts';

@@ -1,12 +1,7 @@
 import { contentToText } from '../../platform/content/index.ts';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import { findInText, findLinks, type ShortlinkAdapter } from '../../providers/registry/index.ts';
-
-/** A link of a text, and what goes out in its place; null: it goes out as it is. */
-export interface Link {
-  url: string;
-  short: string | null;
-}
+import type { Link } from '../posts/index.ts';
 
 /** Beyond these, links stay as they are. */
 const MOST_LINKS = 25;

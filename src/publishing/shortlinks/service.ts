@@ -1,10 +1,11 @@
-import type { Database, Sql } from '../../platform/db/index.ts';
+import type { Database } from '../../platform/db/index.ts';
 import { atMost, openLimiter, startWorker } from '../../platform/flow/index.ts';
 import { type Clock, newId } from '../../platform/kernel/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
+import type { LinksPort } from '../posts/index.ts';
 import { type ChooseNeeds, openChoice } from './choose.ts';
 import { openMaking } from './make.ts';
-import { isShortAlready, type Link, linksOf } from './rules.ts';
+import { isShortAlready, linksOf, withShortLinks } from './rules.ts';
 import * as store from './store.ts';
 
 export interface ShortlinksOptions extends ChooseNeeds {
@@ -25,15 +26,7 @@ interface Item {
 }
 
 /** Short links in the place of the long ones: made ahead of the post where there is time, once for each link of an item, and never in its way. */
-export interface Shortlinks {
-  /** Notes the links of new posts, in the transaction that stores them. */
-  plan(tx: Sql, items: readonly Item[]): Promise<void>;
-  /** Whether links of this thread are to be shortened. */
-  isAsked(tx: Sql, orgId: string, postId: string): Promise<boolean>;
-  /** Notes the links of a thread as it is after an edit, or forgets them. What has been decided stays. */
-  replan(tx: Sql, orgId: string, postId: string, wanted: boolean): Promise<void>;
-  /** Decides every link of an item that goes out now, after a short wait for those that are not made yet. From then on the answer is the same. */
-  decide(orgId: string, postId: string): Promise<readonly Link[]>;
+export interface Shortlinks extends LinksPort {
   /** Makes links ahead of their posts until it is disposed of. Any number of processes may: each link is one's at a time. */
   startMaker(options?: { restMs?: number }): AsyncDisposable;
   /** Whether a person who writes this has to be asked (S119): the org leaves it to them, there is a link, and somebody to shorten it. */
@@ -98,6 +91,7 @@ export function openShortlinks({
       if (rows.length > 0) await store.insertLinks(tx, rows);
     },
     isAsked: store.isAsked,
+    apply: withShortLinks,
     async replan(tx, orgId, postId, wanted) {
       const items = await store.itemsOf(tx, orgId, postId);
       const rows = wanted ? rowsOf(items.map(({ id, content }) => ({ orgId, postId: id, content }))) : [];

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
-import type { Link } from './rules.ts';
+import { inFlight, insertTimeline, type Link, queued } from '../posts/index.ts';
 
 /** A link that whoever has this row may ask for, until `ask_at`. Results are conditional on the attempt. */
 export interface Claimed {
@@ -32,8 +32,11 @@ export const deleteOthers = (sql: Sql, orgId: string, postIds: readonly string[]
     select from json_to_recordset(${JSON.stringify(links)}::text::json) as i ("postId" uuid, url text) where i."postId" = l.post_id and i.url = l.url)`;
 
 const thread = (sql: Sql, orgId: string, postId: string) => sql`
-  select p.id, p.content, p.seq, p.state = 'PUBLISHED' or p.state = 'QUEUE' and p.detail in ('publishing', 'processing', 'unconfirmed') as gone from posts p
-  where p.org_id = ${orgId} and (select coalesce(root_post_id, id) from posts t where t.org_id = ${orgId} and t.id = ${postId}) in (p.id, p.root_post_id) and p.deleted_at is null`;
+  select p.id, p.content, p.seq, p.state = 'PUBLISHED' or ${inFlight(sql)} as gone
+  from posts p
+  where p.org_id = ${orgId}
+    and (select coalesce(root_post_id, id) from posts t where t.org_id = ${orgId} and t.id = ${postId}) in (p.id, p.root_post_id)
+    and p.deleted_at is null`;
 
 /** Whether links of this thread were to be shortened. */
 export async function isAsked(sql: Sql, orgId: string, postId: string): Promise<boolean> {
@@ -58,7 +61,11 @@ export const claimDue = async (sql: Sql, { limit, leaseSeconds }: { limit: numbe
       from short_links l where l.state in ('waiting', 'asking') and l.ask_at <= now() order by l.ask_at limit ${limit} for no key update skip locked
     ), judged as (
       select d.*, exists (
-        select from posts p where p.id = d.post_id and p.org_id = d.org_id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying', 'paused') and p.deleted_at is null
+        select from posts p
+        where p.id = d.post_id
+          and p.org_id = d.org_id
+          and ${queued(sql)}
+          and p.deleted_at is null
       ) as wanted from due d
     )
     update short_links l set state = case when j.wanted then 'asking' else l.state end, attempt = l.attempt + j.wanted::int,
@@ -91,19 +98,29 @@ export const noteAsked = async (sql: Sql, row: Claimed, provider: { id: string; 
 /** The link is made, and the timeline of the post says so. */
 export const markMade = (sql: Sql, row: Claimed, made: { id: string; shortUrl: string }) => sql`
   with made as (
-    update short_links l set state = 'made', link_id = ${made.id}, short_url = ${made.shortUrl}, reason = null where ${own(sql, row)} returning l.org_id, l.post_id, l.url, l.short_url
-  )
-  insert into post_timeline (org_id, post_id, kind, message, data)
-  select org_id, post_id, 'short_link', 'A link was shortened', jsonb_build_object('original', url, 'short', short_url) from made`;
+    update short_links l
+    set state = 'made', link_id = ${made.id}, short_url = ${made.shortUrl}, reason = null
+    where ${own(sql, row)}
+    returning l.org_id, l.post_id as id, l.url, l.short_url
+  )${insertTimeline(sql, {
+    from: sql`made`,
+    kind: 'short_link',
+    message: 'A link was shortened',
+    data: sql`jsonb_build_object('original', url, 'short', short_url)`,
+  })}`;
 
-const kept = (sql: Sql) => sql`
-  insert into post_timeline (org_id, post_id, kind, message, data)
-  select org_id, post_id, 'short_link', 'A link goes out as it is: ' || reason, jsonb_build_object('original', url, 'short', null) from kept where reason is not null`;
+const kept = (sql: Sql) =>
+  insertTimeline(sql, {
+    from: sql`kept where reason is not null`,
+    kind: 'short_link',
+    message: sql`'A link goes out as it is: ' || reason`,
+    data: sql`jsonb_build_object('original', url, 'short', null)`,
+  });
 
 /** The long link goes out. Without a reason nobody is told: it is as it should be. */
 export const markLong = (sql: Sql, row: Claimed, reason: string | null) => sql`
   with kept as (
-    update short_links l set state = 'long', reason = ${reason} where ${own(sql, row)} returning l.org_id, l.post_id, l.url, l.reason
+    update short_links l set state = 'long', reason = ${reason} where ${own(sql, row)} returning l.org_id, l.post_id as id, l.url, l.reason
   ) ${kept(sql)}`;
 
 /** Nothing was made: it is asked for again. */
@@ -119,7 +136,7 @@ export async function close(sql: Sql, orgId: string, postId: string): Promise<Li
   await sql`
     with kept as (
       update short_links l set state = 'long', reason = coalesce(l.reason, 'the provider did not answer in time') where l.org_id = ${orgId} and l.post_id = ${postId} and l.state in ('waiting', 'asking')
-      returning l.org_id, l.post_id, l.url, l.reason
+      returning l.org_id, l.post_id as id, l.url, l.reason
     ) ${kept(sql)}`;
   return sql<Link[]>`select url, short_url as short from short_links where org_id = ${orgId} and post_id = ${postId}`;
 }

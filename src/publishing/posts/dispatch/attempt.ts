@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { PROVIDER_FAILURES } from '../../../platform/kernel/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
-import type { Link } from '../../shortlinks/index.ts';
-import type { ChannelSnapshot } from '../ports.ts';
+import type { ChannelSnapshot, Link } from '../ports.ts';
 import type { ClaimColumns } from '../row.ts';
 
 /** One attempt at one post: whoever reports on it names all of it, and the row refuses what is stale. */

@@ -3,9 +3,8 @@ import { LimiterClosed, openLimiter, type Place } from '../../../platform/flow/i
 import { AppError, type Clock, draining, ProviderError } from '../../../platform/kernel/index.ts';
 import { contentToText } from '../../../platform/content/index.ts';
 import type { Media } from '../../../providers/registry/index.ts';
-import { type Link, withShortLinks } from '../../shortlinks/index.ts';
 import { type Outcome, Release, type ClaimedPost } from './attempt.ts';
-import type { Heartbeat, ChannelsPort, Connected, LinksPort, Log, MediaPort } from '../ports.ts';
+import type { Heartbeat, ChannelsPort, Connected, Link, LinksPort, Log, MediaPort } from '../ports.ts';
 import { findOnNetwork, type LookedUp } from './look-up.ts';
 import { HEARTBEAT_FRESH_MS, CALL_MS, SLOT_LEASE_MS, settles } from '../rules.ts';
 import { markSent, saveHandle } from './marks.ts';
@@ -16,7 +15,7 @@ interface Needs {
   clock: Clock;
   channels: ChannelsPort;
   media: MediaPort;
-  links: Pick<LinksPort, 'decide'>;
+  links: Pick<LinksPort, 'decide' | 'apply'>;
   heartbeat: Heartbeat;
   log: Log;
   late(ms: number): void;
@@ -75,12 +74,11 @@ type Failure = Extract<Outcome, { mediaFault?: boolean }>;
 const failure = (error: unknown): Failure | undefined =>
   error instanceof ProviderError ? { kind: error.failure, message: clean(error.message), retryAfterMs: error.retryAfterMs } : undefined;
 
-const postOf = (claimed: ClaimedPost, links: readonly Link[], files: readonly Media[]) => ({
+const postOf = ({ links: { apply } }: Pick<Needs, 'links'>, claimed: ClaimedPost, links: readonly Link[], files: readonly Media[]) => ({
   id: claimed.postId,
-  text: withShortLinks(contentToText(claimed.content), links),
+  text: apply(contentToText(claimed.content), links),
   media: files,
 });
-const settingsOf = (claimed: ClaimedPost) => ({ ...claimed.channel.settings, ...claimed.settings });
 function released(answer: unknown): Outcome {
   const release = Release.safeParse(answer);
   if (!release.success) return { kind: 'lost', message: 'The network answered something that cannot be read' };
@@ -203,7 +201,7 @@ export function openSender(needs: Needs): Sender {
       latenessMs = claimed.lateMs + (called - work.since);
       needs.late(latenessMs);
       const answer = await inTime(
-        connected.social.publish(postOf(claimed, links, files), settingsOf(claimed), {
+        connected.social.publish(postOf(needs, claimed, links, files), claimed.settings, {
           saved: claimed.saved,
           thread: claimed.thread,
           async save(handle) {
@@ -274,7 +272,10 @@ export function openSender(needs: Needs): Sender {
         const files = await filesOf(claimed, ended.signal);
         called = clock.monotonic();
         unansweredMs = claimed.unansweredMs + clock.monotonic() - started;
-        const shown = await inTime(findOnNetwork(sql, { claimed, post: postOf(claimed, claimed.links, files), settings: settingsOf(claimed), find }), ended);
+        const shown = await inTime(
+          findOnNetwork(sql, { claimed, post: postOf(needs, claimed, claimed.links, files), settings: claimed.settings, find }),
+          ended,
+        );
         if (shown.kind === 'found') return released(shown.release);
         if (shown.kind === 'unclear') return unclear(shown);
       } catch (error) {

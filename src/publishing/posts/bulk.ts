@@ -1,0 +1,155 @@
+import type { Fragment, Sql } from '../../platform/db/index.ts';
+import { announce, type Payload } from '../../platform/outbox/index.ts';
+import { failedFact, postFact, timeline, withChannel } from './journal.ts';
+import { PARENT_FAILED, post } from './row.ts';
+import { inFlight, paused, queued, waiting } from './state.ts';
+
+// CTEs for statements that stop, start and delete channels, over the CTE `channel (id, org_id)` of locked rows. Posts on their way are left to
+// those who publish them.
+
+/** Pauses the posts that wait in the rows of `channel`, and writes down why. */
+export const pausePosts = (sql: Sql, message: string, reason: Payload<'post.paused'>['reason'] = 'channel'): Fragment => sql`
+  paused as (
+    update posts p
+    set detail = 'paused', updated_at = now()
+    from channel c
+    where p.org_id = c.org_id
+      and p.channel_id = c.id
+      and ${waiting(sql)}
+    returning p.id, p.org_id, p.channel_id
+  ), ${timeline(sql, { from: sql`paused`, kind: 'paused', message })}, ${announce(sql, {
+    'post.paused': {
+      from: sql`(select * from paused order by id) posts_told`,
+      payload: { channelId: sql`channel_id`, reason: sql`${reason}::text` },
+    },
+  })}`;
+
+/** Deletes the unpublished posts of the rows of `channel`. */
+export const dropPosts = (sql: Sql, message: string): Fragment => sql`
+  deleted as (
+    update posts p
+    set deleted_at = now(), updated_at = now()
+    from channel c
+    where p.org_id = c.org_id
+      and p.channel_id = c.id
+      and p.state <> 'PUBLISHED'
+      and p.deleted_at is null
+      and not ${inFlight(sql)}
+    returning ${post.names(sql, 'fact', 'p')}
+  ), ${timeline(sql, { from: sql`deleted`, kind: 'cancelled', message })}, ${announce(sql, {
+    'post.deleted': {
+      from: withChannel(sql, sql`(select * from deleted order by id)`),
+      payload: { ...postFact(sql), state: sql`state`, detail: sql`detail` },
+    },
+  })}`;
+
+// A post that waited in a stopped channel and is late: up to 24 h it is published (`publish`), else a person decides
+// (`ask`: it stays paused), or it is given up (`drop`). S135. What an org had queued when its grace period ended unpaid waits for the
+// payment, whatever is done to its channels (S80).
+const policy = (sql: Sql, orgId: string): Fragment => sql`
+  policy as (
+    select choice,
+      case choice when 'publish' then now() - interval '24 hours' else now() end as horizon,
+      (select grace_period_end from subscriptions where org_id = ${orgId} and lapsed) as unpaid_since
+    from (
+      select coalesce(settings->>'reconnectPolicy', 'publish') as choice
+      from organizations
+      where id = ${orgId}
+    ) o
+  )`;
+const owed = (sql: Sql): Fragment => sql`coalesce(p.created_at < policy.unpaid_since, false)`;
+
+/** What becomes of a post of the channel row `c`: `p` the post, `policy` the rule; `c.stopped` when the channel still stands still. */
+const resumed = (sql: Sql): Fragment => {
+  const late = sql`(p.publish_date < policy.horizon)`;
+  const stands = sql`(c.stopped or ${owed(sql)})`;
+  const dropped = sql`(${queued(sql)} and ${late} and policy.choice = 'drop' and not ${stands})`;
+  const runs = sql`(${queued(sql)} and not ${late} and not ${stands})`;
+  return sql`
+    state = case when ${dropped} then 'ERROR' else p.state end,
+    detail = case when ${dropped} then 'missed' when ${runs} then 'scheduled' when ${queued(sql)} then 'paused' else p.detail end,
+    error_kind = case when ${dropped} then 'missed' else p.error_kind end,
+    error = case when ${dropped} then 'The channel was not connected when this post was due' else p.error end,
+    due_at = case
+      when ${dropped} then null
+      when ${runs} and (p.due_at is not null or p.root_post_id is null) then greatest(coalesce(p.due_at, p.publish_date), now())
+      else p.due_at
+    end,
+    deleted_at = null,
+    updated_at = now()`;
+};
+
+/**
+ * Starts the posts that wait in the row of `channel (id, org_id, stopped, deleted_at)`, and brings back those that were deleted with it. The
+ * CTE `next` has the next due time of the channel.
+ */
+export const resumePosts = (sql: Sql, orgId: string): Fragment => sql`
+  ${policy(sql, orgId)}, waited as (
+    update posts p
+    set ${resumed(sql)}
+    from channel c, policy
+    where p.org_id = ${orgId}
+      and p.channel_id = c.id
+      and ${paused(sql)}
+      and not c.stopped
+      and not ${owed(sql)}
+      and (p.publish_date >= policy.horizon or policy.choice = 'drop')
+    returning ${post.names(sql, 'fact', 'p')}
+  ), restored as (
+    update posts p
+    set ${resumed(sql)}
+    from channel c, policy
+    where p.org_id = ${orgId}
+      and p.channel_id = c.id
+      and p.deleted_at = c.deleted_at
+      and c.deleted_at > now() - interval '30 days'
+      and p.state <> 'PUBLISHED'
+    returning ${post.names(sql, 'fact', 'p')}
+  ), touched as (
+    select * from waited
+    union all
+    select * from restored
+  ), resumed as (
+    select *
+    from touched
+    where state = 'QUEUE'
+      and detail = 'scheduled'
+  ), given_up as (
+    select *
+    from touched
+    where state = 'ERROR'
+      and detail = 'missed'
+  ), abandoned as (
+    update posts p
+    set state = 'ERROR', detail = 'missed', error_kind = 'missed', error = ${PARENT_FAILED}, updated_at = now()
+    from given_up g
+    where p.org_id = ${orgId}
+      and p.root_post_id = g.id
+      and p.state = 'QUEUE'
+      and p.detail = 'scheduled'
+      and p.due_at is null
+      and p.deleted_at is null
+    returning p.id, p.org_id
+  ), ${timeline(
+    sql,
+    { from: sql`resumed`, kind: 'resumed', message: 'The channel works again' },
+    { from: sql`given_up`, kind: 'failed', message: 'Missed while the channel was not connected' },
+    { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
+  )}, ${announce(sql, {
+    'post.resumed': { from: sql`resumed`, payload: { channelId: sql`channel_id`, reason: sql`'channel'` } },
+    'post.failed': {
+      from: withChannel(sql, sql`given_up`),
+      payload: { ...failedFact(sql), detail: sql`detail`, attempts: sql`attempt`, retryable: sql`false` },
+    },
+  })}, next as (
+    select min(due_at) as due_at
+    from (
+      select due_at from resumed
+      union all
+      select p.due_at
+      from posts p
+      join channel c on p.channel_id = c.id and not c.stopped
+      where p.org_id = ${orgId}
+        and ${waiting(sql)}
+    ) times
+  )`;
