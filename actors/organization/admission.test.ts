@@ -72,6 +72,13 @@ describe('creates of one turn', () => {
     expect(codes(await admitPosts('o', [create('c')], needs, room))).toEqual(['stored']);
   });
 
+  test('that only edit take no room, however little there is', async () => {
+    const { needs } = world({ max: 1, used: 2 });
+    const edit = { posts: [], edits: [{ postId: 'p', change: {} }], createdBy: 'u' } as unknown as Create;
+    needs.posts.admitPosts = async (_, creates) => creates.map(() => ({}));
+    expect(codes(await admitPosts('o', [edit, create('a')], needs, {}))).toEqual(['stored', 'limit_exceeded']);
+  });
+
   test('find the smaller ones behind one that does not fit', async () => {
     const { needs } = world({ max: 5 });
     expect(codes(await admitPosts('o', [create('a', 3), create('b', 4), create('c', 2)], needs, {}))).toEqual(['stored', 'limit_exceeded', 'stored']);

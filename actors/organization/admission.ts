@@ -82,7 +82,7 @@ function divide(waiting: readonly Waiting[], left: number): { fitting: Waiting[]
   const over: Waiting[] = [];
   for (const one of waiting) {
     const roots = rootsOf(one.create);
-    if (roots > left) over.push(one);
+    if (roots > 0 && roots > left) over.push(one); // edits alone take no room
     else {
       left -= roots;
       fitting.push(one);

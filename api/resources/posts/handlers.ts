@@ -43,23 +43,21 @@ export async function updatable({ rooms, actors, principal }: Pick<Call<'posts'>
 }
 type OfPost<B> = Call<'posts', B, undefined, { id: string }>;
 
-/** Judges the body, makes the changes that it asks of posts it names, and has the rest admitted in one commit. */
+/** Judges the body, and has its posts and its edits of posts that it names admitted as one act. */
 async function createPosts(call: Call<'posts', SentBody>): Promise<{ postId: string; integration: string }[]> {
-  const { rooms, actors, body, idempotency } = call;
-  const { orgId, userId, permissions } = call.principal;
+  const { rooms, actors, body, idempotency, principal } = call;
+  const { orgId, userId, permissions } = principal;
   const { posts, edits, reply } = await rooms.posts.prepareCreate(orgId, body);
   if (edits.length > 0 && !permissions.has('posts:update')) throw new AppError('forbidden', 'Your role lacks the permission posts:update');
-  const named = await Promise.all(edits.map(({ postId }) => updatable(call, postId)));
-  for (const [n, { change }] of edits.entries()) await named[n]!.edit(change);
-  if (posts.length > 0)
-    await actors(organizationActor, orgId).admit({
-      posts,
-      createdBy: userId,
-      ...(idempotency &&
-        edits.length === 0 && {
-          idempotency: { scope: idempotency.scope, key: idempotency.key, claim: idempotency.claim, status: 201, reply: JSON.stringify(reply) },
-        }),
-    });
+  await Promise.all(edits.map(({ postId }) => ownOnly(principal, () => rooms.posts.findAuthor(orgId, postId))));
+  await actors(organizationActor, orgId).admit({
+    posts,
+    ...(edits.length > 0 && { edits }),
+    createdBy: userId,
+    ...(idempotency && {
+      idempotency: { scope: idempotency.scope, key: idempotency.key, claim: idempotency.claim, status: 201, reply: JSON.stringify(reply) },
+    }),
+  });
   return reply;
 }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { type Answer, type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { channelOf, type Network, openNetwork, type Publisher, sealedLogin, settled, startPublisher } from '../../support/worlds/publishing.ts';
+import { channelOf, type Network, newPost, openNetwork, type Publisher, sealedLogin, settled, startPublisher } from '../../support/worlds/publishing.ts';
 import { settles } from '../../support/wire/settles.ts';
 
 let db: TestDatabase;
@@ -416,6 +416,59 @@ describe('create', () => {
     expect((await read(theirs, eve.client)).content).toBe('theirs');
     const moved = await create({ type: 'draft', posts: [{ integration: { id: second }, value: [{ content: 'x', id: postId }] }] });
     expect([moved.status, moved.body.errors[0].field]).toEqual([400, 'posts.0.integration.id']);
+  });
+});
+
+describe('a body that edits and creates', () => {
+  const contents = () => db.sql`select id, state, content, publish_date, version, updated_at from posts where org_id = ${ann.orgId} order by id`;
+  const told = () => db.sql`select count(*)::int as n, max(id) as last from post_timeline where org_id = ${ann.orgId}`;
+  const edited = (id: string, content: string) => ({ integration: { id: channel }, value: [{ id, content }] });
+  const both = (first: string, other: string) => ({
+    ...schedule(),
+    posts: [edited(first, '<p>Changed</p>'), element(second, '<p>New</p>'), edited(other, '<p>Changed too</p>')],
+  });
+
+  test('is one act: when one part is refused, nothing of it stays', async () => {
+    const first = await made();
+    const out = await made({ ...schedule(), type: 'now' });
+    await published(out);
+    const before = [await contents(), await told()];
+    const answer = await create(both(first, out), key, { 'idempotency-key': 'one act, refused' });
+    expect([answer.status, answer.body.code]).toEqual([409, 'already_published']);
+    expect([await contents(), await told()]).toEqual(before);
+  });
+
+  test('holds whole, and is answered the same when it comes again under its key', async () => {
+    const [first, other] = [await made(), await made()];
+    const headers = { 'idempotency-key': 'one act, accepted' };
+    const body = both(first, other);
+    const answer = await create(body, key, headers);
+    expect([answer.status, answer.body.map(({ postId }: { postId: string }) => postId)]).toEqual([201, [first, expect.any(String), other]]);
+    expect(await read(first)).toMatchObject({ content: '<p>Changed</p>', version: 2 });
+    expect(await read(answer.body[1].postId)).toMatchObject({ content: '<p>New</p>', state: 'QUEUE' });
+    expect((await create(body, key, headers)).body).toEqual(answer.body);
+    expect(await read(other)).toMatchObject({ content: '<p>Changed too</p>', version: 2 });
+  });
+
+  test('leaves its edits out where its posts cannot be stored, also when the channel went meanwhile', async () => {
+    const first = await made();
+    const before = [await contents(), await told()];
+    const [outcome] = await world.posts.admitPosts(ann.orgId, [
+      { posts: [newPost(foreign)], edits: [{ postId: first, change: { content: '<p>Changed</p>' } }], createdBy: ann.userId },
+    ]);
+    expect(outcome!.refused).toMatchObject({ code: 'invalid_request' });
+    expect([await contents(), await told()]).toEqual(before);
+  });
+
+  test('meets others that cross it on the same channels, and none waits for another for ever', async () => {
+    const [here, there] = [await made(), await made({ ...schedule(), posts: [element(second)] })];
+    const crossing = Array.from({ length: 10 }, (_, n) => [
+      { posts: [newPost(second, { publishDate: new Date(later()) })], edits: [{ postId: here, change: { content: `<p>${n}</p>` } }], createdBy: ann.userId },
+      { posts: [newPost(channel, { publishDate: new Date(later()) })], edits: [{ postId: there, change: { content: `<p>${n}</p>` } }], createdBy: ann.userId },
+    ]).flat();
+    const outcomes = await Promise.all(crossing.map((body) => world.posts.admitPosts(ann.orgId, [body])));
+    expect(outcomes.flat().filter(({ refused, stale }) => refused !== undefined || stale)).toEqual([]);
+    expect([(await read(here)).version, (await read(there)).version]).toEqual([11, 11]);
   });
 });
 
