@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/db/index.ts';
 import { AppError, isId, notFound, sha256 } from '../../platform/kernel/index.ts';
-import type { Delivery, Told } from '../../providers/registry/index.ts';
+import type { Delivery, EventRequest } from '../../providers/registry/index.ts';
 import { advance, isProvedBy, type Moved } from './delivery-store.ts';
 import { reasonOf } from './rules.ts';
 import type { MailTransport } from './mail-transport.ts';
@@ -26,7 +26,7 @@ function cleaned({ messageId, id, status, reason }: Delivery): Delivery | undefi
  * Takes what the provider of mail tells (S172): 404 where none tells anything, 401 for what is not proved. Everything else is taken, known or
  * not, so that it is not sent again. Told twice, or in any order, it has the same effect once.
  */
-export async function receive({ sql, events }: Needs, transport: MailTransport | undefined, told: Told): Promise<void> {
+export async function receive({ sql, events }: Needs, transport: MailTransport | undefined, told: EventRequest): Promise<void> {
   if (!transport?.reports) throw notFound();
   const report = await transport.reports(told);
   if (!report) throw notProved();

@@ -1,6 +1,6 @@
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { type Clock, invalidField, isId, newId, type Page, pageOf, type Vault } from '../../platform/kernel/index.ts';
-import type { Told } from '../../providers/registry/index.ts';
+import type { EventRequest } from '../../providers/registry/index.ts';
 import { type DeliveryEvents, receive } from './deliveries.ts';
 import { dropOldTokens } from './delivery-store.ts';
 import type { Site } from './layout.ts';
@@ -28,7 +28,7 @@ export interface EmailRoom extends Email {
   /** Sends what is queued until it is disposed of; any number of processes may. Undefined without mail. */
   startSender(options?: { leaseSeconds?: number; restMs?: number }): AsyncDisposable | undefined;
   /** An event of the provider: 404 where it tells of none, 401 for what does not prove to come from it (S172). */
-  receive(told: Told): Promise<void>;
+  receive(told: EventRequest): Promise<void>;
   /** The log of the whole instance, newest first. */
   list(page: { status?: store.EmailStatus | undefined; limit: number; cursor?: string | undefined }): Promise<Page<store.EmailRow>>;
   /** Forgets the mails to people who are erased, up to when they left. */

@@ -6,7 +6,7 @@ import type { AuthAdapter, Login } from './_contract.ts';
 const textsOf = (call: unknown): string[] => Object.values(Object(call) as object).filter((value) => typeof value === 'string');
 
 /** Opens a login provider with the configuration of the instance. */
-export const openLogin =
+export const openLoginProvider =
   (lines: Lines) =>
   (adapter: AuthAdapter, values: Values): Login =>
     lines.opened(adapter, { orgId: null, values }, (line) => adapter.connect(line), textsOf);

@@ -1,4 +1,4 @@
-import { chainOf, fits, idOf, isSigned, readSignIn } from '../kit/protocols/ethereum.ts';
+import { accountIdOf, chainOf, fits, isSigned, readSignIn } from '../kit/protocols/ethereum.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import { text } from '../kit/declare/fields.ts';
 import { auth } from './_contract.ts';
@@ -40,7 +40,7 @@ export default auth({
       const fid = said.resources?.length === 1 ? RESOURCE.exec(said.resources[0]!)?.[1] : undefined;
       if (!fid || !STATEMENTS.includes(said.statement ?? '')) throw notBelieved();
       if (!(await isSigned(message, signature, said.address, http))) throw notBelieved();
-      if ((await idOf(http, ID_REGISTRY, said.address)) !== BigInt(fid)) throw notBelieved();
+      if ((await accountIdOf(http, ID_REGISTRY, said.address)) !== BigInt(fid)) throw notBelieved();
       return { providerId: fid, email: null, name: `farcaster ${fid}`, avatarUrl: null };
     },
   }),

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { ProviderError, type ProviderFailure } from '../../platform/kernel/index.ts';
 import type { Adapter, Manifest } from '../kit/declare/adapter.ts';
 import type { Fields } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
@@ -106,12 +105,8 @@ export const Id = z.union([z.string().min(1), z.int()]).transform(String);
 /** The address of the bytes; the outbound guard checks it. */
 export const Download = z.string().regex(/^https?:\/\//);
 
-/** Makes the error of a refusal that the source states in an answer. */
-export const refused = (failure: ProviderFailure, message: string, retryAfterMs?: number): ProviderError =>
-  new ProviderError(failure, message, { retryAfterMs });
-
 const VIDEO = 'video-';
 /** Prefixes the ids of videos: the source numbers pictures and videos separately. */
-export const idOf = (kind: Kind, id: string): string => (kind === 'video' ? VIDEO + id : id);
-export const readId = (id: string): { kind: Kind; id: string } =>
+export const itemIdOf = (kind: Kind, id: string): string => (kind === 'video' ? VIDEO + id : id);
+export const readItemId = (id: string): { kind: Kind; id: string } =>
   id.startsWith(VIDEO) ? { kind: 'video', id: id.slice(VIDEO.length) } : { kind: 'image', id };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Download, HOUR_MS, Id, idOf, type Item, type Kind, PAGE, readId, stockSource, Web, Words } from './_contract.ts';
+import { Download, HOUR_MS, Id, itemIdOf, type Item, type Kind, PAGE, readItemId, stockSource, Web, Words } from './_contract.ts';
 import { secret } from '../kit/declare/fields.ts';
 
 const Photo = z.object({ id: Id, url: Web, photographer: Words, photographer_url: Web, alt: Words, src: z.object({ medium: Web, original: Download }) });
@@ -25,7 +25,7 @@ const itemOf = (kind: Kind, { id, title, author, ...rest }: Credited): Item => {
   const word = kind === 'video' ? 'Video' : 'Photo';
   return {
     ...rest,
-    id: idOf(kind, id),
+    id: itemIdOf(kind, id),
     title: title ?? word,
     author,
     licence: 'Pexels License',
@@ -69,7 +69,7 @@ export const pexels = stockSource({
       return { items: photos.map(photoOf), more: !!next_page };
     },
     async acquire(given) {
-      const { kind, id } = readId(given);
+      const { kind, id } = readItemId(given);
       if (kind === 'video') {
         const video = await http.find(`/v1/videos/videos/${id}`, Video);
         const download = video && fileOf(video);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
-import { type Acquired, Download, Id, idOf, type Item, type Kind, MINUTE_MS, PAGE, readId, stockSource, Web, Words } from './_contract.ts';
+import { type Acquired, Download, Id, itemIdOf, type Item, type Kind, MINUTE_MS, PAGE, readItemId, stockSource, Web, Words } from './_contract.ts';
 import { secret } from '../kit/declare/fields.ts';
 
 const Hit = z.object({ id: Id, pageURL: Web, tags: Words, user: Words, user_id: Id.nullish() });
@@ -12,7 +12,7 @@ const Pictures = pageOf(Picture);
 const Videos = pageOf(Video);
 
 const itemOf = (kind: Kind, preview: string | null, { id, pageURL, tags, user, user_id }: z.output<typeof Hit>): Item => ({
-  id: idOf(kind, id),
+  id: itemIdOf(kind, id),
   title: tags ?? (kind === 'video' ? 'Video' : 'Image'),
   preview,
   url: pageURL,
@@ -64,7 +64,7 @@ export const pixabay = stockSource({
         return { items: found.map(({ item }) => item), more: page * PAGE < totalHits };
       },
       async acquire(given) {
-        const { kind, id } = readId(given);
+        const { kind, id } = readItemId(given);
         return (await ask(kind, { id })).found[0];
       },
     };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { contentPack, type ContentPackLine, Download, Id, type Item, PAGE, type ProviderFailure, refused, Web, Words } from './_contract.ts';
+import { contentPack, type ContentPackLine, Download, Id, type Item, PAGE, type ProviderFailure, Web, Words } from './_contract.ts';
 import { clientToken } from '../kit/protocols/client-token.ts';
+import { refused } from '../kit/declare/fallback.ts';
 import { secret, text } from '../kit/declare/fields.ts';
 import type { Call } from '../kit/wire/http.ts';
 import { TokenRefusal } from '../kit/protocols/oauth.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { contentPack, Download, Id, type Item, PAGE, refused, Web, Words } from './_contract.ts';
+import { contentPack, Download, Id, type Item, PAGE, Web, Words } from './_contract.ts';
+import { refused } from '../kit/declare/fallback.ts';
 import { secret } from '../kit/declare/fields.ts';
 
 const Preview = z.object({ landscape_url: Web, thumbnail_url: Web, large_url: Web, icon_url: Web });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { contentPack, Download, Id, type Item, MINUTE_MS, PAGE, refused, Web, Words } from './_contract.ts';
+import { contentPack, Download, Id, type Item, MINUTE_MS, PAGE, Web, Words } from './_contract.ts';
+import { refused } from '../kit/declare/fallback.ts';
 import { secret, text } from '../kit/declare/fields.ts';
 
 const Resource = z.object({

@@ -24,7 +24,7 @@ export interface Mailer {
 }
 
 /** A request with delivery events, as received. Header names are in lower case. */
-export interface Told {
+export interface EventRequest {
   headers: Readonly<Record<string, string | undefined>>;
   body: Uint8Array;
 }
@@ -44,7 +44,7 @@ export interface Report {
   token?: string;
 }
 /** Reads a request; undefined when it is not genuine or not recent. */
-export type ReadReport = (told: Told) => Promise<Report | undefined>;
+export type ReadReport = (request: EventRequest) => Promise<Report | undefined>;
 
 export type EmailLine<F extends Fields = Fields> = Line<'http' | 'fetch' | 'smtp', F>;
 

@@ -1,4 +1,4 @@
-import { openLogin } from '../auth/_open.ts';
+import { openLoginProvider } from '../auth/_open.ts';
 import type { AuthAdapter } from '../auth/_contract.ts';
 import { openContentPack } from '../contentpack/_open.ts';
 import type { ContentPackAdapter } from '../contentpack/_contract.ts';
@@ -33,7 +33,7 @@ export const openDomains = (lines: Lines, options: SocialOptions & RoutesOptions
   ...openSocial(lines, options),
   mailer: openMailer(lines),
   mailReports: openReports(lines),
-  login: openLogin(lines),
+  login: openLoginProvider(lines),
   contentPack: openContentPack(lines),
   shortener: openShortener(lines),
   storage: openStorage(lines),

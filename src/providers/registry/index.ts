@@ -1,9 +1,9 @@
 export type { Account, AuthAdapter, Login as PersonLogin } from '../auth/_contract.ts';
 export { CACHE_MS, type ContentPack, type ContentPackAdapter, type Item, type Kind, KINDS, LONGEST_QUERY } from '../contentpack/_contract.ts';
 export { stockSources } from '../contentpack/_stock.ts';
-export type { Delivery, EmailAdapter, Mailer, Message, ReadReport, Report, Told } from '../email/_contract.ts';
+export type { Delivery, EmailAdapter, EventRequest, Mailer, Message, ReadReport, Report } from '../email/_contract.ts';
 export { type AuthType, type Domain, DOMAINS, type Lifecycle } from '../kit/declare/adapter.ts';
-export { type Field, type Fields, isAddressField } from '../kit/declare/fields.ts';
+export { type Field, type Fields, isAddressField, type Values } from '../kit/declare/fields.ts';
 export type { Use } from '../kit/declare/line.ts';
 export type { Picture, PictureRules } from '../kit/declare/media.ts';
 export { findInText, findLinks, textLength } from '../kit/protocols/text.ts';

@@ -1,12 +1,11 @@
 import { AppError, type FieldError, validationFailed } from '../../platform/kernel/index.ts';
-import { type AnyAdapter, type Fields, isAddressField } from '../registry/index.ts';
+import { type AnyAdapter, type Fields, isAddressField, type Values } from '../registry/index.ts';
 
 /** Input for an adapter: plain fields in either place, secrets in `credentials`; null clears. */
 export interface Given {
   credentials?: Readonly<Record<string, unknown>> | undefined;
   options?: Readonly<Record<string, unknown>> | undefined;
 }
-export type Values = Readonly<Record<string, string>>;
 /** The id of an organization, or null for the whole instance. */
 export type Owner = string | null;
 

@@ -3,9 +3,9 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, isId, newId, notFound, ProviderError, type Vault } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
-import { type AdapterOf, type AnyAdapter, knownDomain, type Lifecycle, type Providers } from '../registry/index.ts';
+import { type AdapterOf, type AnyAdapter, knownDomain, type Lifecycle, type Providers, type Values } from '../registry/index.ts';
 import type { Changes } from './changes.ts';
-import { checkGroups, type Given, hintOf, merged, movedAddresses, type Owner, setupOf, split, type Values } from './rules.ts';
+import { checkGroups, type Given, hintOf, merged, movedAddresses, type Owner, setupOf, split } from './rules.ts';
 import * as store from './store.ts';
 
 export interface NewSetting extends Given {

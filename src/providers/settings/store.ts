@@ -1,6 +1,7 @@
 import { type Fragment, isReferenced, isUniqueViolation, type Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
-import type { Owner, Values } from './rules.ts';
+import type { Values } from '../registry/index.ts';
+import type { Owner } from './rules.ts';
 
 export interface SettingRow {
   id: string;

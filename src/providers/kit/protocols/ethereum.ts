@@ -131,7 +131,7 @@ const ID_REGISTRY = [
 ] as const;
 
 /** Answers the id that an account registry has for the address; 0 when it has none. */
-export async function idOf(http: Http, registry: Hex, address: Hex): Promise<bigint> {
+export async function accountIdOf(http: Http, registry: Hex, address: Hex): Promise<bigint> {
   const { encodeFunctionData } = await tools();
   const said = await callChain(http, registry, encodeFunctionData({ abi: ID_REGISTRY, args: [address] }));
   return said?.length === 66 ? BigInt(said) : 0n;

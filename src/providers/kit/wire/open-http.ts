@@ -30,7 +30,7 @@ export interface HttpOptions {
 export const fill = (template: string, values: Readonly<Record<string, string>>): string =>
   template.replace(/\{(\w+)\}/g, (_, name: string) => (values[name] ?? '').replace(/(?<!\/)\/+$/, ''));
 
-/** Opens the tool `http`. */
+/** Opens the tool `http`. One closure, since each step reads the connection: its base, its token, its secrets. */
 export function openHttp({ manifest, outbound, clock, values, token, secrets, renew }: HttpOptions): Http {
   const base = fill(manifest.api, values);
   const words = manifest.terse ? wordOf : sentenceOf;
