@@ -32,7 +32,7 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
       'The embedded engine runs in one process: use `npm start`, or start this process beside a Dapr sidecar (DAPR_HTTP_PORT, DAPR_GRPC_PORT).',
     );
   const logs = openLogs({ level: given.telemetry.logLevel, format: given.telemetry.logFormat ?? (process.stdout.isTTY ? 'plain' : 'json') });
-  const [{ openContext }, { actorTypes, startActors }, { channelActor }, { startApi }, { startSandbox }] = await Promise.all([
+  const [{ openContext }, { actorTypes, startActors }, { dueReminder }, { startApi }, { startSandbox }] = await Promise.all([
     import('./src/context.ts'),
     import('./actors/host/start.ts'),
     import('./actors/channel/contract.ts'),
@@ -54,7 +54,7 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
       running.defer(() => ledger.end({ timeout: 2 }));
       sandboxUrl = running.use(await startSandbox({ sql: ledger, port: config.social.sandboxPort })).url;
     }
-    const context = running.use(await openContext(config, { logs, actorTypes, channelType: channelActor.type, sandboxUrl }));
+    const context = running.use(await openContext(config, { logs, actorTypes, channelReminder: dueReminder, sandboxUrl }));
     const { metricsPort: port, metricsHost: host, metricsToken: token } = config.telemetry;
     if (!roles.api && port !== undefined)
       running.use(

@@ -10,10 +10,10 @@ import { openOperationsWing } from './operations/open.ts';
 import { ssoOf } from './people/federated-login/index.ts';
 import { disableForPlan as disableMembers } from './people/members/index.ts';
 import { openPeopleWing } from './people/open.ts';
-import type { Engine } from './platform/actor-runtime/index.ts';
+import type { Engine, Reminder } from './platform/actor-runtime/index.ts';
 import type { Config } from './platform/config/index.ts';
 import type { Database, Sql } from './platform/db/index.ts';
-import { type Clock, systemClock, tenantKey } from './platform/kernel/index.ts';
+import { type Clock, systemClock } from './platform/kernel/index.ts';
 import { type EngineAndBus, openPlatformWing } from './platform/open.ts';
 import type { Network } from './platform/outbound/index.ts';
 import type { Logs } from './platform/telemetry/index.ts';
@@ -51,8 +51,8 @@ export interface ContextOptions {
   logs: Logs;
   /** Every actor type there is, hosted here or not. */
   actorTypes: readonly string[];
-  /** The type whose reminder `due` is moved when a channel's next due time changes. */
-  channelType: string;
+  /** The reminder that is moved when a channel's next due time changes. */
+  channelReminder: (due: DueChange) => Reminder;
   /** Address of the sandbox network, where it runs. */
   sandboxUrl: string | undefined;
   // The rest is for tests: parts at the edge of the process in place of the configured ones.
@@ -73,7 +73,7 @@ export interface ContextOptions {
 /** Opens the wings in their order, each with the rooms below it, and merges their rooms; disposing of the context closes them in reverse. */
 export async function openContext(
   config: Config,
-  { logs, actorTypes, channelType, sandboxUrl, clock = systemClock, paymentsServer, servers = {}, adapters = [], network = {}, ...edge }: ContextOptions,
+  { logs, actorTypes, channelReminder, sandboxUrl, clock = systemClock, paymentsServer, servers = {}, adapters = [], network = {}, ...edge }: ContextOptions,
 ): Promise<Context & AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
   const wings: Wing[] = [];
@@ -84,7 +84,7 @@ export async function openContext(
 
   const platform = enter(await openPlatformWing({ config, logs, actorTypes, clock, network, ...edge }));
   const base = { config, clock, ...platform };
-  const ports = bindPorts(config, platform.engine, channelType, () => billing.payments);
+  const ports = bindPorts(config, platform.engine, channelReminder, () => billing.payments);
   const entitlements = enter(await openEntitlementsWing({ ...base, ...ports }));
   const providers = enter(await openProvidersWing({ ...base, ...ports, sandboxUrl, servers, adapters, network }));
   const low = { ...base, ...entitlements, ...providers };
@@ -115,7 +115,7 @@ export async function openContext(
 }
 
 /** Binds what lower rooms ask of higher ones, most of it in the transaction of the caller: the interfaces are in their `ports.ts`. */
-const bindPorts = (config: Config, engine: Engine, channelType: string, payments: () => Pick<Payments, 'endAll'>) => ({
+const bindPorts = (config: Config, engine: Engine, channelReminder: (due: DueChange) => Reminder, payments: () => Pick<Payments, 'endAll'>) => ({
   sso: ssoOf(config.login),
   stop: { channels: disableChannels, members: disableMembers },
   approvals: { namesOf: approvalNamesOf, endAllOf: deleteApprovalsOf },
@@ -126,10 +126,6 @@ const bindPorts = (config: Config, engine: Engine, channelType: string, payments
   urlOfPicture: (key: string) => urlOfKey(config.http.backendUrl, key),
   queue: { pauseQueue, resumeQueue },
   reminders: {
-    within: (transaction: Sql, due: readonly DueChange[]) =>
-      engine.remindWithin(
-        transaction,
-        due.map(({ orgId, channelId, dueAt }) => ({ type: channelType, id: tenantKey(orgId, channelId), name: 'due', due: dueAt, owner: orgId })),
-      ),
+    within: (transaction: Sql, due: readonly DueChange[]) => engine.remindWithin(transaction, due.map(channelReminder)),
   },
 });

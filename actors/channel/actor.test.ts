@@ -76,7 +76,7 @@ test('beyond the horizon no reminder is set', async () => {
 });
 
 test('a lost answer is left to the look-up of the post', async () => {
-  const { turn, log, did, besides } = channelOf([{ kind: 'claimed', claimed }], { kind: 'lost', message: 'no answer' }, { reminder: 'look-up', due: NOW });
+  const { turn, log, did, besides } = channelOf([{ kind: 'claimed', claimed }], { kind: 'lost', message: 'no answer' }, { about: 'unconfirmed', due: NOW });
   await channel.spec.methods.wake({}, turn);
   await besides();
   expect(did).toEqual(['claim', 'send', 'settle lost', 'claim']);

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { implementFor, nudge, type Turn } from '../../src/platform/actor-runtime/index.ts';
+import { implementFor, type Turn } from '../../src/platform/actor-runtime/index.ts';
 import type { Channels } from '../../src/publishing/channels/index.ts';
 import { type Clock, splitTenantKey, tenantKey } from '../../src/platform/kernel/index.ts';
 import type { Next, Posts, ClaimedPost } from '../../src/publishing/posts/index.ts';
-import { postActor } from '../post/contract.ts';
+import { LOOK_UPS, postActor } from '../post/contract.ts';
 import { channelActor } from './contract.ts';
 
 export interface ChannelNeeds {
@@ -11,8 +11,7 @@ export interface ChannelNeeds {
   posts: Pick<Posts, 'claimNext' | 'sendPost' | 'settleAndClaim'>;
   channels: Pick<Channels, 'needsLogin' | 'enable' | 'disable' | 'remove'>;
 }
-type Methods = typeof channelActor.methods;
-type Here = Turn<Methods, unknown, undefined, ChannelNeeds>;
+type Here = Turn<typeof channelActor, unknown, undefined, ChannelNeeds>;
 
 /** Shorter waits are slept through; for longer ones the reminder is set again. */
 const NEAR_MS = 1_000;
@@ -36,7 +35,7 @@ export default implementFor<ChannelNeeds>()(channelActor, {
     },
   },
 
-  reminders: { due: nudge(step) }, // one per channel, at its next due time; carried by channels.next_due_at and its scan
+  reminders: { due: step },
 });
 
 /** Takes the earliest due post and publishes it beside the turn, or waits for what is not due yet. */
@@ -77,6 +76,6 @@ async function publish({ ctx: { posts, channels }, remindOther }: Here, claimed:
   const outcome = await posts.sendPost(claimed);
   if (outcome.kind === 'reauthorize') await channels.needsLogin(claimed.orgId, claimed.channelId, outcome.message, claimed.channel.credentials); // before the slot is free, and never over a newer login
   const { lookUp, next } = await posts.settleAndClaim(claimed, outcome);
-  if (lookUp) await remindOther(postActor, tenantKey(claimed.orgId, claimed.postId), lookUp.reminder, lookUp.due, { owner: claimed.orgId });
+  if (lookUp) await remindOther(postActor, tenantKey(claimed.orgId, claimed.postId), LOOK_UPS[lookUp.about], lookUp.due, { owner: claimed.orgId });
   return outcome.kind === 'not-sent' ? undefined : { next };
 }

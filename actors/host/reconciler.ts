@@ -1,11 +1,11 @@
-import type { Actors, Reminder } from '../../src/platform/actor-runtime/index.ts';
+import { type Actors, type Reminder, reminderOf } from '../../src/platform/actor-runtime/index.ts';
 import type { Lease } from '../../src/platform/db/index.ts';
 import { startLoop } from '../../src/platform/flow/index.ts';
 import { asAppError, type Clock, tenantKey } from '../../src/platform/kernel/index.ts';
 import { type Heartbeat, HEARTBEAT_TIMEOUT_MS, type Log, type Posts } from '../../src/publishing/posts/index.ts';
 import type { Webhooks } from '../../src/delivery/webhooks/index.ts';
 import { channelActor } from '../channel/contract.ts';
-import { postActor } from '../post/contract.ts';
+import { LOOK_UPS, postActor } from '../post/contract.ts';
 import { webhookActor } from '../webhook/contract.ts';
 
 export interface ReconcilerOptions {
@@ -79,17 +79,12 @@ export function startReconciler({
     }
   }
 
-  const reminderOf = (orgId: string, postId: string, name: string, due: Date): Reminder => ({
-    type: postActor.type,
-    id: tenantKey(orgId, postId),
-    name,
-    due,
-    owner: orgId,
-  });
+  const lookUpOf = (orgId: string, postId: string, about: keyof typeof LOOK_UPS, due: Date): Reminder =>
+    reminderOf(postActor, tenantKey(orgId, postId), LOOK_UPS[about], due, { owner: orgId });
   async function takeOver(found: Found): Promise<number> {
     const taken = await sweeps.takeOver(limit);
     found.takenOver += taken.length;
-    const doubtful = taken.flatMap(({ orgId, postId, now }) => (postId === null ? [] : [reminderOf(orgId, postId, 'look-up', now)]));
+    const doubtful = taken.flatMap(({ orgId, postId, now }) => (postId === null ? [] : [lookUpOf(orgId, postId, 'unconfirmed', now)]));
     if (doubtful.length > 0) await remind(doubtful);
     await wake(taken.filter(({ postId }) => postId === null));
     return taken.length;
@@ -108,8 +103,7 @@ export function startReconciler({
   async function askAgain(found: Found): Promise<number> {
     const unasked = await sweeps.unasked(limit);
     found.asked += unasked.length;
-    if (unasked.length > 0)
-      await remind(unasked.map(({ orgId, postId, detail, now }) => reminderOf(orgId, postId, detail === 'processing' ? 'poll' : 'look-up', now)));
+    if (unasked.length > 0) await remind(unasked.map(({ orgId, postId, detail, now }) => lookUpOf(orgId, postId, detail, now)));
     return 0; // the reminders have not fired yet: another look now would find the same posts
   }
   async function deliver(found: Found): Promise<number> {

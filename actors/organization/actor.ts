@@ -11,7 +11,7 @@ export interface OrganizationNeeds extends AdmissionNeeds {
   webhooks: Pick<Webhooks, 'add' | 'change'>;
   payments: Pick<Payments, 'runTransitions' | 'nextTransition'>;
 }
-type Here = Turn<typeof organizationActor.methods, unknown, Room, OrganizationNeeds>;
+type Here = Turn<typeof organizationActor, unknown, Room, OrganizationNeeds>;
 
 export default implementFor<OrganizationNeeds, Room>()(organizationActor, {
   state: z.object({}),

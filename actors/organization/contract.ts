@@ -1,14 +1,17 @@
 import { z } from 'zod';
-import { actorContract, method } from '../../src/platform/actor-runtime/index.ts';
+import { actorContract, method, reminder } from '../../src/platform/actor-runtime/index.ts';
 import { Create } from '../../src/publishing/posts/index.ts';
 import { NewWebhook, WebhookChange } from '../../src/delivery/webhooks/index.ts';
 
 /** One actor per organization: what is counted against its limits is admitted here. The id is the org's. */
 export const organizationActor = actorContract('Organization', {
-  admit: method({ input: Create, output: z.strictObject({ postIds: z.array(z.string()) }), batched: { max: 500 } }),
-  /** Finds the next end of a trial or step of a grace period, and sets the reminder for it. */
-  scheduleTransition: method({ input: z.strictObject({}) }),
-  removeGroup: method({ input: z.strictObject({ group: z.string() }), output: z.strictObject({ deleted: z.int() }) }),
-  addWebhook: method({ input: NewWebhook, output: z.strictObject({ webhookId: z.string() }) }),
-  changeWebhook: method({ input: WebhookChange, output: z.strictObject({ webhookId: z.string() }) }),
+  methods: {
+    admit: method({ input: Create, output: z.strictObject({ postIds: z.array(z.string()) }), batched: { max: 500 } }),
+    /** Finds the next end of a trial or step of a grace period, and sets the reminder for it. */
+    scheduleTransition: method({ input: z.strictObject({}) }),
+    removeGroup: method({ input: z.strictObject({ group: z.string() }), output: z.strictObject({ deleted: z.int() }) }),
+    addWebhook: method({ input: NewWebhook, output: z.strictObject({ webhookId: z.string() }) }),
+    changeWebhook: method({ input: WebhookChange, output: z.strictObject({ webhookId: z.string() }) }),
+  },
+  reminders: { transition: reminder },
 });

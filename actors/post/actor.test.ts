@@ -34,7 +34,7 @@ test('a lost answer is looked up beside the turn before anything is sent again, 
 });
 
 test('a network that did not say is asked again', async () => {
-  const { turn, log, besides } = postOf({ outcome: { kind: 'lost', message: 'm' }, next: { reminder: 'look-up', due: NOW } });
+  const { turn, log, besides } = postOf({ outcome: { kind: 'lost', message: 'm' }, next: { about: 'unconfirmed', due: NOW } });
   await post.spec.reminders['look-up'](turn, undefined);
   await besides();
   expect(log).toEqual(['remind Post/o:p look-up 2026-01-01T00:00:00.000Z']);

@@ -3,12 +3,12 @@ import { implementFor, type Turn } from '../../src/platform/actor-runtime/index.
 import { splitTenantKey, tenantKey } from '../../src/platform/kernel/index.ts';
 import type { Posts } from '../../src/publishing/posts/index.ts';
 import { channelActor } from '../channel/contract.ts';
-import { postActor } from './contract.ts';
+import { LOOK_UPS, postActor } from './contract.ts';
 
 export interface PostNeeds {
   posts: Pick<Posts, 'editPost' | 'removePost' | 'retryPost' | 'setRelease' | 'findUnsettled' | 'lookUp' | 'settleAttempt'>;
 }
-type Here = Turn<typeof postActor.methods, unknown, undefined, PostNeeds>;
+type Here = Turn<typeof postActor, unknown, undefined, PostNeeds>;
 
 export default implementFor<PostNeeds>()(postActor, {
   state: z.object({}),
@@ -46,7 +46,7 @@ async function lookUp({ id, ctx: { posts }, actors, beside, remindOther }: Here,
     const outcome = await posts.lookUp(claimed, about);
     if (!outcome) return;
     const next = await posts.settleAttempt(claimed, outcome, about);
-    if (next) await remindOther(postActor, id, next.reminder, next.due, { owner: claimed.orgId });
+    if (next) await remindOther(postActor, id, LOOK_UPS[next.about], next.due, { owner: claimed.orgId });
     else await channel.wake({}); // its slot is free
   });
 }

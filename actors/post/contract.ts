@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actorContract, method } from '../../src/platform/actor-runtime/index.ts';
+import { actorContract, method, reminder } from '../../src/platform/actor-runtime/index.ts';
 import { PostChange } from '../../src/publishing/posts/index.ts';
 
 const none = z.strictObject({});
@@ -7,10 +7,16 @@ const Changed = z.strictObject({ state: z.string(), publishDate: z.coerce.date()
 
 /** One actor per post: what people do to it, and what surrounds its publishing. The Channel publishes; the row owns the content. The id is `<orgId>:<postId>`. */
 export const postActor = actorContract('Post', {
-  edit: method({ input: PostChange, output: Changed }),
-  setDate: method({ input: z.strictObject({ date: z.coerce.date(), action: z.enum(['schedule', 'update']) }), output: Changed }),
-  setStatus: method({ input: z.strictObject({ status: z.enum(['draft', 'schedule']) }), output: Changed }),
-  cancel: method({ input: none }), // deletes the post with what follows it in its thread
-  retry: method({ input: z.strictObject({ confirm: z.boolean() }) }),
-  setRelease: method({ input: z.strictObject({ releaseId: z.string() }) }),
+  methods: {
+    edit: method({ input: PostChange, output: Changed }),
+    setDate: method({ input: z.strictObject({ date: z.coerce.date(), action: z.enum(['schedule', 'update']) }), output: Changed }),
+    setStatus: method({ input: z.strictObject({ status: z.enum(['draft', 'schedule']) }), output: Changed }),
+    cancel: method({ input: none }), // deletes the post with what follows it in its thread
+    retry: method({ input: z.strictObject({ confirm: z.boolean() }) }),
+    setRelease: method({ input: z.strictObject({ releaseId: z.string() }) }),
+  },
+  reminders: { 'look-up': reminder, poll: reminder },
 });
+
+/** The reminder that looks up a post whose outcome is not known, by what is unknown of it. */
+export const LOOK_UPS = { unconfirmed: 'look-up', processing: 'poll' } as const;

@@ -15,4 +15,4 @@ test.each([
   expect(did).toEqual(['org:hook']);
 });
 
-test('the reminder is a nudge: rows and a scan carry its guarantee', () => expect(webhook.spec.reminders.deliver.nudge).toBe(true));
+test('the reminder is a nudge: rows and a scan carry its guarantee', () => expect(webhook.contract.reminders.deliver.isNudge).toBe(true));

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { parse } from '../kernel/index.ts';
 import type { Address } from './address.ts';
-import type { ActorContract, Caller, Methods } from './contract.ts';
+import { type ActorContract, type Caller, type Methods, reminderOf } from './contract.ts';
 import type { HostOptions, HostPorts } from './host.ts';
-import type { Hint, Implementation, Turn } from './implement.ts';
+import type { Implementation, Turn } from './implement.ts';
 
 type Work = (self: Caller<Methods>) => Promise<void>;
-type AnyTurn = Turn<Methods, unknown, unknown, unknown>;
+type AnyTurn = Turn<ActorContract, unknown, unknown, unknown>;
 
 /** One actor in memory: what its turns share until it is deactivated or a turn throws. */
 export interface Activation {
@@ -30,7 +30,7 @@ export const hasState = ({ spec }: Implementation): boolean => !(spec.state inst
 /** Builds the memory of an actor and loads its document. */
 export async function activate(
   to: Address,
-  { spec }: Implementation,
+  { contract, spec }: Implementation,
   stateful: boolean,
   { needs, actors, log, ports, startBeside }: Options,
 ): Promise<Activation> {
@@ -47,16 +47,15 @@ export async function activate(
 
   let besides: Work[] | undefined;
   let inTurn = false;
-  const remind = (address: Address, name: string, due: Date, hint?: Hint) => ports.remind([{ type: address.type, id: address.id, name, due, ...hint }]);
   const turn: AnyTurn = {
     id: to.id,
     ctx: needs,
     actors,
     state,
     memory,
-    remind: (name, due, hint) => remind(to, name, due, hint),
+    remind: (name, due, hint) => ports.remind([reminderOf(contract, to.id, name, due, hint)]),
     forget: (name) => ports.forget(to, name),
-    remindOther: (other: ActorContract, id, name, due, hint) => remind({ type: other.type, id }, name, due, hint),
+    remindOther: (other: ActorContract, id, name, due, hint) => ports.remind([reminderOf(other, id, name, due, hint)]),
     beside(work) {
       if (inTurn) (besides ??= []).push(work);
       else startBeside(work);

@@ -5,8 +5,10 @@ import { actorsOf } from './callers.ts';
 import { type Engine } from './engine.ts';
 
 const contract = actorContract('Thing', {
-  many: method({ input: z.strictObject({ text: z.string() }), output: z.string(), batched: { max: 100 } }),
-  when: method({ input: z.strictObject({}), output: z.coerce.date() }),
+  methods: {
+    many: method({ input: z.strictObject({ text: z.string() }), output: z.string(), batched: { max: 100 } }),
+    when: method({ input: z.strictObject({}), output: z.coerce.date() }),
+  },
 });
 
 /** An engine that answers each input with itself, and tells what it was sent. */

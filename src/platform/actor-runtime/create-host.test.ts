@@ -4,18 +4,21 @@ import { z } from 'zod';
 import { gate } from '../../../test/support/wire/eventually.ts';
 import { settles } from '../../../test/support/wire/settles.ts';
 import { AppError, busy, systemClock } from '../kernel/index.ts';
-import { actorContract, type Actors, method } from './contract.ts';
+import { actorContract, type Actors, method, nudge, reminder } from './contract.ts';
 import { actorsOf } from './callers.ts';
 import { createHost } from './create-host.ts';
 import { type Engine } from './engine.ts';
 import { Fenced, type HostLimits, type HostPorts } from './host.ts';
-import { implementFor, nudge, type Turn } from './implement.ts';
+import { implementFor, type Turn } from './implement.ts';
 
 const contract = actorContract('Thing', {
-  run: method({ input: z.strictObject({ step: z.string() }), output: z.unknown() }),
-  many: method({ input: z.strictObject({ n: z.number() }), output: z.number(), batched: { max: 3 } }),
+  methods: {
+    run: method({ input: z.strictObject({ step: z.string() }), output: z.unknown() }),
+    many: method({ input: z.strictObject({ n: z.number() }), output: z.number(), batched: { max: 3 } }),
+  },
+  reminders: { ring: reminder, poke: nudge },
 });
-type Here = Turn<typeof contract.methods, { n: number }, { built: number }, Needs>;
+type Here = Turn<typeof contract, { n: number }, { built: number }, Needs>;
 interface Needs {
   steps: Record<string, (turn: Here, data?: unknown) => unknown>;
 }
@@ -29,7 +32,7 @@ const thing = implementFor<Needs, { built: number }>()(contract, {
   },
   reminders: {
     ring: async (turn, data) => void (await turn.ctx.steps['ring']?.(turn, data)),
-    poke: nudge(async (turn, data) => void (await turn.ctx.steps['poke']?.(turn, data))),
+    poke: async (turn, data) => void (await turn.ctx.steps['poke']?.(turn, data)),
   },
 });
 

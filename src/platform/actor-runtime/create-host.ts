@@ -3,7 +3,7 @@ import { AppError, asAppError, busy, draining, notFound, parse, validationFailed
 import { type Activation, activate, hasState, methodOf } from './activation.ts';
 import { type Address, addressKey } from './address.ts';
 import { rememberCommands } from './commands.ts';
-import type { Caller, Method, Methods } from './contract.ts';
+import type { Caller, Method, Methods, ReminderKind } from './contract.ts';
 import type { Settled } from './engine.ts';
 import { Fenced, type Fired, type Host, type HostCounters, type HostLimits, type HostOptions, type HostPorts } from './host.ts';
 import type { Implementation } from './implement.ts';
@@ -253,14 +253,14 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     return method.batched ? callMany(to, hosted, name, method, method.batched.max, input) : callOne(to, hosted, name, method, input);
   }
 
-  const remembered = (type: string, name: string) => {
-    const reminders = types.get(type)?.implementation.spec.reminders;
+  const kindOf = (type: string, name: string): ReminderKind | undefined => {
+    const reminders = types.get(type)?.implementation.contract.reminders;
     return reminders && Object.hasOwn(reminders, name) ? reminders[name] : undefined;
   };
 
   function runReminder({ to, name, data }: Fired, begun?: () => void): Promise<unknown> {
     const hosted = hostedOf(to);
-    const handler = remembered(to.type, name);
+    const handler = kindOf(to.type, name) && hosted.implementation.spec.reminders[name];
     if (!handler) throw notFound(`${to.type} has no reminder ${name}`);
     return enqueue(to, hosted, name, async ({ turn }) => {
       begun?.();
@@ -323,9 +323,9 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     async fire(to, name, data, owner) {
       if (refusing) throw draining();
       hostedOf(to);
-      const handler = remembered(to.type, name);
-      if (!handler) throw notFound(`${to.type} has no reminder ${name}`);
-      if (handler.nudge) {
+      const kind = kindOf(to.type, name);
+      if (!kind) throw notFound(`${to.type} has no reminder ${name}`);
+      if (kind.isNudge) {
         nudges.note({ to, name, data, owner });
         counters.nudges += 1;
         return;
@@ -333,7 +333,7 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
       counters.reminders += 1;
       await runReminder({ to, name, data, owner });
     },
-    isNudge: (type, name) => remembered(type, name)?.nudge === true,
+    isNudge: (type, name) => kindOf(type, name)?.isNudge === true,
     async deactivate(of) {
       const hosted = types.get(of.type);
       const box = hosted && mailboxes.get(addressKey(of.type, of.id));

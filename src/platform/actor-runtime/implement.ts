@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { AppError } from '../kernel/index.ts';
-import type { ActorContract, Actors, Caller, Input, Method, Methods, Output } from './contract.ts';
+import type { ActorContract, Actors, Caller, Input, Method, Methods, Output, ReminderName } from './contract.ts';
 
 /** What a handler may do. Everything in here ends within milliseconds; what does not, goes `beside`. */
-export interface Turn<M extends Methods, S, Memory, Needs> {
+export interface Turn<C extends ActorContract, S, Memory, Needs> {
   readonly id: string;
   readonly ctx: Needs;
   /** Only in this direction: Post → Channel → Organization. The other way goes by `remindOther` or a row. */
@@ -12,12 +12,12 @@ export interface Turn<M extends Methods, S, Memory, Needs> {
   state: S;
   /** Rebuilt from rows on activation, and after a turn that threw. */
   readonly memory: Memory;
-  readonly remind: (name: string, due: Date, hint?: Hint) => Promise<void>;
-  readonly forget: (name: string) => Promise<void>;
+  readonly remind: (name: ReminderName<C>, due: Date, hint?: Hint) => Promise<void>;
+  readonly forget: (name: ReminderName<C>) => Promise<void>;
   /** Another actor's reminder; for work beside the turn, too. A lost one is a delay: the reconciler finds the row. */
-  readonly remindOther: (contract: ActorContract, id: string, name: string, due: Date, hint?: Hint) => Promise<void>;
+  readonly remindOther: <Name extends string>(contract: ActorContract<Methods, Name>, id: string, name: NoInfer<Name>, due: Date, hint?: Hint) => Promise<void>;
   /** Starts when the turn has ended well; has no state and reports through `self`, in a new turn. */
-  readonly beside: (work: (self: Caller<M>) => Promise<void>) => void;
+  readonly beside: (work: (self: Caller<C['methods']>) => Promise<void>) => void;
 }
 
 /** `owner`: reminders due at one instant are dealt round robin over owners. */
@@ -33,29 +33,24 @@ type Handler<M extends Method, T> = M extends { batched: object }
   ? (inputs: readonly Input<M>[], turn: T) => Promise<Each<Output<M>>>
   : (input: Input<M>, turn: T) => Promise<Output<M>>;
 
-export interface Remembered<T> {
-  (turn: T, data: unknown): Promise<void>;
-  readonly nudge?: true;
-}
-/** A reminder that is answered at once and worked off from a bounded queue; beyond the bound the policy brings it back. Only where a row and a scan of the reconciler carry the guarantee. */
-export const nudge = <T>(handler: (turn: T, data: unknown) => Promise<void>): Remembered<T> =>
-  Object.assign((turn: T, data: unknown) => handler(turn, data), { nudge: true } as const);
-
-export interface ActorSpec<M extends Methods, S extends z.ZodType, Memory, R extends string, Needs> {
+export interface ActorSpec<M extends Methods, Name extends string, S extends z.ZodType, Memory, Needs> {
   state: S;
   memory?: (start: { id: string; ctx: Needs }) => Promise<Memory>;
-  methods: { [K in keyof M]: Handler<M[K], Turn<M, z.output<S>, Memory, Needs>> };
-  reminders: { [K in R]: Remembered<Turn<M, z.output<S>, Memory, Needs>> };
+  methods: { [K in keyof M]: Handler<M[K], Turn<ActorContract<M, Name>, z.output<S>, Memory, Needs>> };
+  reminders: { [K in Name]: (turn: Turn<ActorContract<M, Name>, z.output<S>, Memory, Needs>, data: unknown) => Promise<void> };
 }
 
 /** `Needs` names the few parts of the context that this actor uses, so that a test can hand them in. */
 export const implementFor =
   <Needs, Memory = undefined>() =>
-  <M extends Methods, S extends z.ZodType, R extends string>(contract: ActorContract<M>, spec: ActorSpec<M, S, Memory, R, Needs>) => ({ contract, spec });
+  <M extends Methods, Name extends string, S extends z.ZodType>(contract: ActorContract<M, Name>, spec: ActorSpec<M, Name, S, Memory, Needs>) => ({
+    contract,
+    spec,
+  });
 
 /** An actor as a host sees it: any contract, any needs. What `implementFor` made is one of these. */
 export interface Implementation {
   readonly contract: ActorContract;
   // oxlint-disable-next-line typescript/no-explicit-any -- the types of one actor end here; the host validates at the contract
-  readonly spec: ActorSpec<any, any, any, string, any>;
+  readonly spec: ActorSpec<any, string, any, any, any>;
 }

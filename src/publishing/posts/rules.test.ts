@@ -101,7 +101,7 @@ describe('what an outcome writes', () => {
   });
   test('processing frees the slot and is polled', () => {
     const settlement = settle(claimed(), { kind: 'processing', processingMs: 7_000 });
-    expect([settlement.slot, lookUpOf(settlement), settlement.lookUpInMs]).toEqual(['free', 'poll', 7_000]);
+    expect([settlement.slot, lookUpOf(settlement), settlement.lookUpInMs]).toEqual(['free', 'processing', 7_000]);
   });
 });
 

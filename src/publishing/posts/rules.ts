@@ -176,9 +176,9 @@ export function settle(claimed: ClaimedPost, outcome: Outcome, asked?: 'unconfir
   }
 }
 
-/** Which reminder of the Post asks next, where one has to. */
-export const lookUpOf = ({ detail, lookUpInMs }: Settlement): 'look-up' | 'poll' | undefined =>
-  lookUpInMs === null ? undefined : detail === 'processing' ? 'poll' : 'look-up';
+/** What the network is asked about next, where it has to be. */
+export const lookUpOf = ({ detail, lookUpInMs }: Settlement): 'unconfirmed' | 'processing' | undefined =>
+  lookUpInMs === null ? undefined : detail === 'processing' ? 'processing' : 'unconfirmed';
 
 const PAST_MS = 24 * HOUR;
 /** Whether a date is too long ago to be sent by accident (S104). */

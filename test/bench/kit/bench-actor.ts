@@ -4,9 +4,11 @@ import type { Ways } from './calls.ts';
 
 /** An actor that does nothing, so that a call is all there is to measure. */
 export const benchActor = actorContract('Bench', {
-  empty: method({ input: z.strictObject({}) }),
-  read: method({ input: z.strictObject({ name: z.string() }), output: z.strictObject({ name: z.string(), count: z.int() }) }),
-  add: method({ input: z.strictObject({ amount: z.int() }), output: z.int(), batched: { max: 500 } }),
+  methods: {
+    empty: method({ input: z.strictObject({}) }),
+    read: method({ input: z.strictObject({ name: z.string() }), output: z.strictObject({ name: z.string(), count: z.int() }) }),
+    add: method({ input: z.strictObject({ amount: z.int() }), output: z.int(), batched: { max: 500 } }),
+  },
 });
 
 export const benchActorImplementation = implementFor<object, { count: number }>()(benchActor, {

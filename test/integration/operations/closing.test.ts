@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { actorTypes } from '../../../actors/host/start.ts';
-import { channelActor } from '../../../actors/channel/contract.ts';
+import { dueReminder } from '../../../actors/channel/contract.ts';
 import { readConfig } from '../../../src/platform/config/index.ts';
 import { openContext } from '../../../src/context.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/index.ts';
@@ -84,7 +84,7 @@ describe('a process that ends', () => {
 
   test('gives the database up to the next one, also where others keep its connections open', async () => {
     const open = (sql: Database) =>
-      openContext(readConfig({ JWT_SECRET }).config, { logs: { of: quietLog }, actorTypes, channelType: channelActor.type, sandboxUrl: undefined, sql });
+      openContext(readConfig({ JWT_SECRET }).config, { logs: { of: quietLog }, actorTypes, channelReminder: dueReminder, sandboxUrl: undefined, sql });
     await using db = await testDatabase();
     const first = await open(db.sql);
     await first[Symbol.asyncDispose]();

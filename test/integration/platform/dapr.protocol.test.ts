@@ -13,6 +13,7 @@ import {
   implementFor,
   method,
   nudge,
+  reminder,
 } from '../../../src/platform/actor-runtime/index.ts';
 import { AppError, newId, notFound, systemClock } from '../../../src/platform/kernel/index.ts';
 import { testLog } from '../../support/processes/dapr-engine.ts';
@@ -25,11 +26,14 @@ import { settles } from '../../support/wire/settles.ts';
 
 const TOKEN = { 'dapr-api-token': 'app-secret' };
 const thing = actorContract('Thing', {
-  hold: method({ input: z.strictObject({ name: z.string() }), output: z.string() }),
-  fail: method({ input: z.strictObject({ how: z.enum(['business', 'unknown']) }) }),
-  count: method({ input: z.strictObject({ fail: z.boolean().optional() }), output: z.int() }),
-  nothing: method({ input: z.strictObject({}) }),
-  plan: method({ input: z.strictObject({ name: z.string(), due: z.coerce.date() }) }),
+  methods: {
+    hold: method({ input: z.strictObject({ name: z.string() }), output: z.string() }),
+    fail: method({ input: z.strictObject({ how: z.enum(['business', 'unknown']) }) }),
+    count: method({ input: z.strictObject({ fail: z.boolean().optional() }), output: z.int() }),
+    nothing: method({ input: z.strictObject({}) }),
+    plan: method({ input: z.strictObject({ name: z.string(), due: z.coerce.date() }) }),
+  },
+  reminders: { ring: reminder, poke: nudge },
 });
 
 /** Turns of `hold` wait until the test lets them end; `log` shows what overlapped. */
@@ -65,7 +69,7 @@ const implementation = implementFor<{ gate: Gate; fired: unknown[] }>()(thing, {
       return turn.state.n;
     },
     async nothing() {},
-    plan: async ({ name, due }, { remind }) => remind(name, due, { owner: 'org', data: { hint: 'ü' } }),
+    plan: async ({ name, due }, { remind }) => remind(name as 'ring', due, { owner: 'org', data: { hint: 'ü' } }),
   },
   reminders: {
     async ring({ id, ctx }, data) {
@@ -73,9 +77,9 @@ const implementation = implementFor<{ gate: Gate; fired: unknown[] }>()(thing, {
       if (id === 'bad') throw new Error('no');
       if (id === 'slow') await ctx.gate.pass('ring');
     },
-    poke: nudge(async ({ id, ctx }, data) => {
+    poke: async ({ id, ctx }, data) => {
       ctx.fired.push([id, data]);
-    }),
+    },
   },
 });
 

@@ -1,32 +1,35 @@
 import { z } from 'zod';
-import { actorContract, implementFor, method, nudge, type Turn } from '../../../src/platform/actor-runtime/index.ts';
+import { actorContract, implementFor, method, nudge, reminder, type Turn } from '../../../src/platform/actor-runtime/index.ts';
 
 /** A reminder name with everything that a wire, a path or a database could trip over. */
 export const ODD_NAME = 'rémind/me %2F ..\\ "quoted" 🪺 #1?\0\n|';
 
 export const probe = actorContract('Probe', {
-  run: method({ input: z.strictObject({ step: z.string(), value: z.unknown().optional() }), output: z.unknown() }),
-  hush: method({ input: z.strictObject({ step: z.string() }) }),
-  typed: method({
-    input: z.strictObject({ name: z.string().min(1).max(2_000_000), times: z.number().int().max(9).default(2), at: z.coerce.date() }),
-    output: z.strictObject({ length: z.number(), times: z.number(), at: z.coerce.date() }),
-  }),
-  wrong: method({ input: z.strictObject({}), output: z.strictObject({ sure: z.boolean() }) }),
-  sum: method({
-    input: z.strictObject({ n: z.number(), as: z.string().optional() }),
-    output: z.strictObject({ n: z.number(), place: z.number(), size: z.number(), turn: z.number() }),
-    batched: { max: 10 },
-  }),
+  methods: {
+    run: method({ input: z.strictObject({ step: z.string(), value: z.unknown().optional() }), output: z.unknown() }),
+    hush: method({ input: z.strictObject({ step: z.string() }) }),
+    typed: method({
+      input: z.strictObject({ name: z.string().min(1).max(2_000_000), times: z.number().int().max(9).default(2), at: z.coerce.date() }),
+      output: z.strictObject({ length: z.number(), times: z.number(), at: z.coerce.date() }),
+    }),
+    wrong: method({ input: z.strictObject({}), output: z.strictObject({ sure: z.boolean() }) }),
+    sum: method({
+      input: z.strictObject({ n: z.number(), as: z.string().optional() }),
+      output: z.strictObject({ n: z.number(), place: z.number(), size: z.number(), turn: z.number() }),
+      batched: { max: 10 },
+    }),
+  },
+  reminders: { ring: reminder, bell: reminder, [ODD_NAME]: reminder, poke: nudge },
 });
 /** An actor without a document: only its memory tells that it is there. */
-export const plain = actorContract('Plain', { count: method({ input: z.strictObject({}), output: z.number() }) });
+export const plain = actorContract('Plain', { methods: { count: method({ input: z.strictObject({}), output: z.number() }) } });
 
 const State = z.object({ count: z.number().default(0), list: z.array(z.string()).default([]) });
 export interface Memory {
   built: number;
   used: number;
 }
-export type ProbeTurn = Turn<typeof probe.methods, z.output<typeof State>, Memory, ProbeNeeds>;
+export type ProbeTurn = Turn<typeof probe, z.output<typeof State>, Memory, ProbeNeeds>;
 type Script = (turn: ProbeTurn, given: unknown) => unknown;
 export interface ProbeNeeds {
   scripts: Map<string, Script>;
@@ -82,7 +85,7 @@ export const probeActor = implementFor<ProbeNeeds, Memory>()(probe, {
       return inputs.map(({ n }, place) => ({ n, place, size: inputs.length, turn: turn.memory.used }));
     },
   },
-  reminders: { ring: plays('ring'), bell: plays('bell'), [ODD_NAME]: plays('odd'), poke: nudge(plays('poke')) },
+  reminders: { ring: plays('ring'), bell: plays('bell'), [ODD_NAME]: plays('odd'), poke: plays('poke') },
 });
 
 export const plainActor = implementFor<unknown, { calls: number }>()(plain, {

@@ -7,7 +7,7 @@ import { startApi } from '../../../api/main.ts';
 import type { AnyRoute } from '../../../api/http/route.ts';
 import type { Answered } from '../../../api/app.ts';
 import { actorTypes } from '../../../actors/host/start.ts';
-import { channelActor } from '../../../actors/channel/contract.ts';
+import { dueReminder } from '../../../actors/channel/contract.ts';
 import { readConfig } from '../../../src/platform/config/index.ts';
 import { type ContextOptions, type EngineAndBus, openContext } from '../../../src/context.ts';
 import type { Database } from '../../../src/platform/db/index.ts';
@@ -73,7 +73,7 @@ export async function testApp({ sql, env = {}, routes, clock, engine = noEngine,
     await openContext(config, {
       logs: { of: () => log },
       actorTypes,
-      channelType: channelActor.type,
+      channelReminder: dueReminder,
       sandboxUrl: undefined,
       sql,
       engine,

@@ -1,17 +1,20 @@
 import { z } from 'zod';
-import { actorContract, implementFor, method, nudge } from '../../../src/platform/actor-runtime/index.ts';
+import { actorContract, implementFor, method, nudge, reminder } from '../../../src/platform/actor-runtime/index.ts';
 import type { Database } from '../../../src/platform/db/index.ts';
 
 /** An actor that writes what it did into a table, so that a test sees it from outside the process. */
 export const ledger = actorContract('Ledger', {
-  /** Writes a line; answers the incarnation that did. */
-  note: method({ input: z.strictObject({ text: z.string() }), output: z.string() }),
-  /** A turn of that length with a line at its begin and its end. */
-  hold: method({ input: z.strictObject({ ms: z.number() }), output: z.string() }),
-  /** A turn of that length that counts in the state document at its end, and writes at its begin where that is to be told; answers the count. */
-  count: method({ input: z.strictObject({ ms: z.number().default(0), told: z.boolean().default(false) }), output: z.number() }),
-  /** Work of that length beside the turn. */
-  work: method({ input: z.strictObject({ ms: z.number() }) }),
+  methods: {
+    /** Writes a line; answers the incarnation that did. */
+    note: method({ input: z.strictObject({ text: z.string() }), output: z.string() }),
+    /** A turn of that length with a line at its begin and its end. */
+    hold: method({ input: z.strictObject({ ms: z.number() }), output: z.string() }),
+    /** A turn of that length that counts in the state document at its end, and writes at its begin where that is to be told; answers the count. */
+    count: method({ input: z.strictObject({ ms: z.number().default(0), told: z.boolean().default(false) }), output: z.number() }),
+    /** Work of that length beside the turn. */
+    work: method({ input: z.strictObject({ ms: z.number() }) }),
+  },
+  reminders: { ring: reminder, poke: nudge },
 });
 
 export interface LedgerNeeds {
@@ -60,6 +63,6 @@ export const ledgerActor = implementFor<LedgerNeeds>()(ledger, {
   },
   reminders: {
     ring: async ({ id, ctx }, data) => void (await write(ctx, id, `ring ${JSON.stringify(data)}`)),
-    poke: nudge(async ({ id, ctx }, data) => void (await write(ctx, id, `poke ${JSON.stringify(data)}`))),
+    poke: async ({ id, ctx }, data) => void (await write(ctx, id, `poke ${JSON.stringify(data)}`)),
   },
 });

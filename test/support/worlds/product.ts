@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { channelActor } from '../../../actors/channel/contract.ts';
+import { dueReminder } from '../../../actors/channel/contract.ts';
 import { actorTypes, startActors } from '../../../actors/host/start.ts';
 import type { Answered } from '../../../api/app.ts';
 import { reportTo } from '../../../api/http/report.ts';
@@ -46,7 +46,7 @@ export async function wholeProduct({ env = {}, level = 'fatal', write, sandbox =
     await openContext(config, {
       logs: openLogs({ level, format: write ? 'json' : 'plain', write: write ?? ((line) => void process.stderr.write(line)) }),
       actorTypes,
-      channelType: channelActor.type,
+      channelReminder: dueReminder,
       sandboxUrl: sandboxUrl ?? network?.url,
       servers: { 'contentpack/openverse': 'http://127.0.0.1:9' }, // the one source that needs no key: nobody is there
       ...(paymentsServer !== undefined && { paymentsServer }),

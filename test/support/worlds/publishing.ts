@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { channelActor } from '../../../actors/channel/contract.ts';
+import { channelActor, dueReminder } from '../../../actors/channel/contract.ts';
 import { actorTypes, startActors } from '../../../actors/host/start.ts';
 import { organizationActor } from '../../../actors/organization/contract.ts';
 import { postActor } from '../../../actors/post/contract.ts';
@@ -158,7 +158,7 @@ export async function openPublishing({
   const context = opened.use(
     await openContext(
       { ...config, actors: { ...config.actors, ...(horizonMs !== undefined && { reminderHorizonHours: horizonMs / 3_600_000 }) } },
-      { logs: { of: () => log }, actorTypes, channelType: channelActor.type, sandboxUrl: undefined, sql, ...edge },
+      { logs: { of: () => log }, actorTypes, channelReminder: dueReminder, sandboxUrl: undefined, sql, ...edge },
     ),
   );
   const open = opened.move();

@@ -1,4 +1,4 @@
-import type { ActorContract, Actors, Caller, Hint, Methods, Turn } from '../../../src/platform/actor-runtime/index.ts';
+import type { ActorContract, Actors, Caller, Hint, Turn } from '../../../src/platform/actor-runtime/index.ts';
 
 interface Given<S, Memory> {
   state?: S;
@@ -8,15 +8,15 @@ interface Given<S, Memory> {
 }
 
 /** A turn without an engine: what the handler asked for is in `log`, hints in `hints`; `besides()` runs what it put beside the turn. */
-export function turnOf<M extends Methods, Needs, S = Record<string, never>, Memory = undefined>(
-  contract: ActorContract<M>,
+export function turnOf<C extends ActorContract, Needs, S = Record<string, never>, Memory = undefined>(
+  contract: C,
   id: string,
   ctx: Needs,
   given: Given<S, Memory> = {},
 ) {
   const log: string[] = [];
   const hints: (Hint | undefined)[] = [];
-  const work: ((self: Caller<M>) => Promise<void>)[] = [];
+  const work: ((self: Caller<C['methods']>) => Promise<void>)[] = [];
   const caller = (to: ActorContract, toId: string) =>
     Object.fromEntries(
       Object.keys(to.methods).map((method) => [
@@ -28,7 +28,7 @@ export function turnOf<M extends Methods, Needs, S = Record<string, never>, Memo
         },
       ]),
     );
-  const turn: Turn<M, S, Memory, Needs> = {
+  const turn: Turn<C, S, Memory, Needs> = {
     id,
     ctx,
     actors: ((to: ActorContract, toId: string) => caller(to, toId)) as Actors,
@@ -48,7 +48,7 @@ export function turnOf<M extends Methods, Needs, S = Record<string, never>, Memo
   /** Ends when everything beside the turn has ended, also what was put there meanwhile. */
   const besides = async (): Promise<void> => {
     for (let jobs = work.splice(0); jobs.length > 0; jobs = work.splice(0))
-      await Promise.all(jobs.map((job) => job(caller(contract, id) as unknown as Caller<M>)));
+      await Promise.all(jobs.map((job) => job(caller(contract, id) as unknown as Caller<C['methods']>)));
   };
   return { turn, log, hints, besides };
 }

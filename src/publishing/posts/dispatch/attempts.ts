@@ -7,9 +7,9 @@ import { endOf } from './marks.ts';
 import { endUnknownSlot } from './recover.ts';
 import type { Settled, Settlement } from './settle.ts';
 
-/** The reminder of the Post that has to be set, and when. */
+/** What the network has to be asked about a post, and when. */
 export interface LookUp {
-  reminder: 'look-up' | 'poll';
+  about: 'unconfirmed' | 'processing';
   due: Date;
 }
 
@@ -88,8 +88,8 @@ async function report(
       inHand,
       media.settled(orgId, claimed.media).catch((error: unknown) => log.warn({ err: error }, 'copies of media were left to the sweep')),
     );
-  const reminder = lookUpOf(settlement);
-  return { lookUp: reminder && held?.lookUpAt ? { reminder, due: held.lookUpAt } : undefined, next: held?.next };
+  const about = lookUpOf(settlement);
+  return { lookUp: about && held?.lookUpAt ? { about, due: held.lookUpAt } : undefined, next: held?.next };
 }
 
 /** Writes a result, however long the database is away: what a network said is not forgotten while this process lives. Undefined: somebody else settled the attempt. */
