@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { endOnSignal } from './src/operations/cli/signals.ts';
 import { migrateDatabase, NEWER, prepare, StartError } from './src/operations/cli/start.ts';
-import { readUsage, type Usage } from './src/operations/cli/usage.ts';
+import { readUsage, type CommandUsage } from './src/operations/cli/usage.ts';
 import { describeIssues, environment, readConfig } from './src/platform/config/index.ts';
 import { embeddedAddress } from './src/platform/db/embedded/index.ts';
 import { openDatabase } from './src/platform/db/index.ts';
@@ -80,7 +80,7 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
   }
 }
 
-const commands: Record<string, Usage & { run(args: readonly string[]): Promise<void> }> = {
+const commands: Record<string, CommandUsage & { run(args: readonly string[]): Promise<void> }> = {
   start: { about: 'everything in one process', run: () => serve({ api: true, actors: true }) },
   api: { about: 'the API only, beside a Dapr sidecar', run: () => serve({ api: true, actors: false }) },
   actors: { about: 'an actor host only, beside a Dapr sidecar', run: () => serve({ api: false, actors: true }) },

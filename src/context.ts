@@ -8,7 +8,7 @@ import { approvalNamesOf, deleteApprovalsOf } from './oauth-server/index.ts';
 import { openOAuthServerWing } from './oauth-server/open.ts';
 import { openOperationsWing } from './operations/open.ts';
 import { ssoOf } from './people/federated-login/index.ts';
-import { disableForPlan as disableMembers } from './people/members/index.ts';
+import { disableMembersForPlan as disableMembers } from './people/members/index.ts';
 import { openPeopleWing } from './people/open.ts';
 import type { Engine, Reminder } from './platform/actor-runtime/index.ts';
 import type { Config } from './platform/config/index.ts';

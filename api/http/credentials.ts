@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Credentials, SESSION_SECONDS } from '../../src/people/auth/index.ts';
+import { type SessionTokens, SESSION_SECONDS } from '../../src/people/auth/index.ts';
 import { randomHex } from '../../src/platform/kernel/index.ts';
 import type { Reply, Request } from './route.ts';
 
@@ -12,7 +12,7 @@ export const ReturnedTokens = z.object({ accessToken: z.string(), refreshToken: 
 /** Sets the cookies of a login; with `returnToken` answers what a client without cookies needs. */
 export function logIn(
   reply: Reply,
-  { accessToken, refreshToken }: Credentials,
+  { accessToken, refreshToken }: SessionTokens,
   { returnToken, notSecured }: { returnToken: boolean; notSecured: boolean },
 ): z.input<typeof ReturnedTokens> {
   const csrfToken = randomHex(32);

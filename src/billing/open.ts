@@ -1,7 +1,7 @@
 import type { Email } from '../delivery/email/index.ts';
 import { addonsOf, type Billing } from '../entitlements/index.ts';
 import { permissionsOf, SYSTEM_ROLES } from '../people/access/index.ts';
-import { openTokens } from '../people/auth/index.ts';
+import { openAuthTokens } from '../people/auth/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { Clock, Vault } from '../platform/kernel/index.ts';
@@ -42,7 +42,7 @@ async function openPaymentsOf({ config, logs, paymentsServer: server, ...needs }
   const addons = addonsOf(config.addons);
   if (publishableKey === undefined) return paymentsOff({ addons });
   const log = logs.of('billing');
-  const tokens = openTokens({ secret: config.secrets.jwt, clock: needs.clock, log });
+  const tokens = openAuthTokens({ secret: config.secrets.jwt, clock: needs.clock, log });
   return openPayments({
     ...needs,
     log,

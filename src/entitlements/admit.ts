@@ -6,12 +6,12 @@ import type { Dimension, Tier } from './plans.ts';
 import { NO_PACKS, type Entitlement, entitlementOf } from './entitlement.ts';
 
 /** The dimensions that are admitted row by row. Posts are admitted by the Organization, many creates in one commit. */
-export type Admitted = Exclude<Dimension, 'posts_per_month'>;
+export type CountedDimension = Exclude<Dimension, 'posts_per_month'>;
 
 export const GB = 1024 ** 3;
 
 /** Upper bounds for every organization, whatever plan, override or setting says: each row is asked for often, or makes calls to others. */
-const CEILINGS: Readonly<Partial<Record<Admitted, number>>> = { webhooks: 200, channel: 10_000, team_members: 10_000 };
+const CEILINGS: Readonly<Partial<Record<CountedDimension, number>>> = { webhooks: 200, channel: 10_000, team_members: 10_000 };
 
 /** A subscription that is not there yet. */
 const NONE = { createdAt: new Date(0), packs: NO_PACKS, isLifetime: false, isTrial: false };
@@ -25,15 +25,15 @@ export interface Admission {
    */
   lockOrg(sql: Sql, orgId: string): Promise<void>;
   /** Throws `limit_exceeded` when the org may not have `more` of what is counted, or reaches a ceiling; in the caller's transaction, before the insert. Bytes for `storage_gb`. */
-  admit(sql: Sql, orgId: string, dimension: Admitted, more?: number): Promise<void>;
+  admit(sql: Sql, orgId: string, dimension: CountedDimension, more?: number): Promise<void>;
   /** The entitlement of the org now, with its counters. */
-  findEntitlement(sql: Sql, orgId: string): Promise<Entitlement & store.Found>;
+  findEntitlement(sql: Sql, orgId: string): Promise<Entitlement & store.FoundEntitlement>;
   /** The limits that the org would have on that plan; null: without a subscription. */
   limitsOn(sql: Sql, orgId: string, tier: Tier | null): Promise<Entitlement['limits']>;
 }
 
 export function openAdmission({ enabled, sizes }: { enabled: boolean; sizes: PackSizes }): Admission {
-  async function find(sql: Sql, orgId: string): Promise<store.Found> {
+  async function find(sql: Sql, orgId: string): Promise<store.FoundEntitlement> {
     const found = await store.findEntitlementFacts(sql, orgId);
     if (!found) throw notFound();
     return found;

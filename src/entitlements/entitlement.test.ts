@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { DIMENSIONS, type Limits, PLANS } from './plans.ts';
+import { DIMENSIONS, type PlanLimits, PLANS } from './plans.ts';
 import { type Facts, NO_PACKS, entitlementOf } from './entitlement.ts';
 
-const SIZES = Object.fromEntries(DIMENSIONS.map((one) => [one, { packSize: 5 }])) as Record<keyof Limits, { packSize: number }>;
+const SIZES = Object.fromEntries(DIMENSIONS.map((one) => [one, { packSize: 5 }])) as Record<keyof PlanLimits, { packSize: number }>;
 const now = new Date('2026-05-20T12:00:00Z');
 const facts = (more: Partial<Facts> = {}): Facts => ({ now, orgCreatedAt: new Date('2026-01-10T08:00:00Z'), overrides: {}, subscription: null, ...more });
 const subscription = (more: Partial<NonNullable<Facts['subscription']>> = {}) => ({

@@ -4,7 +4,7 @@ export type { OverLimit, LimitEnforcement } from './enforce-limits.ts';
 export { isActive } from './entitlement.ts';
 export type { Limit, Overrides } from './limits.ts';
 export { overrideLimits } from './override.ts';
-export { type Dimension, DIMENSIONS, isDimension, type Limits, PLANS, type Tier, TIERS } from './plans.ts';
+export { type Dimension, DIMENSIONS, isDimension, type PlanLimits, PLANS, type Tier, TIERS } from './plans.ts';
 export type { Stop } from './ports.ts';
 export type { PostQuota } from './quota.ts';
 export type { Billing, ShownPlan } from './service.ts';

@@ -11,7 +11,7 @@ export interface Counters {
   posts: number;
   storageBytes: number;
 }
-export interface Found {
+export interface FoundEntitlement {
   facts: Facts;
   counters: Counters;
   /** Another one as soon as the rows that the limits come from were written (`org_counters.entitlement_version`). */
@@ -36,7 +36,7 @@ interface Row {
 }
 
 /** Finds the rows that the limits of an org come from, and its counters; undefined: there is no such org. */
-export async function findEntitlementFacts(sql: Sql, orgId: string): Promise<Found | undefined> {
+export async function findEntitlementFacts(sql: Sql, orgId: string): Promise<FoundEntitlement | undefined> {
   const [row] = await sql<Row[]>`
     select now() as now, o.created_at as "orgCreatedAt", o.limit_overrides as overrides, coalesce(c.entitlement_version, 0)::text as "entitlementVersion",
       s.tier, s.created_at as "createdAt", s.grace_period_end as "graceEndsAt", s.is_lifetime as "isLifetime", s.is_trial as "isTrial",

@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../test/support/properties.ts';
 import { AppError } from '../platform/kernel/index.ts';
 import { changeOverrides, limitsOf } from './limits.ts';
-import { type Dimension, DIMENSIONS, type Limits, PLANS, TIERS } from './plans.ts';
+import { type Dimension, DIMENSIONS, type PlanLimits, PLANS, TIERS } from './plans.ts';
 
 const each = <T>(value: (dimension: Dimension) => T) => Object.fromEntries(DIMENSIONS.map((one) => [one, value(one)])) as Record<Dimension, T>;
-const NONE: Limits = each(() => 0);
+const NONE: PlanLimits = each(() => 0);
 const SIZES = each((dimension) => ({
   packSize: { storage_gb: 25, video_exports: 50, posts_per_month: 500, webhooks: 10, competitors: 10 }[dimension as string] ?? 5,
 }));

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type FieldError, validationFailed } from '../platform/kernel/index.ts';
-import { type Dimension, DIMENSIONS, isDimension, type Limits, type Plan } from './plans.ts';
+import { type Dimension, DIMENSIONS, isDimension, type PlanLimits, type Plan } from './plans.ts';
 
 /** Packs that an org has bought, by dimension. */
-export type Packs = Limits;
+export type Packs = PlanLimits;
 /** The increase by one pack, by dimension. */
 export type PackSizes = Readonly<Record<Dimension, { packSize: number }>>;
 /** Limits that an operator has set by hand (S76); they live with the org. */

@@ -1,7 +1,7 @@
 /** Dimensions that have a limit (S60): the keys of overrides, of 402 answers and of add-ons. */
 export const DIMENSIONS = ['channel', 'team_members', 'posts_per_month', 'brand_kits', 'webhooks', 'competitors', 'storage_gb', 'video_exports'] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
-export type Limits = Readonly<Record<Dimension, number>>;
+export type PlanLimits = Readonly<Record<Dimension, number>>;
 export const isDimension = (key: string): key is Dimension => (DIMENSIONS as readonly string[]).includes(key);
 
 export const TIERS = ['STARTER', 'PRO', 'TEAM', 'AGENCY'] as const;
@@ -11,7 +11,7 @@ export interface Plan {
   /** Whole USD. */
   monthPrice: number;
   yearPrice: number;
-  limits: Limits;
+  limits: PlanLimits;
   campaigns: boolean;
   api: boolean;
   mcp: boolean;

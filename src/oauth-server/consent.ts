@@ -34,7 +34,7 @@ export interface JudgedRequest extends Destination {
   resource: Surface | null;
 }
 
-export interface Consent {
+export interface ConsentRoom {
   /** Throws where nothing may be sent to the client: it is unknown, or the address is not its own. */
   destination(request: AuthorizationRequest): Promise<Destination>;
   /** Throws for every other fault of a request. */
@@ -58,7 +58,7 @@ interface Needs {
   flush: () => Promise<void>;
 }
 
-export function openConsent({ sql, issuer, forgetAll, flush }: Needs): Consent {
+export function openConsent({ sql, issuer, forgetAll, flush }: Needs): ConsentRoom {
   return {
     async destination({ client_id: clientId, redirect_uri: sent }) {
       const client = given(clientId) ? await store.clientByClientId(sql, clientId!) : undefined;

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { type AuditActor, writeAudit } from '../platform/audit/index.ts';
-import type { Auth } from '../people/auth/index.ts';
+import type { AuthRoom } from '../people/auth/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { type Clock, invalidField, newId, randomBase62, sha256 } from '../platform/kernel/index.ts';
 import * as store from './device-store.ts';
@@ -35,7 +35,7 @@ const newUserCode = () => Array.from({ length: 8 }, () => LETTERS[randomInt(LETT
 const hashOfUserCode = (text: string) => sha256(text.toUpperCase().replace(/[^A-Z]/g, ''));
 const unknownCode = () => invalidField('user_code', 'user_code: no such code waits; it may have expired', 'unknown_id');
 
-export function openDevices({ sql, clock, auth }: { sql: Database; clock: Clock; auth: Pick<Auth, 'apiKeys'> }): Devices {
+export function openDevices({ sql, clock, auth }: { sql: Database; clock: Clock; auth: Pick<AuthRoom, 'apiKeys'> }): Devices {
   return {
     async start({ ip, userAgent }) {
       for (;;) {

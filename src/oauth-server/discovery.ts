@@ -1,7 +1,7 @@
 import { SCOPES } from '../people/access/index.ts';
 
 /** Where this server is. */
-export interface Addresses {
+export interface ServerAddresses {
   /** Public address of this service, without a slash at its end: it names us as issuer. */
   backendUrl: string;
   frontendUrl: string;
@@ -10,7 +10,7 @@ export interface Addresses {
 }
 
 /** RFC 8414 (S96). What is named here is served. */
-export const authorizationServer = ({ backendUrl, frontendUrl, tokenBaseUrl = backendUrl }: Addresses) => ({
+export const authorizationServer = ({ backendUrl, frontendUrl, tokenBaseUrl = backendUrl }: ServerAddresses) => ({
   issuer: backendUrl,
   authorization_endpoint: `${frontendUrl.replace(/\/$/, '')}/oauth/authorize`,
   token_endpoint: `${tokenBaseUrl.replace(/\/$/, '')}/oauth/token`,

@@ -1,5 +1,5 @@
 export type { JudgedRequest } from './consent.ts';
-export { type Addresses, authorizationServer } from './discovery.ts';
+export { type ServerAddresses, authorizationServer } from './discovery.ts';
 export { OAuthError, type OAuthCode } from './errors.ts';
 export type { DeviceCodes, WaitingDevice } from './devices.ts';
 export type { Grant } from './tokens.ts';

@@ -1,4 +1,4 @@
-import type { Auth } from '../people/auth/index.ts';
+import type { AuthRoom } from '../people/auth/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { Clock } from '../platform/kernel/index.ts';
@@ -11,7 +11,7 @@ export interface OAuthServerNeeds {
   sql: Database;
   clock: Clock;
   logs: Logs;
-  auth: Auth;
+  auth: AuthRoom;
 }
 
 const HOUR = 3_600_000;

@@ -1,21 +1,21 @@
-import type { Auth } from '../people/auth/index.ts';
+import type { AuthRoom } from '../people/auth/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { Clock } from '../platform/kernel/index.ts';
 import { type Access, openAccess } from './access.ts';
 import { type Apps, openApps } from './apps.ts';
-import { type Consent, openConsent } from './consent.ts';
+import { type ConsentRoom, openConsent } from './consent.ts';
 import { dropOldDevices } from './device-store.ts';
 import { type Devices, openDevices } from './devices.ts';
 import { type ClientMetadata, type RegisteredClient, registerClient } from './registration.ts';
 import { dropUnusedClients } from './store.ts';
-import { openTokens, type Tokens } from './tokens.ts';
+import { openOAuthTokens, type OAuthTokens } from './tokens.ts';
 import { dropOldTokens } from './token-store.ts';
 
 /** The OAuth 2.0 server: clients act here on behalf of users. */
 export interface OAuth extends AsyncDisposable {
   readonly apps: Apps;
-  readonly consent: Consent;
-  readonly tokens: Tokens;
+  readonly consent: ConsentRoom;
+  readonly tokens: OAuthTokens;
   readonly access: Access;
   readonly devices: Devices;
   register(metadata: ClientMetadata): Promise<RegisteredClient>;
@@ -26,7 +26,7 @@ export interface OAuth extends AsyncDisposable {
 export interface OAuthOptions {
   sql: Database;
   clock: Clock;
-  auth: Pick<Auth, 'apiKeys'>;
+  auth: Pick<AuthRoom, 'apiKeys'>;
   /** Public address of this service, without a slash at its end. */
   issuer: string;
   /** Told when a note of last use could not be written. */
@@ -40,7 +40,7 @@ export function openOAuth({ sql, clock, auth, issuer, failed }: OAuthOptions): O
     access,
     apps: openApps(shared),
     consent: openConsent({ ...shared, flush: access.flush }),
-    tokens: openTokens(shared),
+    tokens: openOAuthTokens(shared),
     devices: openDevices({ sql, clock, auth }),
     register: (metadata) => registerClient(sql, metadata),
     sweep: async (limit) => Math.max(await dropOldTokens(sql, limit), await dropOldDevices(sql, limit), await dropUnusedClients(sql, limit)),

@@ -25,7 +25,7 @@ export interface Grant {
   scope: readonly Scope[];
 }
 
-export interface Tokens {
+export interface OAuthTokens {
   /** Exchanges a code or a refresh token (RFC 6749 4.1.3, 6). Throws `OAuthError`. */
   grant(request: TokenRequest, client: ClientClaim, ip: string): Promise<Grant>;
   /** Ends a token, whoever holds it; one that is unknown, or another client's, is left alone (RFC 7009). */
@@ -62,7 +62,7 @@ async function issue(tx: Sql, { orgId, ...source }: Source): Promise<Grant> {
   return { orgId, accessToken, refreshToken, expiresIn: ACCESS_SECONDS, scope: sortedScopes(source.scope) };
 }
 
-export function openTokens({ sql, issuer, forgetAll }: { sql: Database; issuer: string; forgetAll: () => void }): Tokens {
+export function openOAuthTokens({ sql, issuer, forgetAll }: { sql: Database; issuer: string; forgetAll: () => void }): OAuthTokens {
   /** A refusal must be committed too: it burns the code, or ends what a thief has got. So what is thrown leaves the transaction as a value. */
   const decided = async (work: (tx: Sql) => Promise<Grant | OAuthError>): Promise<Grant> => {
     const outcome = await sql.begin(work);

@@ -1,7 +1,7 @@
 import type { Payments } from '../billing/payments/index.ts';
 import type { Webhooks } from '../delivery/webhooks/index.ts';
 import type { Billing } from '../entitlements/index.ts';
-import type { Auth } from '../people/auth/index.ts';
+import type { AuthRoom } from '../people/auth/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { Clock } from '../platform/kernel/index.ts';
@@ -19,7 +19,7 @@ export interface OperationsNeeds {
   engine: HealthEngine;
   actorTypes: readonly string[];
   billing: Billing;
-  auth: Auth;
+  auth: AuthRoom;
   payments: Payments;
   webhooks: Webhooks;
   posts: Posts;

@@ -8,7 +8,7 @@ import { wing } from '../platform/wing/index.ts';
 import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import { type Approvals, openAuth } from './auth/index.ts';
-import { environmentLogins, openLogins } from './federated-login/index.ts';
+import { environmentLogins, openFederatedLogin } from './federated-login/index.ts';
 import { openIdentity, setupTokenOf } from './identity/index.ts';
 import { openMembers } from './members/index.ts';
 import { type Endings, openOrganizations } from './organizations/index.ts';
@@ -59,7 +59,7 @@ export async function openPeopleWing({ config, sql, clock, vault, logs, billing,
       failed: (error) => logs.of('auth').warn({ err: error }, 'what is written behind an answer was not written'),
     }),
   );
-  const login = openLogins({
+  const login = openFederatedLogin({
     sql,
     vault,
     providers,

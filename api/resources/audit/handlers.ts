@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listAudit, writeAudit, type AuditRow, auditCsv } from '../../../src/platform/audit/index.ts';
-import { type Page, pageOf } from '../../../src/platform/kernel/index.ts';
+import { type RowPage, pageOf } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import type { Call } from '../../http/route.ts';
 
@@ -26,7 +26,7 @@ const noteReading = ({ rooms, query: { actor, action }, ...call }: Reading, orgI
   });
 
 /** A page of the log, of all orgs where `orgId` is null. Whoever reads it as a super-admin (`noted`) stands in it afterwards. */
-export async function auditPage(call: Reading, orgId: string | null, noted: boolean): Promise<Page<AuditRow>> {
+export async function auditPage(call: Reading, orgId: string | null, noted: boolean): Promise<RowPage<AuditRow>> {
   const { limit, cursor } = call.query;
   const page = pageOf(await listAudit(call.rooms.sql, orgId, call.query, { limit: limit + 1, before: cursor }), limit);
   if (noted) await noteReading(call, orgId, 'read');

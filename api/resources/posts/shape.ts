@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { asDate, type PostRow, readDate, type TimelineRow } from '../../../src/publishing/posts/index.ts';
-import type { Counted } from '../../../src/publishing/shortlinks/index.ts';
+import type { CountedLink } from '../../../src/publishing/shortlinks/index.ts';
 
 const Time = z.string();
 const Text = z.string().nullable();
@@ -181,6 +181,6 @@ export const presentTimeline = ({ postId, items }: { postId: string; items: read
 export const Statistics = z.strictObject({ clicks: z.array(z.strictObject({ short: z.string(), original: z.string(), clicks: z.int().nullable() })) });
 
 /** The statistics of a post (S119): what its links were followed. Null where the provider does not tell. */
-export const presentStatistics = (links: readonly Counted[]): z.input<typeof Statistics> => ({
+export const presentStatistics = (links: readonly CountedLink[]): z.input<typeof Statistics> => ({
   clicks: links.map(({ shortUrl, url, clicks }) => ({ short: shortUrl, original: url, clicks })),
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isTimezone, unbuilt } from '../../../src/platform/kernel/index.ts';
-import { HOLDS, Settings, settingsOf } from '../../../src/people/organizations/index.ts';
+import { HOLDS, Settings, orgSettingsOf } from '../../../src/people/organizations/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { routesOf } from '../../http/route.ts';
 import { OrgSettings, presentSettings } from './shape.ts';
@@ -74,6 +74,6 @@ export default [
     body: z.strictObject({ shortlink: shortlink.unwrap() }),
     answer: Shortlink,
     handle: ({ rooms, principal, body, request }) => rooms.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), body),
-    present: (row) => ({ shortlink: settingsOf(row).shortlink }),
+    present: (row) => ({ shortlink: orgSettingsOf(row).shortlink }),
   }),
 ];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HOLDS, type OrganizationRow, Settings, settingsOf } from '../../../src/people/organizations/index.ts';
+import { HOLDS, type OrganizationRow, Settings, orgSettingsOf } from '../../../src/people/organizations/index.ts';
 
 export const OrgSettings = Settings.extend({
   timezone: z.string(),
@@ -8,4 +8,4 @@ export const OrgSettings = Settings.extend({
 });
 
 /** S209. */
-export const presentSettings = (row: OrganizationRow): z.input<typeof OrgSettings> => ({ timezone: row.timezone, ...HOLDS, ...settingsOf(row) });
+export const presentSettings = (row: OrganizationRow): z.input<typeof OrgSettings> => ({ timezone: row.timezone, ...HOLDS, ...orgSettingsOf(row) });

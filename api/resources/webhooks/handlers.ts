@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { organizationActor } from '../../../actors/organization/contract.ts';
-import { type AttemptRow, WebhookBody, WebhookUpdate } from '../../../src/delivery/webhooks/index.ts';
+import { type WebhookAttemptRow, WebhookBody, WebhookUpdate } from '../../../src/delivery/webhooks/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
 import { Attempt, presentAttempt, presentEvent, presentWebhook, viewFor, Webhook, WebhookEvent, type WebhookView, WebhookWithSecret } from './shape.ts';
@@ -114,7 +114,7 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
 export const attemptsPage = {
   query: z.object({ limit: z.coerce.number().int().min(1).max(100).default(50), cursor: z.string().optional() }),
   answer: z.strictObject({ items: z.array(Attempt), nextCursor: z.string().nullable() }),
-  present: ({ items, nextCursor }: { items: readonly AttemptRow[]; nextCursor: string | null }) => ({
+  present: ({ items, nextCursor }: { items: readonly WebhookAttemptRow[]; nextCursor: string | null }) => ({
     items: items.map(presentAttempt),
     nextCursor,
   }),

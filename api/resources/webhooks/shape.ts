@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AttemptRow, EventRow, WebhookRow } from '../../../src/delivery/webhooks/index.ts';
+import type { WebhookAttemptRow, WebhookEventRow, WebhookRow } from '../../../src/delivery/webhooks/index.ts';
 import { instant } from '../../http/fields.ts';
 import type { Principal } from '../../http/route.ts';
 
@@ -74,7 +74,7 @@ export const Attempt = z.strictObject({
 });
 
 /** One attempt (S170); `id` is the delivery's, to be delivered again by. */
-export const presentAttempt = ({ id, event, attempt, status, error, durationMs, at }: AttemptRow): z.input<typeof Attempt> => ({
+export const presentAttempt = ({ id, event, attempt, status, error, durationMs, at }: WebhookAttemptRow): z.input<typeof Attempt> => ({
   id,
   event,
   attempt,
@@ -87,7 +87,7 @@ export const presentAttempt = ({ id, event, attempt, status, error, durationMs, 
 export const WebhookEvent = z.strictObject({ seq: z.int(), id: z.string(), event: z.string(), body: z.string(), at: instant });
 
 /** One event of a webhook (S170); `id` is the `webhook-id` that its deliveries carry. */
-export const presentEvent = ({ seq, id, event, body, at }: EventRow): z.input<typeof WebhookEvent> => ({
+export const presentEvent = ({ seq, id, event, body, at }: WebhookEventRow): z.input<typeof WebhookEvent> => ({
   seq,
   id: `msg_${id}`,
   event,

@@ -54,7 +54,7 @@ export function openCheckouts({ sql, processor, apply, lockOrg, afterwards, log,
       await lockOrg(tx, orgId);
       if (await has(tx)) throw beingPaid();
       const trial = mayTry && (await nameOf(tx, orgId)).allowTrial;
-      const open = (await store.openCheckouts(tx, orgId)).filter(({ item }) => rivals(item));
+      const open = (await store.listOpenCheckouts(tx, orgId)).filter(({ item }) => rivals(item));
       const [last] = open; // an earlier one of the same words may be closed by whoever came in between
       const same = last && last.item === intent.item && last.period === intent.period && last.packs === intent.packs && last.trial === trial ? last : undefined;
       const mine = same ?? { id: newId(), ...intent, trial, sessionId: null, url: null };
@@ -91,7 +91,7 @@ export function openCheckouts({ sql, processor, apply, lockOrg, afterwards, log,
     await sql.begin(async (tx) => {
       await lockOrg(tx, orgId);
       await store.keepSession(tx, orgId, id, session);
-      const [newest] = (await store.openCheckouts(tx, orgId)).filter(({ item }) => rivals(item));
+      const [newest] = (await store.listOpenCheckouts(tx, orgId)).filter(({ item }) => rivals(item));
       kept.push(newest === undefined || newest.id === id);
     });
     return kept[0]!;

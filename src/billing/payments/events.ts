@@ -20,7 +20,7 @@ export interface PaymentEvents {
   paymentHeard(of: { id: string; type: string; orgId: string | null; outcome: string }): void;
 }
 /** The outcome of a delivery; `orgId` where it was applied to one. */
-export type Received = { ok: true; ignored?: true; orgId?: string };
+export type ReceivedEvent = { ok: true; ignored?: true; orgId?: string };
 /** Reasons why an event is not applied before its subscription is looked at, or after (`outdated`, `ended`). */
 type EventOutcome =
   | ApplyOutcome
@@ -33,7 +33,7 @@ type EventOutcome =
   | 'subscription_not_begun'
   | 'ended'
   | 'outdated';
-const IGNORED: Received = { ok: true, ignored: true };
+const IGNORED: ReceivedEvent = { ok: true, ignored: true };
 
 const SUBSCRIPTION_EVENTS = new Set(['customer.subscription.created', 'customer.subscription.updated', 'customer.subscription.deleted']);
 const INVOICE_EVENTS = new Set(['invoice.payment_succeeded', 'invoice.payment_failed']);
@@ -42,7 +42,7 @@ const INVOICE_EVENTS = new Set(['invoice.payment_succeeded', 'invoice.payment_fa
 type Said = { subscription: string; orgId: string } & ({ paid: Paid; cardRefused: boolean } | { invoice: RemoteInvoice });
 
 /** Events of the processor: verified, each applied once, in an order that makes sense (BI48 to BI55, S77, S78). */
-export function openEvents({ sql, processor, apply, lockOrg, serviceName, events, afterwards }: EventsNeeds) {
+export function openPaymentEvents({ sql, processor, apply, lockOrg, serviceName, events, afterwards }: EventsNeeds) {
   async function ofSubscription(event: RemoteEvent): Promise<Said | EventOutcome> {
     const object = event.data.object;
     if (object.metadata?.['service'] !== serviceName) return 'other_service';
@@ -93,7 +93,7 @@ export function openEvents({ sql, processor, apply, lockOrg, serviceName, events
       : apply.invoicePaid(tx, orgId, subscription, readInvoice(said.invoice));
   }
 
-  return async (body: Uint8Array, signature: string): Promise<Received> => {
+  return async (body: Uint8Array, signature: string): Promise<ReceivedEvent> => {
     const event = processor.verify(body, signature);
     if (!event) throw new AppError('invalid_request', 'The signature does not fit the body, or is too old');
     if (await store.eventKnown(sql, event.id)) return IGNORED;

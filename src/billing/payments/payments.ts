@@ -6,7 +6,7 @@ import type { Log } from '../../platform/telemetry/index.ts';
 import type { Addon } from '../../entitlements/index.ts';
 import { type Buyer, openCheckouts } from './checkout.ts';
 import { openCharges, type Refunds } from './charges.ts';
-import { openEvents, type PaymentEvents, type Received } from './events.ts';
+import { openPaymentEvents, type PaymentEvents, type ReceivedEvent } from './events.ts';
 import { type Codes, openLifetime } from './lifetime.ts';
 import { openManage } from './manage.ts';
 import { openNotices } from '../subscriptions/index.ts';
@@ -67,7 +67,7 @@ export interface Payments extends AsyncDisposable {
   /** Ends what is paid for an org that goes, packs too, in the transaction in which it goes. */
   endAll(sql: Sql, orgId: string): Promise<void>;
   /** A delivery of the processor. */
-  receive(body: Uint8Array, signature: string): Promise<Received>;
+  receive(body: Uint8Array, signature: string): Promise<ReceivedEvent>;
   /** Runs the transitions of trial and grace period that are due for an org; the time of the next one (null: none). */
   runTransitions(orgId: string): Promise<void>;
   nextTransition(orgId: string): Promise<Date | null>;
@@ -116,7 +116,7 @@ export function openPayments({
     grant,
     subscription: (orgId) => store.findSubscription(sql, orgId),
     check: checkouts.check,
-    receive: openEvents({ sql, processor, apply, lockOrg, serviceName, events, afterwards: tasks.begin }),
+    receive: openPaymentEvents({ sql, processor, apply, lockOrg, serviceName, events, afterwards: tasks.begin }),
     async endAll(tx, orgId) {
       await lockOrg(tx, orgId);
       await apply.endAll(tx, orgId);

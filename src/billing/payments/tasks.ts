@@ -2,7 +2,7 @@ import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
-import { type Change, isAway, type Processor } from '../processor/index.ts';
+import { type SubscriptionChange, isAway, type Processor } from '../processor/index.ts';
 import { PROCESSOR, type Apply } from '../subscriptions/index.ts';
 import { planMetadata, readSubscription } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
@@ -23,7 +23,7 @@ export interface Tasks extends AsyncDisposable {
   /** Does what is due, at most `limit`; answers how many were taken. What fails is taken again later. */
   run(limit: number, orgId?: string): Promise<number>;
   /** Asks for a change at the processor and writes the answer down, whatever was heard in between. */
-  change(orgId: string, subscription: string, change: Change, by: AuditActor, within?: (sql: Sql) => Promise<void>): Promise<void>;
+  change(orgId: string, subscription: string, change: SubscriptionChange, by: AuditActor, within?: (sql: Sql) => Promise<void>): Promise<void>;
   /** Reads the processor's word on a subscription and writes it down. */
   sync(orgId: string, subscription: string): Promise<void>;
 }
@@ -59,7 +59,13 @@ export function openTasks({ sql, processor, apply, lockOrg, log }: TasksNeeds): 
     }
   }
 
-  async function makeChange(orgId: string, subscription: string, wanted: Change, by: AuditActor, within?: (sql: Sql) => Promise<void>): Promise<void> {
+  async function makeChange(
+    orgId: string,
+    subscription: string,
+    wanted: SubscriptionChange,
+    by: AuditActor,
+    within?: (sql: Sql) => Promise<void>,
+  ): Promise<void> {
     const before = await store.findKnown(sql, subscription);
     const { subscription: remote, at } = await processor.change(subscription, wanted);
     const read = readSubscription(remote);

@@ -1,6 +1,6 @@
 export {
   CardRefused,
-  type Change,
+  type SubscriptionChange,
   type Charge,
   isAway,
   isOfPeriod,

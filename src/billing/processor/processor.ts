@@ -97,7 +97,7 @@ export interface NewCheckout {
   successUrl: string;
   cancelUrl: string;
 }
-export interface Change {
+export interface SubscriptionChange {
   offer?: Offer;
   quantity?: number;
   /** `now`: settled with an invoice at once; `later`: from the next invoice on. */
@@ -121,7 +121,7 @@ export interface Processor {
   /** Undefined when the processor does not know it. The latest invoice is in it. */
   subscription(id: string): Promise<RemoteSubscription | undefined>;
   /** The subscription after the change, and when that was by the processor's clock. Throws `CardRefused` when an invoice is due at once and cannot be paid; nothing is changed then. */
-  change(id: string, change: Change): Promise<{ subscription: RemoteSubscription; at: Date }>;
+  change(id: string, change: SubscriptionChange): Promise<{ subscription: RemoteSubscription; at: Date }>;
   /**
    * Ends it now; one that has ended already is left as it is. `refundRest`: credits what was paid for the rest of the period, unless something of
    * it was given back.

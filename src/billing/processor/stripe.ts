@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import type { z } from 'zod';
 import { AppError } from '../../platform/kernel/index.ts';
-import { CardRefused, type Change, type Charge, isOfPeriod, type Offer, type Processor, RemoteEvent, RemoteSubscription } from './processor.ts';
+import { CardRefused, type SubscriptionChange, type Charge, isOfPeriod, type Offer, type Processor, RemoteEvent, RemoteSubscription } from './processor.ts';
 
 export interface StripeOptions {
   /** Missing ones are an issue of the configuration; where the process runs all the same, calls and events are refused. */
@@ -116,7 +116,7 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
     if (item === undefined) throw new AppError('provider_failed', `The subscription ${id} has no item at the payment processor`);
     return item;
   };
-  async function itemsOf(id: string, { offer, quantity }: Change): Promise<Stripe.SubscriptionUpdateParams.Item[]> {
+  async function itemsOf(id: string, { offer, quantity }: SubscriptionChange): Promise<Stripe.SubscriptionUpdateParams.Item[]> {
     const price = offer && (await priceOf(offer));
     return [{ id: itemOf(await read(id)), ...(price !== undefined && { price }), ...(quantity !== undefined && { quantity }) }];
   }

@@ -15,7 +15,7 @@ export interface CheckoutRow extends Intent {
 }
 
 /** Lists open checkouts of the org, newest first. */
-export const openCheckouts = (sql: Sql, orgId: string) => sql<CheckoutRow[]>`
+export const listOpenCheckouts = (sql: Sql, orgId: string) => sql<CheckoutRow[]>`
   select id, item, period, packs, trial, session_id as "sessionId", url from payment_checkouts
   where org_id = ${orgId} and done_at is null and dropped_at is null order by created_at desc, id desc`;
 

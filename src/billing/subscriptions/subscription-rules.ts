@@ -1,5 +1,5 @@
 import { type Dimension, isDimension, PLANS, type Tier, TIERS } from '../../entitlements/index.ts';
-import type { Change, Offer, RemoteInvoice, RemoteSubscription } from '../processor/index.ts';
+import type { SubscriptionChange, Offer, RemoteInvoice, RemoteSubscription } from '../processor/index.ts';
 
 export const PERIODS = ['MONTHLY', 'YEARLY'] as const;
 export type Period = (typeof PERIODS)[number];
@@ -130,7 +130,7 @@ export function moveTo({ tier, period, pendingTier }: Omit<Current, 'periodEnd'>
 }
 
 /** The change at the processor for a move. */
-export function changeFor(move: 'now' | 'later' | 'withdraw', current: Current, wanted: Wanted, offer: Offer): Change {
+export function changeFor(move: 'now' | 'later' | 'withdraw', current: Current, wanted: Wanted, offer: Offer): SubscriptionChange {
   const metadata =
     move === 'later' ? planMetadata(current.tier, current.period, { tier: wanted.tier, from: current.periodEnd }) : planMetadata(wanted.tier, wanted.period);
   return { offer, when: move === 'now' ? 'now' : 'later', metadata };

@@ -47,7 +47,7 @@ export async function isProvedBy(sql: Sql, token: Buffer, body: Buffer): Promise
   return row!.body.equals(body);
 }
 
-export async function dropOldTokens(sql: Sql, limit: number): Promise<number> {
+export async function dropOldEventTokens(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`
     /* all orgs */
     delete from email_event_tokens where token = any(array(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { MailContent } from './templates.ts';
-import { reasonOf, retryInMs } from './rules.ts';
+import { reasonOf, mailRetryInMs } from './rules.ts';
 import { render } from './texts.ts';
 import { plain } from './escaping.ts';
 
@@ -101,7 +101,7 @@ test('a link that is no page is refused', () => {
 });
 
 test('attempts are further and further apart, and end after about a day', () => {
-  const waits = Array.from({ length: 12 }, (_, n) => retryInMs(n + 1));
+  const waits = Array.from({ length: 12 }, (_, n) => mailRetryInMs(n + 1));
   const given = waits.filter((wait) => wait !== null);
   expect(given).toEqual(given.toSorted((a, b) => a - b));
   expect(waits.slice(given.length)).toEqual(waits.slice(given.length).map(() => null));

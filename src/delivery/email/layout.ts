@@ -2,10 +2,10 @@ import type { Config } from '../../platform/config/index.ts';
 import { escapeHtml } from './escaping.ts';
 
 /** What a mail is made of. Its texts are plain: `say` has been over what people gave. */
-export type Part = string | { button: string; url: string } | { quote: readonly string[] };
-export interface Content {
+export type MailPart = string | { button: string; url: string } | { quote: readonly string[] };
+export interface MailBody {
   subject: string;
-  parts: readonly Part[];
+  parts: readonly MailPart[];
 }
 /** The name of this service in its mails, and the address of its application. */
 export interface Site {
@@ -34,12 +34,12 @@ function link(url: string): string {
   return href;
 }
 
-function textOf(part: Part): string {
+function textOf(part: MailPart): string {
   if (typeof part === 'string') return part;
   return 'quote' in part ? part.quote.map((line) => `> ${line}`).join('\n') : `${part.button}:\n${link(part.url)}`;
 }
 
-function htmlOf(part: Part): string {
+function htmlOf(part: MailPart): string {
   if (typeof part === 'string') return `<p>${escapeHtml(part)}</p>`;
   if ('quote' in part) return `<blockquote style="${QUOTE}">${part.quote.map(escapeHtml).join('<br>')}</blockquote>`;
   const url = escapeHtml(link(part.url));
@@ -47,7 +47,7 @@ function htmlOf(part: Part): string {
 }
 
 /** One layout for all mails. No colour of text or ground is set, so that each reader's own, light or dark, is used; nothing is loaded from anywhere. */
-export const layOut = ({ subject, parts }: Content, site: Site): Rendered => ({
+export const layOut = ({ subject, parts }: MailBody, site: Site): Rendered => ({
   subject,
   text: [...parts.map(textOf), `-- \n${site.name}\n${link(site.url)}`].join('\n\n') + '\n',
   html: `<!doctype html>

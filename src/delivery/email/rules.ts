@@ -3,7 +3,7 @@ const HOUR = 60 * MINUTE;
 /** Waits after the first attempt, the second, …; after the last one it is given up, a day after it was written. */
 const WAITS_MS = [5_000, 30_000, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 8 * HOUR];
 /** How long to wait after this failed attempt; null when it was the last. */
-export const retryInMs = (attempt: number): number | null => WAITS_MS[attempt - 1] ?? null;
+export const mailRetryInMs = (attempt: number): number | null => WAITS_MS[attempt - 1] ?? null;
 
 const REASON_LENGTH = 500;
 /** What may be kept of a server's words: no address of a page, for the links of our mails carry secrets, and nothing but one line. */

@@ -3,9 +3,9 @@ import { type Clock, ProviderError, type Vault } from '../../platform/kernel/ind
 import { startWorker } from '../../platform/flow/index.ts';
 import type { Site } from './layout.ts';
 import { MailContent } from './templates.ts';
-import { reasonOf, retryInMs } from './rules.ts';
+import { reasonOf, mailRetryInMs } from './rules.ts';
 import type { MailTransport } from './mail-transport.ts';
-import { type Claimed, claimDue, markBounced, markSent, retryLater, type Sent } from './store.ts';
+import { type ClaimedMail, claimDueMail, markBounced, markMailSent, retryLater, type Sent } from './store.ts';
 import { render } from './texts.ts';
 
 export interface SenderLog {
@@ -37,7 +37,7 @@ const CONCURRENCY = 4;
  * again, under the same Message-ID.
  */
 export function startSender({ sql, clock, vault, transport, site, log, events, leaseSeconds = 120, restMs = 1_000 }: SenderOptions): AsyncDisposable {
-  async function attempt(mail: Claimed): Promise<void> {
+  async function attempt(mail: ClaimedMail): Promise<void> {
     const { id, to, template, attempts } = mail;
     const tell = (outcome: 'sent' | 'retried' | 'bounced', reason: string | null) =>
       events.mailAttempted({ emailId: id, template, attempt: attempts, outcome, reason });
@@ -49,12 +49,12 @@ export function startSender({ sql, clock, vault, transport, site, log, events, l
     } catch (error) {
       const reason = reasonOf(error instanceof ProviderError ? error.message : `This mail could not be sent: ${String(error)}`);
       const { failure, retryAfterMs = 0 }: Partial<ProviderError> = error instanceof ProviderError ? error : {};
-      const waitMs = failure === 'rejected' ? null : retryInMs(attempts);
+      const waitMs = failure === 'rejected' ? null : mailRetryInMs(attempts);
       const inMs = waitMs === null ? null : Math.max(waitMs, retryAfterMs);
       await (inMs === null ? markBounced(sql, mail, reason) : retryLater(sql, mail, { inMs, reason }));
       return tell(inMs === null ? 'bounced' : 'retried', reason);
     }
-    await markSent(sql, id, sent);
+    await markMailSent(sql, id, sent);
     tell('sent', null);
   }
 
@@ -62,7 +62,7 @@ export function startSender({ sql, clock, vault, transport, site, log, events, l
     clock,
     concurrency: CONCURRENCY,
     restMs,
-    claim: (limit) => claimDue(sql, { limit, leaseSeconds }),
+    claim: (limit) => claimDueMail(sql, { limit, leaseSeconds }),
     work: attempt,
     onWorkError: (error, mail) =>
       log.warn({ emailId: mail.id, err: error }, 'what became of a mail was not written: it is tried again when its attempt has run out'),

@@ -1,8 +1,8 @@
 import type { Database, Sql } from '../../platform/db/index.ts';
-import { type Clock, invalidField, isId, newId, type Page, pageOf, type Vault } from '../../platform/kernel/index.ts';
+import { type Clock, invalidField, isId, newId, type RowPage, pageOf, type Vault } from '../../platform/kernel/index.ts';
 import type { EventRequest } from '../../providers/registry/index.ts';
 import { type DeliveryEvents, receive } from './deliveries.ts';
-import { dropOldTokens } from './delivery-store.ts';
+import { dropOldEventTokens } from './delivery-store.ts';
 import type { Site } from './layout.ts';
 import type { MailTransport } from './mail-transport.ts';
 import type { Email } from './port.ts';
@@ -30,7 +30,7 @@ export interface EmailRoom extends Email {
   /** An event of the provider: 404 where it tells of none, 401 for what does not prove to come from it (S172). */
   receive(told: EventRequest): Promise<void>;
   /** The log of the whole instance, newest first. */
-  list(page: { status?: store.EmailStatus | undefined; limit: number; cursor?: string | undefined }): Promise<Page<store.EmailRow>>;
+  list(page: { status?: store.EmailStatus | undefined; limit: number; cursor?: string | undefined }): Promise<RowPage<store.EmailRow>>;
   /** Forgets the mails to people who are erased, up to when they left. */
   forgetMails(transaction: Sql, people: readonly { email: string; deletedAt: Date }[]): Promise<unknown>;
   /** Forgets mails older than EMAIL_LOG_RETENTION_DAYS, at most `limit`; answers how many. */
@@ -61,6 +61,6 @@ export function openEmail({ sql, clock, vault, transport, override, site, log, e
     forgetMails: async (transaction, people) => {
       if (people.length > 0) await store.dropMailsOf(transaction, people);
     },
-    dropOld: async (limit) => Math.max(await store.dropOldEmails(sql, retentionDays, limit), await dropOldTokens(sql, limit)),
+    dropOld: async (limit) => Math.max(await store.dropOldEmails(sql, retentionDays, limit), await dropOldEventTokens(sql, limit)),
   };
 }

@@ -15,7 +15,7 @@ export interface NewEmail {
   providerVersion: string;
 }
 /** A mail that is to be sent now; `attempts` counts this attempt too, and names it. */
-export interface Claimed {
+export interface ClaimedMail {
   id: string;
   to: string;
   template: string;
@@ -43,14 +43,14 @@ export const insertEmail = (sql: Sql, mail: NewEmail) => sql`
   values (${mail.id}, ${mail.orgId}, ${mail.to}, ${mail.template}, ${mail.content}, ${mail.providerId}, ${mail.providerVersion})`;
 
 /** Takes what is due, each for one attempt: when nothing is heard of it for `leaseSeconds`, whoever asks may take it again. */
-export const claimDue = (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }) => sql<Claimed[]>`
+export const claimDueMail = (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }) => sql<ClaimedMail[]>`
   /* all orgs */
   update emails e set attempts = e.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
   from (select id from emails where status = 'queued' and next_attempt_at <= now() order by next_attempt_at limit ${limit} for update skip locked) due
   where e.id = due.id
   returning e.id, e.to_address as "to", e.template, e.content, e.attempts`;
 
-type Attempt = Pick<Claimed, 'id' | 'attempts'>;
+type Attempt = Pick<ClaimedMail, 'id' | 'attempts'>;
 const isCurrent = (sql: Sql, { id, attempts }: Attempt) => sql`id = ${id} and attempts = ${attempts} and status = 'queued'`;
 
 export interface Sent {
@@ -59,7 +59,7 @@ export interface Sent {
   providerVersion: string;
 }
 /** The provider took it, whichever attempt that was: what it said is not kept any longer. */
-export const markSent = (sql: Sql, id: string, { messageId, providerId, providerVersion }: Sent) => sql`
+export const markMailSent = (sql: Sql, id: string, { messageId, providerId, providerVersion }: Sent) => sql`
   update emails set status = 'sent', sent_at = now(), provider_id = ${providerId}, provider_version = ${providerVersion}, provider_message_id = ${messageId},
     content = null, next_attempt_at = null, last_error = null
   where id = ${id} and status = 'queued'`;

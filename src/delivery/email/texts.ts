@@ -1,11 +1,11 @@
-import { type Content, layOut, type Part, type Rendered, type Site } from './layout.ts';
+import { type MailBody, layOut, type MailPart, type Rendered, type Site } from './layout.ts';
 import type { MailContent, Template } from './templates.ts';
 import { plain, plainLines, say, when } from './escaping.ts';
 
 type DataOf<T extends Template> = Extract<MailContent, { template: T }>['data'];
-type Templates = { readonly [T in Template]: (data: DataOf<T>, site: Site) => Content };
+type Templates = { readonly [T in Template]: (data: DataOf<T>, site: Site) => MailBody };
 
-const hello = (name: string): Part => (name.trim() === '' ? 'Hello,' : say`Hello ${name},`);
+const hello = (name: string): MailPart => (name.trim() === '' ? 'Hello,' : say`Hello ${name},`);
 const MOST_NAMED = 20;
 const notYou = 'If that was not you, somebody may know your password: set a new one, and write to whoever runs this service.';
 
@@ -124,6 +124,6 @@ const TEMPLATES: Templates = {
 
 /** Renders the content of a mail. Nothing that people gave becomes markup, a header or a link (X5). */
 export function render(content: MailContent, site: Site): Rendered {
-  const template = TEMPLATES[content.template] as (data: MailContent['data'], site: Site) => Content; // of the data that its key names
+  const template = TEMPLATES[content.template] as (data: MailContent['data'], site: Site) => MailBody; // of the data that its key names
   return layOut(template(content.data, site), site);
 }

@@ -1,7 +1,7 @@
 import { type Database, isFinal } from '../../platform/db/index.ts';
 import { atMost, openLimiter } from '../../platform/flow/index.ts';
 import { type Clock, newId, splitTenantKey } from '../../platform/kernel/index.ts';
-import type { Log } from '../../platform/outbox/index.ts';
+import type { ListenerLog } from '../../platform/outbox/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import { type Attempted, type NextDelivery, openAdvance, type Step, type ClaimedDelivery } from './advance.ts';
 import { retryInMs, ROTATION_HOURS } from './rules.ts';
@@ -24,7 +24,7 @@ interface Options {
   sql: Database;
   clock: Clock;
   send: Send;
-  log: Log;
+  log: ListenerLog;
   incarnation: string;
   timeoutMs: number;
   events?: WebhookEvents | undefined;

@@ -3,4 +3,4 @@ export { EVENT_TYPES } from './events.ts';
 export { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.ts';
 export type { PingResult } from './rules.ts';
 export { openWebhooks, type Webhooks, type WebhooksOptions } from './service.ts';
-export type { AttemptRow, EventRow, WebhookRow } from './store.ts';
+export type { WebhookAttemptRow, WebhookEventRow, WebhookRow } from './store.ts';

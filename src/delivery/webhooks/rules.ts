@@ -5,16 +5,16 @@ export const retryInMs = (attempt: number): number | null => WAITS_MS[attempt - 
 
 export const ROTATION_HOURS = 24;
 /** Of the receiver's answer; the rest is not read (W3). */
-export const ANSWER_BYTES = 4_096;
+export const ANSWER_TEXT_BYTES = 4_096;
 
 /** What one attempt came to. `status` 0: no answer. `error` as in S168. */
-export interface Outcome {
+export interface DeliveryOutcome {
   ok: boolean;
   status: number;
   error: string | null;
   durationMs: number;
 }
-export const outcomeOf = (status: number, durationMs: number): Outcome => {
+export const outcomeOf = (status: number, durationMs: number): DeliveryOutcome => {
   const ok = status >= 200 && status < 300;
   return { ok, status, error: ok ? null : `HTTP ${status}`, durationMs };
 };
@@ -25,7 +25,7 @@ export const TEST_PING = 'Test ping';
 
 /** The answer to whoever asked for one delivery (S168). */
 export type PingResult = { success: true; status: number } | { success: false; status: 0; error: string };
-export const pingResult = ({ ok, status, error }: Outcome): PingResult =>
+export const pingResult = ({ ok, status, error }: DeliveryOutcome): PingResult =>
   ok ? { success: true, status } : { success: false, status: 0, error: error ?? `HTTP ${status}` };
 
 /** Names that only a private network has: one label, or a suffix reserved for that. Which address they lead to is judged at each delivery. */

@@ -1,6 +1,6 @@
 import type { Clock, Vault } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
-import { ANSWER_BYTES, type Outcome, outcomeOf } from './rules.ts';
+import { ANSWER_TEXT_BYTES, type DeliveryOutcome, outcomeOf } from './rules.ts';
 import { CARRIED, signedHeaders } from './sign.ts';
 
 /** One request to one receiver. `secret` and `previousSecret` are sealed. */
@@ -13,7 +13,7 @@ export interface WebhookRequest {
   previousSecret?: string | null;
 }
 /** Sends once and says what came of it; never rejects. */
-export type Send = (request: WebhookRequest, signal?: AbortSignal) => Promise<Outcome>;
+export type Send = (request: WebhookRequest, signal?: AbortSignal) => Promise<DeliveryOutcome>;
 
 interface Options {
   outbound: Outbound;
@@ -38,7 +38,7 @@ export const openSend =
         timeoutMs,
         redirects: 'keep-body',
         carried: CARRIED,
-        maxBytes: ANSWER_BYTES,
+        maxBytes: ANSWER_TEXT_BYTES,
         onTooLarge: 'cut',
         ...(signal && { signal }),
       });

@@ -15,7 +15,7 @@ import {
   type Vault,
 } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
-import type { Log } from '../../platform/outbox/index.ts';
+import type { ListenerLog } from '../../platform/outbox/index.ts';
 import { type Dispatcher, openDispatcher, type WebhookEvents } from './dispatcher.ts';
 import { isEvent, isUnheard } from './events.ts';
 import type { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.ts';
@@ -42,9 +42,9 @@ export interface Webhooks extends Dispatcher {
     orgId: string,
     id: string,
     page: { limit: number; cursor: string | undefined },
-  ): Promise<{ items: readonly store.AttemptRow[]; nextCursor: string | null }>;
+  ): Promise<{ items: readonly store.WebhookAttemptRow[]; nextCursor: string | null }>;
   /** At most 100 events after number `after`; `last`: the number of the last one there is. */
-  events(orgId: string, id: string, after: number): Promise<{ items: readonly store.EventRow[]; last: number }>;
+  events(orgId: string, id: string, after: number): Promise<{ items: readonly store.WebhookEventRow[]; last: number }>;
   /** One more attempt of a delivery that is over, with the same id and bytes. */
   redeliver(orgId: string, id: string, deliveryId: string): Promise<PingResult>;
   /** Actors to be woken by the reconciler. */
@@ -67,7 +67,7 @@ export interface WebhooksOptions {
   signingKey: string;
   /** `WEBHOOK_TIMEOUT_MS`. */
   timeoutMs: number;
-  log: Log;
+  log: ListenerLog;
   /** Told of each attempt. */
   events?: WebhookEvents | undefined;
 }

@@ -7,7 +7,7 @@ export interface Signing {
   /** The webhook's own `whsec_` secrets, newest first. */
   secrets: readonly string[];
 }
-export interface Message {
+export interface DeliveryToSign {
   id: string;
   body: string;
   /** Of this attempt. */ at: Date;
@@ -18,7 +18,7 @@ export interface Message {
 const keyOf = (secret: string): Buffer => Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
 
 /** The headers of a signed delivery (WH25). */
-export function signedHeaders({ id, body, at, seq }: Message, { deploymentKey, secrets }: Signing): Record<string, string> {
+export function signedHeaders({ id, body, at, seq }: DeliveryToSign, { deploymentKey, secrets }: Signing): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1_000));
   const own = secrets.map((secret) => `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')}`);
   return {

@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { NewWebhook, WebhookChange } from './input.ts';
-import type { Outcome } from './rules.ts';
+import type { DeliveryOutcome } from './rules.ts';
 
 export interface WebhookRow {
   id: string;
@@ -26,7 +26,7 @@ export interface Target {
   secret: string | null;
   previousSecret: string | null;
 }
-export interface AttemptRow {
+export interface WebhookAttemptRow {
   attemptId: string;
   id: string;
   event: string;
@@ -36,7 +36,7 @@ export interface AttemptRow {
   durationMs: number;
   at: Date;
 }
-export interface EventRow {
+export interface WebhookEventRow {
   seq: number;
   id: string;
   event: string;
@@ -113,7 +113,7 @@ interface Ping {
   deliveryId: string;
   attemptId: string;
   body: string;
-  outcome: Outcome;
+  outcome: DeliveryOutcome;
 }
 /** Writes down a ping with its only attempt, and counts it. */
 export async function recordPing(sql: Sql, orgId: string, webhookId: string, { deliveryId, attemptId, body, outcome }: Ping): Promise<void> {
@@ -139,7 +139,7 @@ export async function recordRedelivery(sql: Sql, orgId: string, webhookId: strin
     select ${attemptId}, ${orgId}, ${webhookId}, id, attempts, ${outcome.status}, ${outcome.error}, ${outcome.durationMs} from delivery`;
 }
 
-const counted = (sql: Sql, orgId: string, webhookId: string, { ok, status, error }: Outcome): Fragment => sql`
+const counted = (sql: Sql, orgId: string, webhookId: string, { ok, status, error }: DeliveryOutcome): Fragment => sql`
   counted as (
     update webhooks set total = total + 1, succeeded = succeeded + ${ok ? 1 : 0}, failed = failed + ${ok ? 0 : 1}, last_status = ${status}, last_error = ${error},
       last_delivered_at = case when ${ok} then now() else last_delivered_at end, consecutive_failures = case when ${ok} then 0 else consecutive_failures + 1 end
@@ -147,14 +147,16 @@ const counted = (sql: Sql, orgId: string, webhookId: string, { ok, status, error
   )`;
 
 /** Attempts, newest first, before the attempt `before`. */
-export const listAttempts = (sql: Sql, orgId: string, webhookId: string, { limit, before }: { limit: number; before: string | undefined }) => sql<AttemptRow[]>`
+export const listAttempts = (sql: Sql, orgId: string, webhookId: string, { limit, before }: { limit: number; before: string | undefined }) => sql<
+  WebhookAttemptRow[]
+>`
   select a.id as "attemptId", a.delivery_id as id, d.event, a.attempt, a.status, a.error, a.duration_ms as "durationMs", a.at
   from webhook_attempts a join webhook_deliveries d on d.id = a.delivery_id and d.org_id = a.org_id
   where a.org_id = ${orgId} and a.webhook_id = ${webhookId} ${before === undefined ? sql`` : sql`and a.id < ${before}`}
   order by a.id desc limit ${limit}`;
 
 /** Events of a webhook after number `after`, in order. */
-export const listEvents = (sql: Sql, orgId: string, webhookId: string, { after, limit }: { after: number; limit: number }) => sql<EventRow[]>`
+export const listEvents = (sql: Sql, orgId: string, webhookId: string, { after, limit }: { after: number; limit: number }) => sql<WebhookEventRow[]>`
   select seq::float8 as seq, id, event, body, created_at as at from webhook_deliveries
   where org_id = ${orgId} and webhook_id = ${webhookId} and seq > ${after} order by seq limit ${limit}`;
 

@@ -8,7 +8,7 @@ import type { Incoming } from './incoming.ts';
 import { ofStorage } from './remote.ts';
 import { READABLE } from './rules.ts';
 import type { FileRow } from './store.ts';
-import type { Place } from './storages.ts';
+import type { StoragePlace } from './storages.ts';
 import { openLimiter } from '../../platform/flow/index.ts';
 
 /** A file that is opened for sending holds about a megabyte on its way: in buffers here, and in those of its connection. */
@@ -31,10 +31,10 @@ export const gone = (storageSettingId: string | null): ProviderError =>
     : new ProviderError('rejected', 'The bytes of a picture or video are no longer in the storage');
 
 /** The files of a post as adapters send them: in pieces, and no longer than one attempt at the post lasts. */
-export function openBodies({ pictures, incoming }: Options): (file: FileRow, place: Place, signal: AbortSignal) => Bytes {
+export function openBodies({ pictures, incoming }: Options): (file: FileRow, place: StoragePlace, signal: AbortSignal) => Bytes {
   const limiter = openLimiter({ total: OPEN_AT_ONCE, perOwner: OPEN_OF_ONE });
 
-  async function* read({ orgId, storageKey }: FileRow, { store, storageSettingId }: Place, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async function* read({ orgId, storageKey }: FileRow, { store, storageSettingId }: StoragePlace, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     using _ = await limiter.enter(orgId, { signal });
     try {
       const stored = await store.open(storageKey);
@@ -50,7 +50,12 @@ export function openBodies({ pictures, incoming }: Options): (file: FileRow, pla
   }
 
   /** A picture that was made to fit, in a file of its own until the attempt is over. */
-  async function fitted(file: FileRow, place: Place, limits: { maxBytes: number; maxPixels: number }, signal: AbortSignal): Promise<Picture | undefined> {
+  async function fitted(
+    file: FileRow,
+    place: StoragePlace,
+    limits: { maxBytes: number; maxPixels: number },
+    signal: AbortSignal,
+  ): Promise<Picture | undefined> {
     const path = join(incoming.folder, `fit-${randomBase62(32)}`);
     const bring = () => incoming.receive(read(file, place, signal), file.bytes);
     const made = await pictures.fit(file.orgId, bring, limits, path, signal).catch((error: unknown) => {

@@ -3,7 +3,7 @@ import { type Database, isUniqueViolation } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
 import type { Attribution } from './attribution.ts';
 import type { Origin } from './ingest.ts';
-import type { Received } from './incoming.ts';
+import type { ReceivedFile } from './incoming.ts';
 import { asProviderError, type Remote } from './remote.ts';
 import type { Storages } from './storages.ts';
 import { claimItem, fileOfItem, type FileRow, releaseItem } from './store.ts';
@@ -18,8 +18,8 @@ interface Options {
   sql: Database;
   billing: Pick<Billing, 'enabled' | 'admit'>;
   storages: Pick<Storages, 'choose'>;
-  fetchFile(from: Remote): Promise<Received>;
-  ingestReceived(orgId: string, received: Received, origin: Origin): Promise<FileRow>;
+  fetchFile(from: Remote): Promise<ReceivedFile>;
+  ingestReceived(orgId: string, received: ReceivedFile, origin: Origin): Promise<FileRow>;
 }
 
 /** Longer than an import can take. */
@@ -33,7 +33,7 @@ const RETRY_MS = 5_000;
 export function openImport({ sql, billing, storages, fetchFile, ingestReceived }: Options) {
   const inFlight = new Map<string, Promise<FileRow>>();
 
-  async function fetched(from: Remote): Promise<Received> {
+  async function fetched(from: Remote): Promise<ReceivedFile> {
     try {
       return await fetchFile(from);
     } catch (error) {

@@ -6,11 +6,11 @@ import { pipeline } from 'node:stream/promises';
 import { AppError, randomBase62, StartError } from '../../platform/kernel/index.ts';
 
 /** Bytes that came in and lie in a file of their own, not looked at yet. Who receives it moves it away or disposes it. */
-export interface Received extends AsyncDisposable {
+export interface ReceivedFile extends AsyncDisposable {
   path: string;
   size: number;
 }
-export interface Log {
+export interface IncomingLog {
   error(detail: object, message: string): void;
 }
 
@@ -18,7 +18,7 @@ export interface Log {
 export interface Incoming {
   readonly folder: string;
   /** Writes a stream to a new file; more than `maxBytes` is `too_large` at once, and nothing is left behind by a failure. `taking` hears of each piece before it is written, and may throw. */
-  receive(source: AsyncIterable<Uint8Array>, maxBytes: number, taking?: (bytes: number) => void): Promise<Received>;
+  receive(source: AsyncIterable<Uint8Array>, maxBytes: number, taking?: (bytes: number) => void): Promise<ReceivedFile>;
   /** Whether so little is free on its disk that only what people upload may still come. */
   isNearlyFull(): Promise<boolean>;
   /** The same, or what it means for callers when it is a failure of the disk: then the log has it. */
@@ -34,7 +34,7 @@ const codeOf = (error: unknown): string => String((Object(error) as { code?: unk
 export const tooLarge = (maxBytes: number) => new AppError('too_large', `The file is larger than ${maxBytes} bytes`);
 
 /** Makes the folder below that of the uploads. Throws `StartError` where it cannot be written. */
-export async function openIncoming(uploads: string, log: Log): Promise<Incoming> {
+export async function openIncoming(uploads: string, log: IncomingLog): Promise<Incoming> {
   const folder = join(uploads, '.incoming');
   try {
     await mkdir(folder, { recursive: true, mode: 0o750 });

@@ -7,7 +7,7 @@ import type { Probed, Prober } from './probe.ts';
 import { confirmObjects, expectObjects, reclaimObjects } from './pending-deletions-store.ts';
 import { shownName } from './rules.ts';
 import { type FileRow, insertFile } from './store.ts';
-import type { Place, Storages } from './storages.ts';
+import type { StoragePlace, Storages } from './storages.ts';
 import { bytesAnnounced } from './upload-store.ts';
 
 /** What is said of a file beside its bytes. */
@@ -27,7 +27,7 @@ export interface Judged {
   probed: Probed;
   bytes: number;
   path?: string | undefined;
-  lies?: { place: Place; key: string } | undefined;
+  lies?: { place: StoragePlace; key: string } | undefined;
 }
 
 /** Puts judged bytes where the organization keeps its files and writes the row, with `also` in the same commit. When that fails, nothing new is left in the storage; when nobody knows whether it failed, only what has no row. */
@@ -44,11 +44,11 @@ export const mintKey = (orgId: string, extension: string): string => `${orgId}/$
 
 export function openIngest({ sql, billing, storages, prober }: Options): Ingest {
   /** Where it belongs: it stays where it lies under a name that tells what it is, unless it only lies here for want of a better place. */
-  async function targetOf(orgId: string, { lies }: Judged): Promise<Place> {
+  async function targetOf(orgId: string, { lies }: Judged): Promise<StoragePlace> {
     return lies && lies.place.storageSettingId !== null ? lies.place : storages.choose(orgId);
   }
 
-  async function put(place: Place, key: string, { probed, bytes, path, lies }: Judged): Promise<void> {
+  async function put(place: StoragePlace, key: string, { probed, bytes, path, lies }: Judged): Promise<void> {
     if (path !== undefined) return place.store.put(key, { mime: probed.mime, bytes, from: { path } });
     const stored = await lies!.place.store.open(lies!.key);
     if (!stored) throw new AppError('conflict', 'The upload is no longer there');
@@ -57,7 +57,7 @@ export function openIngest({ sql, billing, storages, prober }: Options): Ingest 
   }
 
   /** Takes away what no file has: where the answer of a commit was lost, a file may have it all the same. */
-  async function removeFresh({ store }: Place, keys: readonly string[]): Promise<void> {
+  async function removeFresh({ store }: StoragePlace, keys: readonly string[]): Promise<void> {
     const nobodys = await reclaimObjects(sql, keys);
     await store.remove(nobodys);
     await confirmObjects(sql, nobodys);

@@ -4,9 +4,9 @@ import { setPriority } from 'node:os';
 import { type Done, type Job, work } from './picture-work.ts';
 
 /** `up`: it has started, and takes its first job. `undefined`: this cannot be done with this picture. */
-export type Told = 'up' | { done: Done };
+export type PictureJob = 'up' | { done: Done };
 
-const tell = (told: Told) => process.send!(told);
+const tell = (told: PictureJob) => process.send!(told);
 setPriority(10); // whoever waits for a password or a page comes first
 process.on('disconnect', () => process.exit());
 process.on('message', (job: Job) => {

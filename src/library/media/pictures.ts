@@ -3,7 +3,7 @@ import { rm, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../platform/kernel/index.ts';
 import type { Done, Job, Size } from './picture-work.ts';
-import type { Told } from './picture-worker.ts';
+import type { PictureJob } from './picture-worker.ts';
 import { openLimiter } from '../../platform/flow/index.ts';
 
 /** Reads and draws pictures in processes beside this one, for the library and for what is published. */
@@ -101,7 +101,7 @@ export function openPictures(): Pictures {
   function tell(worker: ChildProcess, job: Job, signal: AbortSignal | undefined): Promise<Said> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => end(() => resolve('late')), JOB_MS);
-      const onMessage = (told: Told) => (told === 'up' ? up.add(worker) : end(() => resolve(told), true));
+      const onMessage = (told: PictureJob) => (told === 'up' ? up.add(worker) : end(() => resolve(told), true));
       const onEnd = () => end(() => resolve(up.has(worker) ? 'ended' : 'broken'));
       const onUnsent = () => end(() => resolve('broken'));
       const onAbort = () => end(() => reject(signal!.reason));

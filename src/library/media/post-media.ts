@@ -8,7 +8,7 @@ import { asProviderError, ofStorage } from './remote.ts';
 import { domainAllowed, keyOfUrl, urlOfKey } from './rules.ts';
 import * as store from './store.ts';
 import type { FileRow } from './store.ts';
-import type { Place, Storages } from './storages.ts';
+import type { StoragePlace, Storages } from './storages.ts';
 
 const FETCHED_SECONDS = 6 * 3_600; // a network may fetch a video long after it was told of it
 
@@ -21,7 +21,7 @@ export interface MediaItem {
 }
 
 /** What posts ask of the library. */
-export interface PostMedia {
+export interface MediaOfPosts {
   /** Judges the addresses of a body before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125, S260); `at` names the field. */
   judge(orgId: string, fields: readonly { at: string; items: readonly MediaItem[] }[]): Promise<void>;
   /** A post has settled: what was fetched for it is no longer needed. */
@@ -47,7 +47,7 @@ interface Options {
   restrictDomains: readonly string[];
 }
 
-export function openPostMedia({ sql, outbound, storages, copies, bodies, maxBytes, backendUrl, restrictDomains }: Options): PostMedia {
+export function openPostMedia({ sql, outbound, storages, copies, bodies, maxBytes, backendUrl, restrictDomains }: Options): MediaOfPosts {
   /** At most so much of a file is fetched for a network. */
   function greatestOf({ mediaTypes, videoBytes = maxBytes }: Limits): number {
     const takesVideos = mediaTypes.some((type) => !type.startsWith('image/'));
@@ -73,7 +73,7 @@ export function openPostMedia({ sql, outbound, storages, copies, bodies, maxByte
   };
 
   /** Where looking costs nothing: what is not there is told before the network is asked. */
-  async function expectThere({ storageKey }: FileRow, { store: storage, storageSettingId }: Place): Promise<void> {
+  async function expectThere({ storageKey }: FileRow, { store: storage, storageSettingId }: StoragePlace): Promise<void> {
     if (storageSettingId !== null) return;
     const stored = await storage.open(storageKey).catch(fail);
     if (!stored) throw gone(storageSettingId);

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import busboy from 'busboy';
 import { AppError, type FieldError, invalidField, validationFailed } from '../../platform/kernel/index.ts';
-import { type Incoming, type Received, tooLarge } from './incoming.ts';
+import { type Incoming, type ReceivedFile, tooLarge } from './incoming.ts';
 
-export interface Upload extends Received {
+export interface UploadForm extends ReceivedFile {
   filename: string | undefined;
   fields: Readonly<Record<string, string>>;
 }
@@ -14,7 +14,7 @@ const FIELDS = ['preventSave', 'folder'];
 
 const DRAINED = 16 * 1024 * 1024;
 /** Reads on and throws away, so that a client that is still sending gets to read its answer; one that does not end is cut off. */
-export function drain(request: IncomingMessage): void {
+export function drainRequest(request: IncomingMessage): void {
   let size = 0;
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
@@ -24,23 +24,23 @@ export function drain(request: IncomingMessage): void {
 }
 
 /** Reads a multipart body with one `file`, streaming it to disk. Nothing is kept after the first fault. */
-export async function receiveUpload(request: IncomingMessage, incoming: Incoming, maxBytes: number): Promise<Upload> {
+export async function receiveUpload(request: IncomingMessage, incoming: Incoming, maxBytes: number): Promise<UploadForm> {
   try {
     return await readForm(request, incoming, maxBytes);
   } catch (error) {
-    if (!request.readableEnded) drain(request);
+    if (!request.readableEnded) drainRequest(request);
     throw error;
   }
 }
 
-async function readForm(request: IncomingMessage, incoming: Incoming, maxBytes: number): Promise<Upload> {
+async function readForm(request: IncomingMessage, incoming: Incoming, maxBytes: number): Promise<UploadForm> {
   if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? ''))
     throw new AppError('unsupported_media', 'Send the file as multipart/form-data in the field `file`');
   if (Number(request.headers['content-length']) > maxBytes + 65_536) throw tooLarge(maxBytes); // the rest of the form is far smaller than that
   const form = openForm(request, maxBytes);
   const fields: Record<string, string> = {};
   const errors: FieldError[] = [];
-  let file: Promise<Received> | undefined;
+  let file: Promise<ReceivedFile> | undefined;
   let filename: string | undefined;
 
   const stop = (error: Error) => {

@@ -1,6 +1,6 @@
 import { AppError, ProviderError } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
-import { type Incoming, type Received, tooLarge } from './incoming.ts';
+import { type Incoming, type ReceivedFile, tooLarge } from './incoming.ts';
 
 /** The other side answered, with something that is no file. */
 class FetchRefused extends Error {
@@ -20,7 +20,7 @@ export interface Remote {
 const FETCH_MS = 120_000;
 
 /** Fetches a file of at most `maxBytes` through the outbound guard; `taking` as in `Incoming`. */
-export type FetchFile = (remote: Remote, maxBytes: number, taking?: (bytes: number) => void) => Promise<Received>;
+export type FetchFile = (remote: Remote, maxBytes: number, taking?: (bytes: number) => void) => Promise<ReceivedFile>;
 
 export const openRemote =
   ({ outbound, incoming }: { outbound: Pick<Outbound, 'stream'>; incoming: Incoming }): FetchFile =>

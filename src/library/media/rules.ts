@@ -1,14 +1,14 @@
 import { type FieldError, validationFailed } from '../../platform/kernel/index.ts';
 import type { Part } from '../../providers/registry/index.ts';
 
-export type Kind = 'image' | 'video' | 'audio' | 'document';
+export type MediaKind = 'image' | 'video' | 'audio' | 'document';
 export interface Format {
-  kind: Kind;
+  kind: MediaKind;
   mime: string;
   extension: string;
 }
 
-const format = (kind: Kind, mime: string, extension: string): Format => ({ kind, mime, extension });
+const format = (kind: MediaKind, mime: string, extension: string): Format => ({ kind, mime, extension });
 const HEIC = format('image', 'image/heic', 'heic');
 const OGG = format('audio', 'audio/ogg', 'ogg');
 

@@ -9,17 +9,17 @@ import { type ItemName, openImport, type StockItem } from './import-item.ts';
 import { openCopies } from './copies.ts';
 import { openBodies } from './bodies.ts';
 import { openIngest, type Origin } from './ingest.ts';
-import { openPostMedia, type PostMedia } from './post-media.ts';
+import { openPostMedia, type MediaOfPosts } from './post-media.ts';
 import { openPictures } from './pictures.ts';
 import { openProber } from './probe.ts';
-import { type Log, openIncoming, type Received } from './incoming.ts';
+import { type IncomingLog, openIncoming, type ReceivedFile } from './incoming.ts';
 import { receiveUpload } from './receive.ts';
 import { asInputError, nameOfUrl, openRemote, type Remote } from './remote.ts';
 import { type NamedPart, keyOfUrl, plainLine, urlOfKey } from './rules.ts';
 import { openServe, type Served } from './serve.ts';
 import { openStorages } from './storages.ts';
 import * as store from './store.ts';
-import type { FileRow, Filter } from './store.ts';
+import type { FileRow, FileFilter } from './store.ts';
 import { openSweep } from './sweep.ts';
 import { openUploads, type UploadName, type Uploads } from './uploads.ts';
 
@@ -47,7 +47,7 @@ export interface MediaOptions {
   retention: { deletedDays: number; uploadDays: number };
   /** Signs the addresses of parts. */
   signingKey: string;
-  log: Log;
+  log: IncomingLog;
 }
 
 export interface Information {
@@ -70,7 +70,7 @@ export interface Kept {
   overQuota: boolean;
 }
 
-export interface Media extends PostMedia, AsyncDisposable {
+export interface Media extends MediaOfPosts, AsyncDisposable {
   /** Takes the one `file` of a multipart request, streaming; 400, 413 and 415 as in S147. */
   upload(orgId: string, userId: string, request: IncomingMessage): Promise<Kept>;
   /** Fetches a file through the outbound guard (S148). */
@@ -82,7 +82,7 @@ export interface Media extends PostMedia, AsyncDisposable {
   /** Shows in the library what was uploaded without being shown; `name` is its name in the storage, or its address (S150). */
   saveUploaded(orgId: string, name: string, originalName?: string): Promise<LibraryFile>;
   /** Page `page` of the library, from 1. */
-  list(orgId: string, page: number, filter: Filter): Promise<{ pages: number; results: LibraryFile[]; total: number }>;
+  list(orgId: string, page: number, filter: FileFilter): Promise<{ pages: number; results: LibraryFile[]; total: number }>;
   get(orgId: string, id: string): Promise<LibraryFile>;
   /** Who made a file; undefined when it is not there. */
   authorOf(orgId: string, id: string): Promise<string | null | undefined>;
@@ -112,7 +112,7 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
     thumbnail: file.thumbnailKey === null ? null : urlOfKey(backendUrl, file.thumbnailKey),
   });
 
-  async function ingestReceived(orgId: string, { path, size }: Received, origin: Origin): Promise<FileRow> {
+  async function ingestReceived(orgId: string, { path, size }: ReceivedFile, origin: Origin): Promise<FileRow> {
     return ingest(orgId, { probed: await prober.look(orgId, path), bytes: size, path }, origin);
   }
   /** A file that somebody asked for by its address. */
@@ -176,7 +176,7 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
 
     get: async (orgId, id) => addressed(await fileOrThrow(orgId, id)),
 
-    authorOf: async (orgId, id) => (isId(id) ? store.authorOf(sql, orgId, id) : undefined),
+    authorOf: async (orgId, id) => (isId(id) ? store.fileAuthor(sql, orgId, id) : undefined),
     async describe(orgId, id, { thumbnail, thumbnailTimestamp, ...information }) {
       const file = await fileOrThrow(orgId, id);
       let thumbnailKey: string | null | undefined;

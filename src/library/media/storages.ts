@@ -12,20 +12,20 @@ export interface Pin {
   ownStorage: boolean;
 }
 /** A storage that is open. */
-export interface Place extends Pin {
+export interface StoragePlace extends Pin {
   store: Store;
 }
 
 export interface Storages {
-  local: Place;
+  local: StoragePlace;
   /** Where those keep their files that brought no storage. */
-  shared(): Promise<Place>;
+  shared(): Promise<StoragePlace>;
   /** Where new files of an organization go: its own storage, else that of the instance, else the local one. */
-  choose(orgId: string): Promise<Place>;
+  choose(orgId: string): Promise<StoragePlace>;
   /** Where parts of an upload go that is meant for this place. */
-  forParts(place: Place): Place;
+  forParts(place: StoragePlace): StoragePlace;
   /** Where something was put once: there it is read, whatever was chosen since. */
-  at(orgId: string, pin: Pin): Promise<Place>;
+  at(orgId: string, pin: Pin): Promise<StoragePlace>;
 }
 
 interface Options {
@@ -37,14 +37,14 @@ interface Options {
 
 export function openStorages({ providers, settings, isShared }: Options): Storages {
   const adapter = providers.resolve('storage', 'local');
-  const local: Place = {
+  const local: StoragePlace = {
     storageId: adapter.id,
     storageVersion: adapter.version,
     storageSettingId: null,
     ownStorage: false,
     store: providers.storage(adapter, { orgId: null, values: {} }),
   };
-  const placeOf = ({ id, adapter: of, values }: Configured<StorageAdapter>, owner: string | null): Place => ({
+  const placeOf = ({ id, adapter: of, values }: Configured<StorageAdapter>, owner: string | null): StoragePlace => ({
     storageId: of.id,
     storageVersion: of.version,
     storageSettingId: id,
@@ -52,12 +52,12 @@ export function openStorages({ providers, settings, isShared }: Options): Storag
     store: providers.storage(of, { orgId: owner, values }),
   });
 
-  function forNew(place: Place): Place {
+  function forNew(place: StoragePlace): StoragePlace {
     if (isShared || place !== local) return place;
     throw new AppError('unavailable', 'Files cannot be kept: a super-admin has to set a storage for all machines at /admin/providers/settings');
   }
 
-  async function ofOwner(owner: string | null): Promise<Place | undefined> {
+  async function ofOwner(owner: string | null): Promise<StoragePlace | undefined> {
     const chosen = await settings.chosen(owner, 'storage');
     return chosen && placeOf(chosen, owner);
   }

@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { Attribution } from './attribution.ts';
-import type { Kind } from './rules.ts';
+import type { MediaKind } from './rules.ts';
 import type { Pin } from './storages.ts';
 
 /** A row of `files`. */
@@ -12,7 +12,7 @@ export interface FileRow extends Pin {
   storageKey: string;
   thumbnailKey: string | null;
   alt: string;
-  kind: Kind;
+  kind: MediaKind;
   mime: string;
   bytes: number;
   width: number | null;
@@ -53,7 +53,7 @@ export async function insertFile(sql: Sql, file: NewFile): Promise<FileRow> {
 }
 
 /** Who made a file; undefined when it is not there. */
-export async function authorOf(sql: Sql, orgId: string, id: string): Promise<string | null | undefined> {
+export async function fileAuthor(sql: Sql, orgId: string, id: string): Promise<string | null | undefined> {
   const [row] = await sql<
     { createdBy: string | null }[]
   >`select created_by as "createdBy" from files where org_id = ${orgId} and id = ${id} and deleted_at is null`;
@@ -140,9 +140,9 @@ export async function freshCopy(sql: Sql, orgId: string, url: string, maxAgeMs: 
   return row;
 }
 
-export interface Filter {
+export interface FileFilter {
   search: string | undefined;
-  kind: Kind | undefined;
+  kind: MediaKind | undefined;
   folder: string | undefined;
 }
 
@@ -150,7 +150,7 @@ export interface Filter {
 export async function listFiles(
   sql: Sql,
   orgId: string,
-  filter: Filter,
+  filter: FileFilter,
   page: { limit: number; offset: number },
 ): Promise<{ files: FileRow[]; total: number }> {
   const where = sql`

@@ -7,11 +7,11 @@ import type { Multipart, Part } from '../../providers/registry/index.ts';
 import { type Judged, type Ingest, mintKey } from './ingest.ts';
 import type { Prober } from './probe.ts';
 import { type Incoming, tooLarge } from './incoming.ts';
-import { drain } from './receive.ts';
+import { drainRequest } from './receive.ts';
 import { addPendingDeletion } from './pending-deletions-store.ts';
 import { announced, formatOfKey, type NamedPart, partsOfWhole } from './rules.ts';
 import { fileOfUpload, type FileRow } from './store.ts';
-import type { Place, Storages } from './storages.ts';
+import type { StoragePlace, Storages } from './storages.ts';
 import { openPartsInFlight } from './parts-in-flight.ts';
 import * as store from './upload-store.ts';
 import type { UploadRow } from './upload-store.ts';
@@ -89,13 +89,13 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
     return row;
   }
   /** Where its parts go: here, where the storage takes none. */
-  async function openParts(row: UploadRow): Promise<{ place: Place; multipart: Multipart }> {
+  async function openParts(row: UploadRow): Promise<{ place: StoragePlace; multipart: Multipart }> {
     const place = await storages.at(row.orgId, row);
     return { place, multipart: place.store.multipart! }; // a storage without was not chosen
   }
 
   /** Refuses at once what could not become a file in the end. */
-  async function expectRoom(tx: Sql, orgId: string, bytes: number, { ownStorage }: Pick<Place, 'ownStorage'>): Promise<void> {
+  async function expectRoom(tx: Sql, orgId: string, bytes: number, { ownStorage }: Pick<StoragePlace, 'ownStorage'>): Promise<void> {
     if (billing.enabled && !ownStorage) await billing.lockOrg(tx, orgId);
     await store.lockUploads(tx, orgId);
     const open = await store.openUploadsOf(tx, orgId);
@@ -111,7 +111,7 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
   }
 
   /** What lies there, judged by its content; the whole is read only where more can be learned of it. */
-  async function judge<T>(orgId: string, place: Place, key: string, work: (judged: Judged) => Promise<T>): Promise<T> {
+  async function judge<T>(orgId: string, place: StoragePlace, key: string, work: (judged: Judged) => Promise<T>): Promise<T> {
     const open = async () => {
       const stored = await place.store.open(key);
       if (!stored) throw new AppError('conflict', 'The parts of this upload are no longer in the storage: begin another one');
@@ -135,7 +135,7 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
     });
 
   /** Those that no row names: their process ended before it wrote them down, or their organization is gone. In a bucket only what is called as we call it is ours. */
-  async function dropNobodys({ store: { multipart }, storageSettingId }: Place, days: number): Promise<void> {
+  async function dropNobodys({ store: { multipart }, storageSettingId }: StoragePlace, days: number): Promise<void> {
     if (!multipart) return;
     const isOld = (begun: Date) => clock.now().getTime() - begun.getTime() > (days + 1) * DAY_MS;
     const old = (await multipart.uploads()).filter(({ key, begun }) => isOld(begun) && (storageSettingId === null || formatOfKey(key)));
@@ -248,7 +248,7 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
         });
         return put.etag;
       } catch (error) {
-        if (!request.readableEnded) drain(request);
+        if (!request.readableEnded) drainRequest(request);
         throw error;
       }
     },

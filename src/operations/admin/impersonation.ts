@@ -1,26 +1,30 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
-import type { Tokens } from '../../people/auth/index.ts';
+import type { AuthTokens } from '../../people/auth/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { AppError, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import * as store from './impersonation-store.ts';
 
 /** The super-admin in this session. */
-export interface Admin {
+export interface Impersonator {
   userId: string;
   sessionId: string;
 }
 
 /** A super-admin acts as a user for an hour (S212). It lasts no longer than the session in which it began. */
 export interface Impersonations {
-  begin(by: AuditActor, admin: Admin, asked: { userId: string; reason: string }): Promise<{ userId: string; email: string; token: string; expiresAt: Date }>;
-  end(by: AuditActor, admin: Admin): Promise<void>;
+  begin(
+    by: AuditActor,
+    admin: Impersonator,
+    asked: { userId: string; reason: string },
+  ): Promise<{ userId: string; email: string; token: string; expiresAt: Date }>;
+  end(by: AuditActor, admin: Impersonator): Promise<void>;
   /** Whom the token makes of this super-admin; throws `invalid_token` for one that is another's, over, or no token at all. */
-  authenticate(token: string, admin: Admin, wantedOrg: string | undefined): Promise<store.ActedAs>;
+  authenticate(token: string, admin: Impersonator, wantedOrg: string | undefined): Promise<store.ActedAs>;
   /** Notes what is about to be done as somebody else. */
   note(by: AuditActor, orgId: string, act: { method: string; route: string }): Promise<void>;
 }
 
-export function openImpersonations({ sql, tokens }: { sql: Database; tokens: Pick<Tokens, 'signImpersonation' | 'verifyImpersonation'> }): Impersonations {
+export function openImpersonations({ sql, tokens }: { sql: Database; tokens: Pick<AuthTokens, 'signImpersonation' | 'verifyImpersonation'> }): Impersonations {
   return {
     begin: async (by, { userId: adminId, sessionId }, { userId, reason }) => {
       const id = newId();

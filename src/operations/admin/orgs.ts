@@ -2,7 +2,7 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Billing, Tier } from '../../entitlements/index.ts';
 import type { Payments } from '../../billing/payments/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
-import { notFound, type Page, pageOf } from '../../platform/kernel/index.ts';
+import { notFound, type RowPage, pageOf } from '../../platform/kernel/index.ts';
 import * as store from './org-store.ts';
 
 /** Pauses and resumes the queue of an org. */
@@ -10,14 +10,14 @@ export interface Queues {
   pause(sql: Sql, orgId: string, message: string): Promise<void>;
   resume(sql: Sql, orgId: string): Promise<void>;
 }
-export interface Asked {
+export interface AskedOrgs {
   search?: string | undefined;
   cursor?: string | undefined;
   limit: number;
 }
 
 export interface AdminOrgs {
-  list(asked: Asked): Promise<Page<store.OrgRow>>;
+  list(asked: AskedOrgs): Promise<RowPage<store.OrgRow>>;
   get(orgId: string): Promise<store.OrgRow>;
   /**
    * All of it or none. A disabled org: its members, keys and tokens are refused within a second, and its queued posts wait, paused. `tier` gives it

@@ -1,4 +1,4 @@
-import type { Tokens } from '../../people/auth/index.ts';
+import type { AuthTokens } from '../../people/auth/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import type { Payments } from '../../billing/payments/index.ts';
 import type { Database } from '../../platform/db/index.ts';
@@ -22,7 +22,7 @@ export interface AdminOptions {
   sql: Database;
   billing: Pick<Billing, 'usage' | 'lockOrg'>;
   plans: Pick<Payments, 'grant'>;
-  tokens: Pick<Tokens, 'signImpersonation' | 'verifyImpersonation'>;
+  tokens: Pick<AuthTokens, 'signImpersonation' | 'verifyImpersonation'>;
   queues: Queues;
   lateSeconds: number;
 }

@@ -2,12 +2,12 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import { revokeEverySession, revokeSessions } from '../../people/auth/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { lockSuperAdmins } from '../../people/identity/index.ts';
-import { AppError, notFound, type Page, pageOf } from '../../platform/kernel/index.ts';
-import type { Asked } from './orgs.ts';
+import { AppError, notFound, type RowPage, pageOf } from '../../platform/kernel/index.ts';
+import type { AskedOrgs } from './orgs.ts';
 import * as store from './user-store.ts';
 
 export interface AdminUsers {
-  list(asked: Asked): Promise<Page<store.UserRow>>;
+  list(asked: AskedOrgs): Promise<RowPage<store.UserRow>>;
   /** Whoever is not activated is logged out, none of their keys works, and no mail activates them again. 409 for the last super-admin. */
   change(by: AuditActor, userId: string, change: store.UserChange): Promise<store.UserRow>;
   /** Ends the sessions of a user; answers how many. Keys stay. */

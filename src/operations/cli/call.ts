@@ -1,7 +1,7 @@
 import { request as plain } from 'node:http';
 import { request as secure } from 'node:https';
 
-export interface Answer {
+export interface CallAnswer {
   status: number;
   body: unknown;
   text: string;
@@ -12,7 +12,7 @@ export function call(
   method: string,
   url: string,
   { headers = {}, body, timeoutMs = 30_000 }: { headers?: Record<string, string>; body?: unknown; timeoutMs?: number } = {},
-): Promise<Answer> {
+): Promise<CallAnswer> {
   const payload = body === undefined ? undefined : JSON.stringify(body);
   return new Promise((done, fail) => {
     const request = (url.startsWith('https:') ? secure : plain)(

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { environment, keptSecret, readConfig } from '../../platform/config/index.ts';
 import { type Clock, systemClock } from '../../platform/kernel/index.ts';
-import { type Answer, call } from './call.ts';
-import { type Delivery, isServiceSigned, isSignedWith, openReceiver } from './receiver.ts';
+import { type CallAnswer, call } from './call.ts';
+import { type ReceivedDelivery, isServiceSigned, isSignedWith, openReceiver } from './receiver.ts';
 import { runningAddress, StartError } from './running.ts';
 
 const DUE_IN_MS = 5_000;
@@ -147,7 +147,7 @@ async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecr
   say('\n  All of it worked. The post is in the ledger of the sandbox; the key and the webhook of the demo are gone again.\n');
 }
 
-const reason = ({ body, text }: Answer): string => {
+const reason = ({ body, text }: CallAnswer): string => {
   const problem = Problem.safeParse(body);
   return (problem.success && (problem.data.message ?? problem.data.msg)) || text.slice(0, 200) || 'no body';
 };
@@ -231,7 +231,13 @@ async function published(
 }
 
 /** The content is about our post, and both signatures are what their secrets make of these very bytes. */
-function judge(delivery: Delivery, postId: string, secret: string, serviceSecret: string | undefined, step: (what: string, detail?: string) => void): void {
+function judge(
+  delivery: ReceivedDelivery,
+  postId: string,
+  secret: string,
+  serviceSecret: string | undefined,
+  step: (what: string, detail?: string) => void,
+): void {
   const { data } = z.object({ data: z.object({ postId: z.string() }) }).parse(JSON.parse(delivery.body.toString('utf8')));
   if (data.postId !== postId) throw new StartError(`The webhook was about the post ${data.postId} and not about ${postId}`);
   if (!isSignedWith(delivery, secret))

@@ -2,18 +2,18 @@ import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { equalSecrets, hmacHex } from '../../platform/kernel/index.ts';
 
-export interface Delivery {
+export interface ReceivedDelivery {
   headers: IncomingHttpHeaders;
   body: Buffer;
 }
 export interface Receiver extends AsyncDisposable {
   url: string;
-  next(event: string, timeoutMs: number): Promise<Delivery | undefined>;
+  next(event: string, timeoutMs: number): Promise<ReceivedDelivery | undefined>;
 }
 
 /** A receiver of webhooks on 127.0.0.1, such as anybody would write one: takes the raw bytes, answers 200. */
 export async function openReceiver(): Promise<Receiver> {
-  const deliveries: Delivery[] = [];
+  const deliveries: ReceivedDelivery[] = [];
   const waiting = new Set<() => void>();
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -32,7 +32,7 @@ export async function openReceiver(): Promise<Receiver> {
     url: `http://127.0.0.1:${port}/rookery-demo`,
     next: (event, timeoutMs) =>
       new Promise((done) => {
-        const end = (delivery: Delivery | undefined) => {
+        const end = (delivery: ReceivedDelivery | undefined) => {
           waiting.delete(look);
           clearTimeout(timer);
           done(delivery);
@@ -52,10 +52,10 @@ export async function openReceiver(): Promise<Receiver> {
   };
 }
 
-const header = ({ headers }: Delivery, name: string): string => String(headers[name] ?? '');
+const header = ({ headers }: ReceivedDelivery, name: string): string => String(headers[name] ?? '');
 
 /** `webhook-signature`: HMAC-SHA256 over id, time and body, with the webhook's own secret; one of several may fit. */
-export function isSignedWith(delivery: Delivery, secret: string): boolean {
+export function isSignedWith(delivery: ReceivedDelivery, secret: string): boolean {
   const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice('whsec_'.length), 'base64') : Buffer.from(secret);
   const signed = `${header(delivery, 'webhook-id')}.${header(delivery, 'webhook-timestamp')}.`;
   const expected = `v1,${createHmac('sha256', key).update(signed).update(delivery.body).digest('base64')}`;
@@ -65,5 +65,5 @@ export function isSignedWith(delivery: Delivery, secret: string): boolean {
 }
 
 /** `X-Service-Signature`: HMAC-SHA256 over the body, with the secret of the deployment. */
-export const isServiceSigned = (delivery: Delivery, secret: string): boolean =>
+export const isServiceSigned = (delivery: ReceivedDelivery, secret: string): boolean =>
   equalSecrets(header(delivery, 'x-service-signature'), `sha256=${hmacHex(secret, delivery.body)}`);

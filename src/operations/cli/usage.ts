@@ -1,5 +1,5 @@
 /** The arguments of a command. Settings are no arguments: they come from the environment. */
-export interface Usage {
+export interface CommandUsage {
   about: string;
   /** Shown behind the name, for example `[address]`; one word for each argument that may be given. */
   takes?: string;
@@ -12,9 +12,10 @@ export type Asked<Name extends string> = { run: Name; args: readonly string[] } 
 const COMMAND = 'node rookery.mjs';
 const HELP = ['--help', '-h'];
 
-const line = (name: string, { takes, options = [] }: Usage) => [COMMAND, name, takes, ...options.map((option) => `[${option}]`)].filter(Boolean).join(' ');
+const line = (name: string, { takes, options = [] }: CommandUsage) =>
+  [COMMAND, name, takes, ...options.map((option) => `[${option}]`)].filter(Boolean).join(' ');
 
-function overview(commands: Readonly<Record<string, Usage>>): string {
+function overview(commands: Readonly<Record<string, CommandUsage>>): string {
   const rows = Object.entries(commands).map(([name, usage]) => [line(name, usage).slice(COMMAND.length + 1), usage.about] as const);
   const width = Math.max(...rows.map(([shown]) => shown.length));
   return [
@@ -27,14 +28,14 @@ function overview(commands: Readonly<Record<string, Usage>>): string {
 }
 
 /** Reads a command line. What no command understands is a fault, and not left aside. */
-export function readUsage<Name extends string>(argv: readonly string[], commands: Readonly<Record<Name, Usage>>, version: string): Asked<Name> {
+export function readUsage<Name extends string>(argv: readonly string[], commands: Readonly<Record<Name, CommandUsage>>, version: string): Asked<Name> {
   const [name = 'help', ...args] = argv;
   if (name === 'help' || HELP.includes(name)) return { text: overview(commands), status: 0 };
   if (name === '--version' || name === '-v') return { text: version, status: 0 };
   const isCommand = (word: string): word is Name => Object.hasOwn(commands, word);
   if (!isCommand(name)) return { text: `Unknown command: ${name}\n\n${overview(commands)}`, status: 2 };
 
-  const usage: Usage = commands[name];
+  const usage: CommandUsage = commands[name];
   const about = `Usage: ${line(name, usage)}\n\n  ${usage.about}`;
   if (args.some((arg) => HELP.includes(arg))) return { text: about, status: 0 };
   const options = args.filter((arg) => arg.startsWith('-'));

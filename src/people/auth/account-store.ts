@@ -1,7 +1,7 @@
 import { isUniqueViolation, type Sql } from '../../platform/db/index.ts';
 
 /** The credentials of a user who logs in here; `passwordHash` is null for who logs in elsewhere. */
-export interface Account {
+export interface LocalAccount {
   userId: string;
   email: string;
   name: string;
@@ -23,8 +23,8 @@ const isAscii = (text: string) => /^[ -~]*$/.test(text);
  * The account of an address. Of one that waits for its activation the password is the one that was typed in this browser, else the one typed
  * last: it opens nothing, but whoever typed it is told to answer the mail.
  */
-export async function localAccount(sql: Sql, email: string, browserHash: Buffer | null = null): Promise<Account | undefined> {
-  const [row] = await sql<Account[]>`
+export async function localAccount(sql: Sql, email: string, browserHash: Buffer | null = null): Promise<LocalAccount | undefined> {
+  const [row] = await sql<LocalAccount[]>`
     select u.id as "userId", u.email, p.name, u.activated, u.locked_at is not null as locked, true as "isLocal",
       coalesce(u.password_hash, (
         select r.password_hash from registrations r
@@ -35,8 +35,8 @@ export async function localAccount(sql: Sql, email: string, browserHash: Buffer 
   return row;
 }
 
-export async function accountOf(sql: Sql, userId: string): Promise<Account | undefined> {
-  const [row] = await sql<Account[]>`
+export async function findAccount(sql: Sql, userId: string): Promise<LocalAccount | undefined> {
+  const [row] = await sql<LocalAccount[]>`
     select ${columns(sql)} from users u join user_profiles p on p.user_id = u.id where u.id = ${userId} and u.deleted_at is null`;
   return row;
 }
@@ -56,8 +56,8 @@ export async function replacePassword(sql: Sql, userId: string, oldHash: string 
 }
 
 /** By a code of a mail: whoever reads that mailbox is the user, so the account is active from now on. */
-export async function resetPassword(sql: Sql, userId: string, newHash: string): Promise<Account | undefined> {
-  const [row] = await sql<Account[]>`
+export async function resetPassword(sql: Sql, userId: string, newHash: string): Promise<LocalAccount | undefined> {
+  const [row] = await sql<LocalAccount[]>`
     update users u set password_hash = ${newHash}, activated = true from user_profiles p
     where u.id = ${userId} and p.user_id = u.id and u.provider_name = 'local' and u.locked_at is null and u.deleted_at is null
     returning ${columns(sql)}`;

@@ -42,14 +42,14 @@ export interface AccountOptions {
 }
 
 const FRESH_LOGIN_MS = 15 * 60_000;
-const noPassword = ({ isLocal }: store.Account) =>
+const noPassword = ({ isLocal }: store.LocalAccount) =>
   new AppError('invalid_request', isLocal ? 'This account has no password yet: set one first' : 'This account has no password: it logs in at a provider');
 const ofUser = (userId: string, action: string, detail = {}) => ({ orgId: null, action, resource: 'user', resourceId: userId, detail });
 
 export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, frontendUrl, disallowPlus }: AccountOptions): Accounts {
   /** The account, once its password was given; `field` is where the client sent it. */
-  async function proven(userId: string, password: string, field: string): Promise<store.Account & { passwordHash: string }> {
-    const account = await store.accountOf(sql, userId);
+  async function proven(userId: string, password: string, field: string): Promise<store.LocalAccount & { passwordHash: string }> {
+    const account = await store.findAccount(sql, userId);
     if (!account) throw notFound();
     const { passwordHash } = account;
     if (passwordHash === null) throw noPassword(account);
@@ -63,8 +63,8 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
   };
 
   /** The account whose password is to change: its old one was given, or it has none and its mailbox was proven for this very session. */
-  async function mayChange(by: SessionAuditActor, oldPassword: string | undefined): Promise<store.Account> {
-    const account = await store.accountOf(sql, by.userId);
+  async function mayChange(by: SessionAuditActor, oldPassword: string | undefined): Promise<store.LocalAccount> {
+    const account = await store.findAccount(sql, by.userId);
     if (!account) throw notFound();
     if (account.passwordHash === null && account.isLocal) {
       if (!(await isFresh(by))) throw new AppError('conflict', 'Ask for a mail to set a password: this session is too old for the first one');
@@ -75,7 +75,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
   }
 
   /** Without mail nobody can confirm an address, as nobody can activate. */
-  async function changeAtOnce(by: SessionAuditActor, { userId }: store.Account, to: string): Promise<void> {
+  async function changeAtOnce(by: SessionAuditActor, { userId }: store.LocalAccount, to: string): Promise<void> {
     try {
       await sql.begin(async (tx) => {
         await store.changeAddress(tx, userId, to);
@@ -88,7 +88,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
   }
 
   /** Tells the owner, and what opens the account still. */
-  async function tellChanged(tx: Sql, { userId, email: to, name }: store.Account): Promise<void> {
+  async function tellChanged(tx: Sql, { userId, email: to, name }: store.LocalAccount): Promise<void> {
     if (!email.enabled) return;
     const keys = (await apiKeys.liveOf(tx, userId)).map((key) => `the API key ${key.name} (${key.prefix}…) in ${key.orgName}`);
     const apps = (await approvals.namesOf(tx, userId)).map((app) => `the app ${app.name} in ${app.orgName}`);
@@ -148,7 +148,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
       if (!email.enabled) return changeAtOnce(by, account, change.email);
       await sql.begin(async (tx) => {
         const { row, url } = makeCode('email', frontendUrl);
-        await codes.insertCode(tx, userId, row, { email: change.email });
+        await codes.insertOneTimeCode(tx, userId, row, { email: change.email });
         const taken = await store.isTaken(tx, change.email);
         await writeAudit(tx, by, ofUser(userId, 'email.change_requested'));
         await email.queue(tx, { to: account.email, orgId: null, content: { template: 'email-changing', data: { name, newEmail: change.email } } });
@@ -178,7 +178,7 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
 
     async remove(by, password, close) {
       const { userId } = by;
-      const account = await store.accountOf(sql, userId);
+      const account = await store.findAccount(sql, userId);
       if (!account) throw notFound();
       if (account.passwordHash !== null) {
         if (password === undefined) throw invalidField('password', 'password: is required', 'required');

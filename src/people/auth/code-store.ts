@@ -3,7 +3,7 @@ import type { Sql } from '../../platform/db/index.ts';
 /** The kinds of codes in mails. A code of one kind is none of another (S28). */
 export type CodeKind = 'activate' | 'reset' | 'email';
 
-export interface NewCode {
+export interface NewOneTimeCode {
   codeHash: Buffer;
   kind: CodeKind;
   hours: number;
@@ -23,12 +23,12 @@ export interface MailRequest {
   ip: string;
 }
 
-export const insertCode = (sql: Sql, userId: string, { codeHash, kind, hours }: NewCode, bound: { email?: string } = {}) => sql`
+export const insertOneTimeCode = (sql: Sql, userId: string, { codeHash, kind, hours }: NewOneTimeCode, bound: { email?: string } = {}) => sql`
   insert into one_time_codes (code_hash, kind, user_id, email, expires_at)
   values (${codeHash}, ${kind}, ${userId}, ${bound.email ?? null}, now() + make_interval(hours => ${hours}))`;
 
 /** A code for whoever has the address and needs it: one of `activate` only for who is not active. */
-export async function insertCodeFor(sql: Sql, email: string, { codeHash, kind, hours }: NewCode): Promise<Addressee | undefined> {
+export async function insertCodeFor(sql: Sql, email: string, { codeHash, kind, hours }: NewOneTimeCode): Promise<Addressee | undefined> {
   const [row] = await sql<Addressee[]>`
     with person as (
       select u.id, u.email, p.name from users u join user_profiles p on p.user_id = u.id

@@ -1,5 +1,5 @@
 import { randomBase64url, sha256 } from '../../platform/kernel/index.ts';
-import type { CodeKind, NewCode } from './code-store.ts';
+import type { CodeKind, NewOneTimeCode } from './code-store.ts';
 
 /** Hours that a code lives (S34, S35). */
 const HOURS = { activate: 24, reset: 1, email: 24 } as const satisfies Record<CodeKind, number>;
@@ -8,7 +8,7 @@ const HOURS = { activate: 24, reset: 1, email: 24 } as const satisfies Record<Co
 const PATHS = { activate: '/auth/activate', reset: '/auth/forgot', email: '/auth/confirm-email' } as const satisfies Record<CodeKind, string>;
 
 /** A fresh code of 256 bits: what is stored, and the link that carries it. */
-export function makeCode(kind: CodeKind, frontendUrl: string): { row: NewCode; url: string } {
+export function makeCode(kind: CodeKind, frontendUrl: string): { row: NewOneTimeCode; url: string } {
   const code = randomBase64url(32);
   return { row: { kind, codeHash: sha256(code), hours: HOURS[kind] }, url: `${frontendUrl.replace(/\/$/, '')}${PATHS[kind]}/${code}` };
 }

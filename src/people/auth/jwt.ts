@@ -49,7 +49,7 @@ const isTime = (value: unknown): value is number => typeof value === 'number' &&
 const seconds = (at: Date) => Math.floor(at.getTime() / 1000);
 
 /** Signs and checks our own tokens: HS256 over the UTF-8 bytes of JWT_SECRET and nothing else (S28, S247, S248). */
-export function openTokens({ secret, clock, log }: { secret: string; clock: Clock; log: Pick<Log, 'warn'> }) {
+export function openAuthTokens({ secret, clock, log }: { secret: string; clock: Clock; log: Pick<Log, 'warn'> }) {
   const key = createSecretKey(secret, 'utf8');
   let warnedAt = -Infinity;
 
@@ -130,4 +130,4 @@ export function openTokens({ secret, clock, log }: { secret: string; clock: Cloc
     },
   };
 }
-export type Tokens = ReturnType<typeof openTokens>;
+export type AuthTokens = ReturnType<typeof openAuthTokens>;

@@ -1,12 +1,12 @@
 import { writeAudit } from '../../platform/audit/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { AppError, sha256 } from '../../platform/kernel/index.ts';
-import { type Account, holdPassword, localAccount, replacePassword } from './account-store.ts';
+import { type LocalAccount, holdPassword, localAccount, replacePassword } from './account-store.ts';
 import { locked } from '../identity/index.ts';
 import { hashPassword, isOutdated, NOBODY, verifyPassword } from './password.ts';
-import type { Browser, Credentials, Sessions } from './sessions.ts';
+import type { Browser, SessionTokens, Sessions } from './sessions.ts';
 
-export interface Attempt {
+export interface LoginAttempt {
   provider: string;
   email: string;
   password: string;
@@ -17,15 +17,15 @@ export interface Attempt {
 const refused = () => new AppError('invalid_request', 'Invalid user name or password');
 
 /** One answer after one work for an unknown address, a wrong password and another provider: one look, one hash, one note (S32, X15). */
-export function openLogin({ sql, sessions }: { sql: Database; sessions: Sessions }) {
-  const note = (account: Account | undefined, reason: string, { ip }: Browser) =>
+export function openPasswordLogin({ sql, sessions }: { sql: Database; sessions: Sessions }) {
+  const note = (account: LocalAccount | undefined, reason: string, { ip }: Browser) =>
     writeAudit(
       sql,
       { userId: null, impersonatorId: null, ip },
       { orgId: null, action: 'login.refused', resource: 'user', resourceId: account?.userId ?? null, detail: { reason } },
     );
 
-  async function login(attempt: Attempt, device: Browser): Promise<Credentials> {
+  async function login(attempt: LoginAttempt, device: Browser): Promise<SessionTokens> {
     const { provider, email, password, browser } = attempt;
     const account = await localAccount(sql, email, browser === undefined ? null : sha256(browser));
     const matches = await verifyPassword(password, account?.passwordHash ?? NOBODY);

@@ -1,8 +1,8 @@
 import type { Sql } from '../../platform/db/index.ts';
-import type { NewCode } from './code-store.ts';
+import type { NewOneTimeCode } from './code-store.ts';
 
 /** The input of a registration, and its browser. */
-export interface Words {
+export interface RegistrationWords {
   browserHash: Buffer;
   passwordHash: string;
   name: string;
@@ -17,7 +17,7 @@ const DAYS = 7;
  * Keeps what was typed beside a pending user, and a code for the mailbox. The user's own row stays as it is: whoever registers an address once
  * more may be somebody else. The code says nothing of the words: they count where the cookie of their browser is.
  */
-export const keepRegistration = (sql: Sql, userId: string, { codeHash, kind, hours }: NewCode, words: Words) => sql`
+export const keepRegistration = (sql: Sql, userId: string, { codeHash, kind, hours }: NewOneTimeCode, words: RegistrationWords) => sql`
   with person as (
     select id from users where id = ${userId} and not activated and locked_at is null and deleted_at is null for share
   ), typed as (
@@ -31,7 +31,7 @@ export const keepRegistration = (sql: Sql, userId: string, { codeHash, kind, hou
  * Makes the user active with what was typed in this browser, or without a password where nothing was. Undefined when there is nothing to
  * activate. What others typed is forgotten.
  */
-export async function activate(sql: Sql, userId: string, browserHash: Buffer): Promise<{ hasPassword: boolean } | undefined> {
+export async function activateRegistration(sql: Sql, userId: string, browserHash: Buffer): Promise<{ hasPassword: boolean } | undefined> {
   const [row] = await sql<{ hasPassword: boolean }[]>`
     with words as (
       select * from registrations where user_id = ${userId} and browser_hash = ${browserHash}

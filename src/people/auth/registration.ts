@@ -7,8 +7,8 @@ import * as accounts from './account-store.ts';
 import * as codes from './code-store.ts';
 import { makeCode } from './codes.ts';
 import { hashPassword } from './password.ts';
-import { activate, dropPending, keepRegistration } from './registration-store.ts';
-import type { Browser, Credentials, Device, Sessions } from './sessions.ts';
+import { activateRegistration, dropPending, keepRegistration } from './registration-store.ts';
+import type { Browser, SessionTokens, Device, Sessions } from './sessions.ts';
 import { revokeSessions } from './store.ts';
 
 export interface LocalRegistration {
@@ -20,7 +20,7 @@ export interface LocalRegistration {
   claim: Claim;
 }
 /** `browser`: what the browser has to bring when the mail is answered, so that the password counts that was typed in it. */
-export type Registered = { credentials: Credentials } | { browser: string };
+export type Registered = { credentials: SessionTokens } | { browser: string };
 
 export interface Registrations {
   /** Makes the user and logs in; or a mail has to be answered first, which says nothing about whether the address was known (S30). */
@@ -29,7 +29,7 @@ export interface Registrations {
    * Logs in whoever has the code of an activation mail; undefined for one that is unknown, used or expired. The code proves the mailbox and
    * nothing else: in another browser than that of the registration the account opens without a password.
    */
-  activate(code: string, browser: string | undefined, device: Browser): Promise<(Credentials & { hasPassword: boolean }) | undefined>;
+  activate(code: string, browser: string | undefined, device: Browser): Promise<(SessionTokens & { hasPassword: boolean }) | undefined>;
   /** Forgets who did not prove the address within seven days, at most `limit`; answers how many. */
   dropPending(limit: number): Promise<number>;
   /** Asks for a mail to an address, whether it has a user or not. The mail is written behind the answer. */
@@ -127,7 +127,7 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
     activate: (code, browser, device) =>
       sql.begin(async (tx) => {
         const redeemed = await codes.redeem(tx, 'activate', sha256(code));
-        const activated = redeemed && (await activate(tx, redeemed.userId, sha256(browser ?? '')));
+        const activated = redeemed && (await activateRegistration(tx, redeemed.userId, sha256(browser ?? '')));
         if (!activated) return undefined;
         const { userId } = redeemed;
         await codes.dropCodes(tx, userId);

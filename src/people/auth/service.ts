@@ -7,23 +7,23 @@ import type { Log } from '../../platform/telemetry/index.ts';
 import { type Accounts, openAccounts } from './account.ts';
 import { type ApiKeys, openApiKeys } from './api-keys.ts';
 import { dropExpiredCodes } from './code-store.ts';
-import { openTokens, type Tokens } from './jwt.ts';
+import { openAuthTokens, type AuthTokens } from './jwt.ts';
 import { type KnownBrowsers, openKnownBrowsers } from './known-browsers.ts';
-import { type Attempt, openLogin } from './login.ts';
+import { type LoginAttempt, openPasswordLogin } from './login.ts';
 import type { Approvals } from './ports.ts';
 import { forgetTraces } from './trace-store.ts';
 import { openRegistrations, type Registrations } from './registration.ts';
-import { type Browser, type Credentials, openSessions, type Sessions } from './sessions.ts';
+import { type Browser, type SessionTokens, openSessions, type Sessions } from './sessions.ts';
 
 /** Authentication of users and of clients. */
-export interface Auth extends Registrations, AsyncDisposable {
+export interface AuthRoom extends Registrations, AsyncDisposable {
   readonly accounts: Accounts;
   readonly sessions: Sessions;
   readonly apiKeys: ApiKeys;
   readonly knownBrowsers: KnownBrowsers;
-  readonly tokens: Pick<Tokens, 'verifyExtension' | 'signImpersonation' | 'verifyImpersonation'>;
+  readonly tokens: Pick<AuthTokens, 'verifyExtension' | 'signImpersonation' | 'verifyImpersonation'>;
   /** One answer, in one time, for an unknown address, a wrong password and another provider. */
-  login(attempt: Attempt, browser: Browser): Promise<Credentials>;
+  login(attempt: LoginAttempt, browser: Browser): Promise<SessionTokens>;
   /** The rate-limit bucket of one address, whether it has a user or not. */
   accountBucket(email: string): string;
   /** Forgets codes that were never used, at most `limit`; answers how many. */
@@ -49,8 +49,21 @@ interface Options {
   failed: (error: unknown) => void;
 }
 
-export function openAuth({ sql, clock, identity, billing, approvals, email, jwtSecret, frontendUrl, disallowPlus, tracesDays, log, failed }: Options): Auth {
-  const tokens = openTokens({ secret: jwtSecret, clock, log });
+export function openAuth({
+  sql,
+  clock,
+  identity,
+  billing,
+  approvals,
+  email,
+  jwtSecret,
+  frontendUrl,
+  disallowPlus,
+  tracesDays,
+  log,
+  failed,
+}: Options): AuthRoom {
+  const tokens = openAuthTokens({ secret: jwtSecret, clock, log });
   const sessions = openSessions({ sql, clock, tokens, secret: jwtSecret, failed });
   const apiKeys = openApiKeys({ sql, clock, failed, billing, email });
   const registrations = openRegistrations({ sql, identity, email, sessions, frontendUrl, disallowPlus, failed });
@@ -62,7 +75,7 @@ export function openAuth({ sql, clock, identity, billing, approvals, email, jwtS
     apiKeys,
     knownBrowsers: openKnownBrowsers(jwtSecret),
     tokens,
-    login: openLogin({ sql, sessions }),
+    login: openPasswordLogin({ sql, sessions }),
     accountBucket: (address) => `account:${sha256Hex(address.toLowerCase())}`,
     dropExpiredCodes: (limit) => dropExpiredCodes(sql, limit),
     forgetTraces: (limit) => forgetTraces(sql, tracesDays, limit),

@@ -2,7 +2,7 @@ import type { Permission } from '../access/index.ts';
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, isId, newId, notFound, sha256 } from '../../platform/kernel/index.ts';
-import type { Tokens } from './jwt.ts';
+import type { AuthTokens } from './jwt.ts';
 import { lastUsed } from './last-used.ts';
 import { refreshTokens } from './refresh-token.ts';
 import * as store from './store.ts';
@@ -10,7 +10,7 @@ import * as store from './store.ts';
 export type { Device, SessionRow } from './store.ts';
 
 /** The tokens that a client gets when it logs in or refreshes. */
-export interface Credentials {
+export interface SessionTokens {
   userId: string;
   sessionId: string;
   accessToken: string;
@@ -34,13 +34,13 @@ export interface Browser extends store.Device {
 
 export interface Sessions extends AsyncDisposable {
   /** A new session whatever the browser sent (no fixation), which ends the one that it had; in the caller's transaction if there is one. */
-  start(userId: string, browser: Browser, transaction?: Sql): Promise<Credentials>;
+  start(userId: string, browser: Browser, transaction?: Sql): Promise<SessionTokens>;
   /** Whom a session token stands for, in the wanted org if the user belongs to it; throws `session_revoked` or `unauthenticated` (S249). */
   authenticate(token: string, wantedOrg: string | undefined): Promise<Holder & { sessionId: string }>;
   /** The same session's token with a new expiry. */
   renew(holder: { userId: string; sessionId: string }): Promise<string>;
   /** New credentials for a refresh token; a token that was rotated before revokes its session (S39). */
-  refresh(token: string, device: store.Device): Promise<Credentials>;
+  refresh(token: string, device: store.Device): Promise<SessionTokens>;
   list(userId: string): Promise<readonly store.SessionRow[]>;
   /** 404 when it is not one of the user's. */
   revoke(by: AuditActor & { userId: string }, sessionId: string): Promise<void>;
@@ -58,7 +58,7 @@ const revoked = () => new AppError('session_revoked', 'This session has ended, l
 interface Options {
   sql: Database;
   clock: Clock;
-  tokens: Tokens;
+  tokens: AuthTokens;
   secret: string;
   failed: (error: unknown) => void;
 }

@@ -1,3 +1,3 @@
 export { environmentLogins, ssoOf } from './fallback.ts';
 export { mobileLink } from './rules.ts';
-export { type Login, type Offered, openLogins } from './service.ts';
+export { type FederatedLogin, type Offered, openFederatedLogin } from './service.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Account } from '../../providers/registry/index.ts';
 
 /** Our own addresses, of which a provider may send people back to. */
-export interface Addresses {
+export interface LoginAddresses {
   frontendUrl: string;
   mainUrl: string;
   backendUrl: string;
@@ -11,17 +11,17 @@ export interface Addresses {
 }
 
 /** Where a provider sends people back when the client names nothing; one address for each provider, so that a code of one is never taken for another's. */
-export const defaultRedirect = ({ frontendUrl }: Addresses, providerId: string): string =>
+export const defaultRedirect = ({ frontendUrl }: LoginAddresses, providerId: string): string =>
   `${frontendUrl.replace(/(?<!\/)\/+$/, '')}/auth/callback/${providerId}`;
 
 /** The addresses that a message to be signed may name. */
-export const ownOrigins = ({ frontendUrl, mainUrl }: Addresses): string[] => [...new Set([new URL(frontendUrl).origin, new URL(mainUrl).origin])];
+export const ownOrigins = ({ frontendUrl, mainUrl }: LoginAddresses): string[] => [...new Set([new URL(frontendUrl).origin, new URL(mainUrl).origin])];
 
 /**
  * Whether a client may have people sent here: a page of the application, the mobile application itself, or the page that leads there. Only the
  * one spelling counts, without user, query or fragment, so that no parser can read another address out of it (X18).
  */
-export function isOwnRedirect(text: string, { frontendUrl, mainUrl, backendUrl, mobileAppScheme }: Addresses): boolean {
+export function isOwnRedirect(text: string, { frontendUrl, mainUrl, backendUrl, mobileAppScheme }: LoginAddresses): boolean {
   if (text === mobileAppScheme || text === `${backendUrl}/auth/oauth-mobile-callback`) return true;
   const url = URL.parse(text);
   if (!url || url.href !== text || /[?#%\\@]/.test(text) || url.pathname.includes('//')) return false;
@@ -37,18 +37,18 @@ export function mobileLink(scheme: string, told: Readonly<Record<string, string 
   return query === '' ? scheme : `${scheme}${scheme.includes('?') ? '&' : '?'}${query}`;
 }
 
-const Signed = z.object({ message: z.string(), signature: z.string() });
-export interface Signed {
+const SignedLogin = z.object({ message: z.string(), signature: z.string() });
+export interface WalletProof {
   message: string;
   signature: string;
   nonce: string;
 }
 
 /** A proof as clients send it, JSON or the same in base64; undefined for anything else. */
-export function readProof(text: string): Signed | undefined {
+export function readProof(text: string): WalletProof | undefined {
   const json = text.trimStart().startsWith('{') ? text : Buffer.from(text, 'base64').toString('utf8'); // takes base64url too
   try {
-    const proof = Signed.parse(JSON.parse(json));
+    const proof = SignedLogin.parse(JSON.parse(json));
     const nonce = /^Nonce: ([A-Za-z0-9]{8,64})$/m.exec(proof.message)?.[1];
     return nonce === undefined ? undefined : { ...proof, nonce };
   } catch {

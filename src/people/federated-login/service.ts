@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Auth, Browser, Credentials } from '../auth/index.ts';
+import type { AuthRoom, Browser, SessionTokens } from '../auth/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Claim, Identity } from '../identity/index.ts';
 import { AppError, invalidField, notFound, ProviderError, randomBase62, randomBase64url, sha256, type Vault } from '../../platform/kernel/index.ts';
 import type { ProviderSettings } from '../../providers/settings/index.ts';
 import type { Account, AuthAdapter, PersonLogin, Providers } from '../../providers/registry/index.ts';
-import { type Addresses, defaultRedirect, isOwnRedirect, ownOrigins, placeholderEmail, readProof, tidy } from './rules.ts';
+import { type LoginAddresses, defaultRedirect, isOwnRedirect, ownOrigins, placeholderEmail, readProof, tidy } from './rules.ts';
 import * as store from './store.ts';
 
 /** A way to log in that is offered. */
@@ -21,7 +21,7 @@ export interface Completion {
   iss?: string | undefined;
 }
 /** `token`: stands once, and only in this browser, for an account that has no user yet. */
-export type Completed = { credentials: Credentials } | { token: string };
+export type CompletedLogin = { credentials: SessionTokens } | { token: string };
 export interface Newcomer {
   company: string;
   name?: string | undefined;
@@ -30,18 +30,18 @@ export interface Newcomer {
 }
 
 /** Login by a provider (S36): whatever begins here ends in the same browser, once, within ten minutes. `browser` is the value of its cookie. */
-export interface Login {
+export interface FederatedLogin {
   /** Lists the login providers that are offered, email and password first. */
   list(): Promise<readonly Offered[]>;
   /** The address of the provider's consent page. */
   begin(providerId: string, call: { redirectUri?: string | undefined; browser: string }): Promise<string>;
   /** A nonce for a wallet to sign, and the whole message where it can be written here. */
   challenge(providerId: string, call: { address?: string | undefined; browser: string }): Promise<{ nonce: string; message?: string }>;
-  complete(providerId: string, completion: Completion, browser: string, device: Browser): Promise<Completed>;
+  complete(providerId: string, completion: Completion, browser: string, device: Browser): Promise<CompletedLogin>;
   /** For `POST /auth/register`: makes the user of a token or a proof, and logs in. */
-  register(providerId: string, providerToken: string, person: Newcomer, browser: string, device: Browser): Promise<Credentials>;
+  register(providerId: string, providerToken: string, person: Newcomer, browser: string, device: Browser): Promise<SessionTokens>;
   /** For `POST /auth/login`: the user of a token or a proof. */
-  login(providerId: string, providerToken: string, browser: string, device: Browser): Promise<Credentials>;
+  login(providerId: string, providerToken: string, browser: string, device: Browser): Promise<SessionTokens>;
   /** Forgets what nobody ended in time, at most `limit`; answers how many. */
   dropOld(limit: number): Promise<number>;
 }
@@ -52,8 +52,8 @@ interface Options {
   providers: Pick<Providers, 'list' | 'fields' | 'login' | 'resolve'>;
   settings: Pick<ProviderSettings, 'configured'>;
   identity: Pick<Identity, 'findProviderAccount' | 'registerWithProvider'>;
-  sessions: Pick<Auth['sessions'], 'start'>;
-  addresses: Addresses;
+  sessions: Pick<AuthRoom['sessions'], 'start'>;
+  addresses: LoginAddresses;
   /** Providers configured in the environment, by id. */
   fallbacks: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
@@ -71,7 +71,7 @@ function asLoginError(adapter: AuthAdapter, error: unknown): unknown {
   return new AppError('invalid_request', error.message, { provider: adapter.id }, { cause: error });
 }
 
-export function openLogins({ sql, vault, providers, settings, identity, sessions, addresses, fallbacks }: Options): Login {
+export function openFederatedLogin({ sql, vault, providers, settings, identity, sessions, addresses, fallbacks }: Options): FederatedLogin {
   const environment = Object.entries(fallbacks).map(([id, values]) => {
     const adapter = providers.resolve('auth', id);
     return { adapter, name: adapter.title, values: providers.fields(adapter, values) };
@@ -106,7 +106,7 @@ export function openLogins({ sql, vault, providers, settings, identity, sessions
   async function verify(adapter: AuthAdapter, port: Extract<PersonLogin, { by: 'proof' }>, text: string, browser: string, state?: string): Promise<Account> {
     const proof = readProof(text);
     if (!proof || (state !== undefined && state !== proof.nonce)) throw beginAgain();
-    if ((await store.takeState(sql, 'nonce', keyOf(adapter, proof.nonce, browser))) === undefined) throw beginAgain();
+    if ((await store.takeLoginState(sql, 'nonce', keyOf(adapter, proof.nonce, browser))) === undefined) throw beginAgain();
     return tidy(await asked(adapter, port.verify({ ...proof, origins: ownOrigins(addresses) })));
   }
 
@@ -117,7 +117,7 @@ export function openLogins({ sql, vault, providers, settings, identity, sessions
     { code, state, redirectUri, iss }: Completion,
     browser: string,
   ): Promise<Account> {
-    const sealed = await store.takeState(sql, 'consent', keyOf(adapter, state, browser));
+    const sealed = await store.takeLoginState(sql, 'consent', keyOf(adapter, state, browser));
     if (sealed === undefined) throw beginAgain();
     const begun = Begun.parse(JSON.parse(vault.open(sealed)));
     if (redirectUri !== undefined && redirectUri !== begun.redirectUri)
@@ -128,7 +128,7 @@ export function openLogins({ sql, vault, providers, settings, identity, sessions
   /** The account behind a token of `complete`, or behind a proof; either counts once. */
   async function redeem(providerId: string, providerToken: string, browser: string): Promise<{ adapter: AuthAdapter; account: Account }> {
     const { adapter, port } = await find(providerId);
-    const sealed = await store.takeState(sql, 'account', keyOf(adapter, providerToken, browser));
+    const sealed = await store.takeLoginState(sql, 'account', keyOf(adapter, providerToken, browser));
     if (sealed !== undefined) return { adapter, account: Known.parse(JSON.parse(vault.open(sealed))) };
     if (port.by !== 'proof') throw beginAgain();
     return { adapter, account: await verify(adapter, port, providerToken, browser) };
@@ -155,7 +155,7 @@ export function openLogins({ sql, vault, providers, settings, identity, sessions
       const state = randomBase64url(32);
       const begun = { nonce: randomBase64url(32), verifier: randomBase64url(48), redirectUri };
       const url = await asked(adapter, port.authorize({ ...begun, state }));
-      await store.insertState(sql, 'consent', keyOf(adapter, state, browser), vault.seal(JSON.stringify(begun)), LIFE_MS);
+      await store.insertLoginState(sql, 'consent', keyOf(adapter, state, browser), vault.seal(JSON.stringify(begun)), LIFE_MS);
       return url;
     },
 
@@ -165,7 +165,7 @@ export function openLogins({ sql, vault, providers, settings, identity, sessions
       const nonce = randomBase62(32);
       const message = address === undefined ? undefined : await port.message({ nonce, origins: ownOrigins(addresses), address });
       if (address !== undefined && message === undefined) throw invalidField('address', 'address: is not the address of a wallet that is asked here');
-      await store.insertState(sql, 'nonce', keyOf(adapter, nonce, browser), vault.seal('{}'), LIFE_MS);
+      await store.insertLoginState(sql, 'nonce', keyOf(adapter, nonce, browser), vault.seal('{}'), LIFE_MS);
       return { nonce, ...(message !== undefined && { message }) };
     },
 
@@ -178,7 +178,7 @@ export function openLogins({ sql, vault, providers, settings, identity, sessions
       if (userId !== undefined) return { credentials: await sessions.start(userId, device) };
       emailOf(adapter, account);
       const token = randomBase64url(32);
-      await store.insertState(sql, 'account', keyOf(adapter, token, browser), vault.seal(JSON.stringify(account)), LIFE_MS);
+      await store.insertLoginState(sql, 'account', keyOf(adapter, token, browser), vault.seal(JSON.stringify(account)), LIFE_MS);
       return { token };
     },
 
@@ -206,6 +206,6 @@ export function openLogins({ sql, vault, providers, settings, identity, sessions
       return sessions.start(userId, device);
     },
 
-    dropOld: (limit) => store.dropOldStates(sql, limit),
+    dropOld: (limit) => store.dropOldLoginStates(sql, limit),
   };
 }

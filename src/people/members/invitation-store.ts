@@ -65,7 +65,7 @@ export async function invitationOf(sql: Sql, tokenHash: Buffer): Promise<OpenInv
   return row;
 }
 
-export async function emailOf(sql: Sql, userId: string): Promise<string | undefined> {
+export async function emailOfUser(sql: Sql, userId: string): Promise<string | undefined> {
   const [row] = await sql<{ email: string }[]>`select email from users where id = ${userId} and deleted_at is null`;
   return row?.email;
 }

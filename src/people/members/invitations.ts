@@ -67,7 +67,7 @@ export function openInvitations({ email: mail, frontendUrl, ...deps }: MembersDe
       const invited = await store.invitationOf(sql, sha256(token));
       if (!invited) throw expired();
       const { id, orgId, roleKey } = invited;
-      if ((await store.emailOf(sql, by.userId))?.toLowerCase() !== invited.email.toLowerCase()) throw forbidden('This invitation is for another address');
+      if ((await store.emailOfUser(sql, by.userId))?.toLowerCase() !== invited.email.toLowerCase()) throw forbidden('This invitation is for another address');
       await sql.begin(async (tx) => {
         await billing.lockOrg(tx, orgId);
         if (!(await lockOrgRow(tx, orgId))) throw expired();

@@ -16,7 +16,7 @@ export interface MemberRow {
 }
 
 /** Disables the members that a plan has no seats for; in the transaction that lowered it. */
-export const disableForPlan = (sql: Sql, orgId: string, userIds: readonly string[]) =>
+export const disableMembersForPlan = (sql: Sql, orgId: string, userIds: readonly string[]) =>
   sql`update memberships set disabled = true where org_id = ${orgId} and user_id = any(${[...userIds]}::uuid[])`;
 
 /** Held until the commit: changes of who may do what in an org are made one after the other. False: the org is not there. */

@@ -9,7 +9,7 @@ export const Settings = z.object({
 });
 export type Settings = z.output<typeof Settings>;
 /** The settings as they hold: what was never decided has its default. */
-export const settingsOf = (row: { settings: unknown }): Settings => Settings.parse(row.settings);
+export const orgSettingsOf = (row: { settings: unknown }): Settings => Settings.parse(row.settings);
 export type SettingsChange = { [K in keyof Settings]?: Settings[K] | undefined };
 
 /** The defaults of every org: nobody approves posts (S121), and late ones go out (S126). */

@@ -4,7 +4,7 @@ import { AppError, invalidField, newId, notFound } from '../../platform/kernel/i
 import { withLockedMembership, forbidden, type MembersDeps, membersOfOnly, ownOrgs } from '../members/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import type { Endings } from './ports.ts';
-import { type Settings, type SettingsChange, settingsOf } from './rules.ts';
+import { type Settings, type SettingsChange, orgSettingsOf } from './rules.ts';
 import * as store from './store.ts';
 
 /** Organizations themselves: their making, name, settings and end. */
@@ -95,7 +95,7 @@ export function openOrganizations({ mostOwned, stopChannels, providers, endSubsc
       return dropped;
     },
 
-    settings: async (orgId) => settingsOf(known(await store.findOrganization(sql, orgId))),
+    settings: async (orgId) => orgSettingsOf(known(await store.findOrganization(sql, orgId))),
 
     async changeSettings(orgId, by, { timezone, ...settings }) {
       const provider = settings.defaultShortlinkProviderId;

@@ -1,6 +1,6 @@
 import postgres from 'postgres';
 import { ARRAY_TYPES } from './arrays.ts';
-import { type Lines, openLines, watched } from './frozen.ts';
+import { type ConnectionLines, openConnectionLines, watched } from './frozen.ts';
 
 /** The client or a transaction: what a store function takes first. */
 export type Sql = postgres.ISql;
@@ -26,11 +26,11 @@ export interface DatabaseOptions {
 // with a name that the one in capitals replaces, which is the same setting to the server.
 const PADDING = '-'.repeat(1_024);
 
-const linesOf = new WeakMap<Database, Lines>();
+const linesOf = new WeakMap<Database, ConnectionLines>();
 
 /** Opens the pool. Connections are made when first needed, and again after the database was away. */
 export const openDatabase = ({ url, connections = 8, connectTimeoutSeconds = 10, applicationName = 'rookery', onStatement }: DatabaseOptions): Database => {
-  const lines = openLines();
+  const lines = openConnectionLines();
   const sql = postgres(url, {
     max: connections,
     socket: lines.open,

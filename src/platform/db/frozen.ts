@@ -43,7 +43,7 @@ function tellAll(socket: Socket): void {
 }
 
 /** The connections of a pool and of the sessions beside it, to be ended together when one of them is found frozen. */
-export interface Lines {
+export interface ConnectionLines {
   open(options: { host: string[]; port: number[]; path?: string }): Socket;
   /** Ends those that were not heard of for a while; the pool makes new ones. */
   endSilent(): void;
@@ -52,7 +52,7 @@ export interface Lines {
   readonly cut: Set<number>;
 }
 
-export function openLines(): Lines {
+export function openConnectionLines(): ConnectionLines {
   const heard = new Map<Socket, Heard>();
   const cut = new Set<number>();
   let turn = 0;
@@ -81,7 +81,7 @@ export function openLines(): Lines {
 }
 
 /** The client with every statement watched: one that the server does not work on, though it was sent, ends the silent connections. */
-export function watched(sql: postgres.Sql, lines: Lines): postgres.Sql {
+export function watched(sql: postgres.Sql, lines: ConnectionLines): postgres.Sql {
   const waiting = new Map<Query, number>();
   let timer: NodeJS.Timeout | undefined;
   let checking = false;

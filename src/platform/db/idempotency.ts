@@ -7,10 +7,10 @@ export interface KeyClaim {
   key: string;
   claim: string;
 }
-export type Claimed = { kind: 'claimed' } | { kind: 'running' } | { kind: 'mismatch' } | { kind: 'done'; status: number; reply: string };
+export type KeyState = { kind: 'claimed' } | { kind: 'running' } | { kind: 'mismatch' } | { kind: 'done'; status: number; reply: string };
 
 /** Takes a key that is new, a day old, or left behind by a request that died; else says what became of its first use. */
-export async function claimKey(sql: Sql, { orgId, scope, key, claim }: KeyClaim, bodyHash: Buffer): Promise<Claimed> {
+export async function claimKey(sql: Sql, { orgId, scope, key, claim }: KeyClaim, bodyHash: Buffer): Promise<KeyState> {
   const taken = await sql`
     insert into idempotency_keys as k (org_id, scope, key, body_hash, claim, claimed_until)
     values (${orgId}, ${scope}, ${key}, ${bodyHash}, ${claim}, now() + interval '2 minutes')

@@ -1,6 +1,6 @@
 import { openWriteBehind } from '../flow/index.ts';
 import type { Database, Json, Sql } from '../db/index.ts';
-import { type Page, pageOf } from '../kernel/index.ts';
+import { type RowPage, pageOf } from '../kernel/index.ts';
 import { type Logs, redact, redactText } from '../telemetry/index.ts';
 
 export interface ErrorRow {
@@ -23,7 +23,7 @@ interface Kept {
 export interface ErrorLog extends AsyncDisposable {
   /** The same log, whose errors are kept too. */
   readonly logs: Logs;
-  list(asked: { room?: string | undefined; cursor?: string | undefined; limit: number }): Promise<Page<ErrorRow>>;
+  list(asked: { room?: string | undefined; cursor?: string | undefined; limit: number }): Promise<RowPage<ErrorRow>>;
   /** Forgets those older than ERRORS_RETENTION_DAYS, at most `limit`; answers how many. */
   dropOld(limit: number): Promise<number>;
 }

@@ -20,7 +20,7 @@ export {
   validationFailed,
 } from './errors.ts';
 export { isId, newId, splitTenantKey, tenantKey } from './ids.ts';
-export { type Page, pageOf } from './page.ts';
+export { type RowPage, pageOf } from './page.ts';
 export { asksNothing, judge, parse, UNBUILT, unbuilt } from './validation.ts';
 export { StartError } from './start-error.ts';
 export { isTimezone, zoneOf } from './zone.ts';

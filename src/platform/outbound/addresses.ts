@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 
 /** An address as a number. */
-export interface Address {
+export interface IpAddress {
   family: 4 | 6;
   value: bigint;
 }
@@ -27,7 +27,7 @@ function v6(text: string): bigint {
 }
 
 /** The address that a text is, brackets allowed; undefined for anything else, and for an IPv6 address with a zone. */
-export function parseAddress(text: string): Address | undefined {
+export function parseAddress(text: string): IpAddress | undefined {
   const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
   const family = isIP(bare);
   if (family === 4) return { family, value: v4(bare) };
@@ -48,4 +48,4 @@ export function parseCidr(text: string): Range {
   return { family: address.family, first: address.value, last: address.value + size - 1n };
 }
 
-export const inRange = ({ family, value }: Address, range: Range): boolean => family === range.family && value >= range.first && value <= range.last;
+export const inRange = ({ family, value }: IpAddress, range: Range): boolean => family === range.family && value >= range.first && value <= range.last;

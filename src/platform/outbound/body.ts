@@ -37,7 +37,7 @@ async function* unpacked(body: Readable, makers: readonly Decoder[]): AsyncGener
 }
 
 /** The body in pieces, decompressed, at most `maxBytes` of it; `cut` ends it there, `fail` makes that an error. */
-export async function* readBody(
+export async function* readAnswerBody(
   body: Readable,
   coding: string | null,
   { maxBytes, onTooLarge }: { maxBytes: number; onTooLarge: 'fail' | 'cut' },

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { type Duplex, Readable } from 'node:stream';
 import { Agent, errors, WebSocket as GuardedWebSocket } from 'undici';
-import { readBody, readWhole } from './body.ts';
+import { readAnswerBody, readWhole } from './body.ts';
 import { OutboundError, type OutboundHead, type OutboundRequest, type EgressRoute } from './contract.ts';
 import { blocked, type Guard } from './guard.ts';
 import { type Beneath, isConnectFailure, openPools, pinnedConnector } from './pools.ts';
@@ -104,7 +104,7 @@ export function openEgressRoute({ guard, beneath, timeoutMs: defaultTimeout, jud
     { maxBytes = DEFAULT_MAX_BYTES, onTooLarge = 'fail' }: OutboundRequest,
   ): AsyncGenerator<Uint8Array> {
     try {
-      yield* readBody(answer.body, answer.coding, { maxBytes, onTooLarge });
+      yield* readAnswerBody(answer.body, answer.coding, { maxBytes, onTooLarge });
     } catch (error) {
       throw asOutboundError(error, request, true);
     } finally {

@@ -1,4 +1,4 @@
-import { type Address, inRange, parseAddress, parseCidr, type Range } from './addresses.ts';
+import { type IpAddress, inRange, parseAddress, parseCidr, type Range } from './addresses.ts';
 import { OutboundError } from './contract.ts';
 
 // IANA's special-purpose registries, whole: none of these is an ordinary public service. The last one is a public
@@ -40,9 +40,9 @@ const REFUSED_6 = [
 const isIsatap = (value: bigint) => [0x00005efen, 0x02005efen].includes((value >> 32n) & 0xffffffffn);
 
 /** `opened`: special, but in a range that the operator opened. */
-export type Verdict = 'public' | 'opened' | 'refused';
+export type AddressVerdict = 'public' | 'opened' | 'refused';
 export interface Guard {
-  judgeAddress(text: string): Verdict;
+  judgeAddress(text: string): AddressVerdict;
   /** The addresses of one name that may be connected to; throws `Blocked URL` when there is none, or when they are mixed. */
   choose(addresses: readonly string[], protocol: string): string[];
   /** Form, scheme, userinfo, and the address when the host is one; throws `invalid` or `blocked`. */
@@ -55,9 +55,9 @@ const LOOPBACK_NAME = /(^|\.)localhost\.?$/;
 /** Judges addresses and URLs; opens exactly the given ranges. Throws for a range that is none. */
 export function openGuard(allowedPrivateCidrs: readonly string[]): Guard {
   const opened = allowedPrivateCidrs.map(parseCidr);
-  const within = (address: Address, ranges: readonly Range[]) => ranges.some((range) => inRange(address, range));
+  const within = (address: IpAddress, ranges: readonly Range[]) => ranges.some((range) => inRange(address, range));
 
-  function judgeAddress(text: string): Verdict {
+  function judgeAddress(text: string): AddressVerdict {
     const address = parseAddress(text);
     if (!address) return 'refused';
     if (within(address, opened)) return 'opened';
@@ -70,7 +70,7 @@ export function openGuard(allowedPrivateCidrs: readonly string[]): Guard {
 
     choose(addresses, protocol) {
       const judged = addresses.map((address) => ({ address, verdict: judgeAddress(address) }));
-      const anyOf = (verdict: Verdict) => judged.some((one) => one.verdict === verdict);
+      const anyOf = (verdict: AddressVerdict) => judged.some((one) => one.verdict === verdict);
       // A name with public and refused addresses is how rebinding looks. One that is only opened and refused is a name of
       // this machine with an address of the other family: the opened ones are what the operator meant.
       if (anyOf('public') && anyOf('refused')) throw blocked();

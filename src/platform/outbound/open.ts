@@ -5,7 +5,7 @@ import { openDial } from './dial.ts';
 import { openGuard } from './guard.ts';
 import { type Connector, socketConnector } from './pools.ts';
 import { proxyConnector } from './proxy.ts';
-import { type Resolve, systemResolver } from './resolver.ts';
+import { type ResolveName, systemResolver } from './resolver.ts';
 import { openEgressRoute } from './egress-route.ts';
 
 const MOST_PROXIES = 500;
@@ -22,7 +22,7 @@ export interface OutboundOptions {
   sidecars?: readonly string[];
   /** Milliseconds that a proxy has until it has connected. */
   handshakeMs?: number;
-  resolver?: Resolve;
+  resolver?: ResolveName;
   /** Opens the sockets beneath the guard. */
   connector?: Connector;
 }

@@ -2,7 +2,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { openLimiter } from '../flow/index.ts';
 
 /** Answers every address of a name; rejects when it has none. */
-export type Resolve = (name: string) => Promise<readonly string[]>;
+export type ResolveName = (name: string) => Promise<readonly string[]>;
 
 const AT_A_TIME = 2; // of the threads that the whole process shares
 /** The name servers know no such name, or there is none: only this machine may know it. */
@@ -13,7 +13,7 @@ const UNKNOWN = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']);
  * Names that only this machine knows (its hosts file, search domains) are asked of the system, two at a time. `servers`: in the
  * place of the machine's.
  */
-export function systemResolver(servers?: readonly string[]): Resolve {
+export function systemResolver(servers?: readonly string[]): ResolveName {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   if (servers) resolver.setServers(servers);
   const limiter = openLimiter({ total: AT_A_TIME });

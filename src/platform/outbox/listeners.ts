@@ -26,7 +26,7 @@ export interface Listener<T extends Topic = Topic> {
 /** Declares a listener; `facts` are those of its topics. */
 export const listener = <T extends Topic>(declared: Listener<T>): Listener => declared;
 
-export interface Log {
+export interface ListenerLog {
   warn(detail: object, message: string): void;
   error(detail: object, message: string): void;
 }
@@ -38,7 +38,7 @@ export interface ListenersOptions {
   listeners: readonly Listener[];
   /** This start of this process. */
   holder: string;
-  log: Log;
+  log: ListenerLog;
   /** A process that dies is followed after this long. */
   leaseSeconds?: number;
   /** How often a listener looks for facts when nobody wakes it. */

@@ -182,7 +182,7 @@ export function openProviderSettings({
     id: string,
     by: AuditActor,
     action: string,
-    work: (row: store.SettingRow) => { row: store.NewSetting; detail?: Record<string, string | string[]> },
+    work: (row: store.SettingRow) => { row: store.SettingToInsert; detail?: Record<string, string | string[]> },
   ) => {
     const shown = await sql.begin(async (tx) => {
       const found = isId(id) ? await store.settingForUpdate(tx, owner, id) : undefined;
@@ -223,7 +223,7 @@ export function openProviderSettings({
       const adapter = resolve(setting);
       const values = judge(adapter, owner, setting);
       const { plain, secrets } = split(setupOf(adapter, owner).fields, values);
-      const row: store.NewSetting = {
+      const row: store.SettingToInsert = {
         id: newId(),
         domain: adapter.domain,
         providerId: adapter.id,

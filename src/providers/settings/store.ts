@@ -20,7 +20,7 @@ export interface SettingRow {
   createdAt: Date;
   updatedAt: Date;
 }
-export type NewSetting = Omit<SettingRow, 'lastTestAt' | 'lastTestOk' | 'createdAt' | 'updatedAt'>;
+export type SettingToInsert = Omit<SettingRow, 'lastTestAt' | 'lastTestOk' | 'createdAt' | 'updatedAt'>;
 
 const owned = (sql: Sql, owner: Owner): Fragment => (owner === null ? sql`org_id is null` : sql`org_id = ${owner}`);
 const columns = (sql: Sql): Fragment => sql`
@@ -57,7 +57,7 @@ async function oneDefault<T>(work: PromiseLike<T>): Promise<T> {
   }
 }
 
-export async function insertSetting(sql: Sql, owner: Owner, row: NewSetting): Promise<SettingRow> {
+export async function insertSetting(sql: Sql, owner: Owner, row: SettingToInsert): Promise<SettingRow> {
   const [made] = await oneDefault(sql<SettingRow[]>`
     insert into provider_settings (id, org_id, domain, provider_id, provider_version, name, is_default, enabled, options, credentials)
     values (${row.id}, ${owner}, ${row.domain}, ${row.providerId}, ${row.version}, ${row.name}, ${row.isDefault}, ${row.enabled}, ${sql.json(row.options)}, ${row.credentials})
@@ -66,7 +66,7 @@ export async function insertSetting(sql: Sql, owner: Owner, row: NewSetting): Pr
 }
 
 /** Writes the whole row, and clears the result of its last test. */
-export async function updateSetting(sql: Sql, owner: Owner, row: NewSetting): Promise<SettingRow> {
+export async function updateSetting(sql: Sql, owner: Owner, row: SettingToInsert): Promise<SettingRow> {
   const [made] = await oneDefault(sql<SettingRow[]>`
     update provider_settings set provider_version = ${row.version}, name = ${row.name}, is_default = ${row.isDefault}, enabled = ${row.enabled},
       options = ${sql.json(row.options)}, credentials = ${row.credentials}, last_test_at = null, last_test_ok = null, updated_at = now()

@@ -23,7 +23,7 @@ export interface Person {
   by?: AuditActor | undefined;
 }
 /** Who ends a login: it may be of an account that has a channel already, which is a change of that channel. */
-export interface Connector extends Person {
+export interface ChannelConnector extends Person {
   mayUpdate: boolean;
 }
 export interface Begin {
@@ -128,7 +128,7 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
   }
 
   async function save(
-    person: Connector,
+    person: ChannelConnector,
     adapter: SocialAdapter,
     account: Account,
     refresh: { internalId: string } | undefined,
@@ -158,7 +158,7 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
     return saved;
   }
 
-  async function byFields(person: Connector, providerId: string, call: Complete): Promise<Completed> {
+  async function byFields(person: ChannelConnector, providerId: string, call: Complete): Promise<Completed> {
     const refresh = call.refresh === undefined ? undefined : await channelToRefresh(person.orgId, providerId, call.refresh);
     const adapter = versionFor(providerId, refresh, call.allowPreview);
     if (call.refresh !== undefined && !refresh) throw invalidField('refresh', 'refresh: there is no such channel', 'unknown_id');
@@ -173,7 +173,7 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
     return { ...(await save(person, adapter, { values, tokens }, refresh, egressRoute)), returnUrl: null };
   }
 
-  async function byConsent(person: Connector, providerId: string, { code, state, refresh }: Complete): Promise<Completed> {
+  async function byConsent(person: ChannelConnector, providerId: string, { code, state, refresh }: Complete): Promise<Completed> {
     if (!code) throw invalidField('code', 'code: is needed; the network sends it after consent', 'required');
     if (!state) throw invalidField('state', 'state: is needed', 'required');
     const begun = await takeState(sql, person.orgId, person.userId, providerId, sha256(state));
@@ -232,7 +232,7 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
     },
 
     /** Ends a login: tokens for the code, or the typed fields checked at the network; then the channel is written. */
-    async complete(person: Connector, providerId: string, call: Complete): Promise<Completed> {
+    async complete(person: ChannelConnector, providerId: string, call: Complete): Promise<Completed> {
       const consent = providers.list('social').some((adapter) => adapter.id === providerId && adapter.login.kind === 'oauth2');
       if (consent) return byConsent(person, providerId, call);
       return byFields(person, providerId, call);

@@ -8,7 +8,7 @@ import type { Outbound } from '../../platform/outbound/index.ts';
 import { checkSettings, type Limits, type Providers, type SocialAdapter } from '../../providers/registry/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import { type Connected, type NeedsLogin, type NetworkRules, openConnections, signsIn, type Snapshot } from './connection.ts';
-import { type Begin, type Complete, type Completed, openLogins, type Connector, type Person } from './login.ts';
+import { type Begin, type Complete, type Completed, openLogins, type ChannelConnector, type Person } from './login.ts';
 import { dropOldStates } from './logins.ts';
 import * as moves from './transitions.ts';
 import * as serverLimits from './server-limits.ts';
@@ -63,7 +63,7 @@ export interface Channels {
   /** The address of the consent page (S130). */
   begin(person: Person, providerId: string, options: Begin): Promise<{ url: string }>;
   /** Connects a channel by code and state, or by typed fields; the same account is the same channel (S131, S132, S246). */
-  complete(person: Connector, providerId: string, call: Complete): Promise<Completed>;
+  complete(person: ChannelConnector, providerId: string, call: Complete): Promise<Completed>;
   /** Whether `begin` needs more than the network's name, or is not possible at all. */
   canBeginAlone(providerId: string): boolean;
   /** A channel in use: its token is fresh, and renewed when the network refuses it. Throws `ProviderError`. Nothing is sent any more once `ended` is aborted. */

@@ -1,9 +1,9 @@
 import { ProviderError } from '../../platform/kernel/index.ts';
 
 /** `org`: what the organization chose. `open`: no route. Else the id of a route. */
-export type Choice = { kind: 'org' | 'open' } | { kind: 'route'; settingId: string };
+export type RouteChoice = { kind: 'org' | 'open' } | { kind: 'route'; settingId: string };
 
-export const choiceOf = (text: string): Choice => (text === 'org' || text === 'open' ? { kind: text } : { kind: 'route', settingId: text });
+export const choiceOf = (text: string): RouteChoice => (text === 'org' || text === 'open' ? { kind: text } : { kind: 'route', settingId: text });
 export const choiceText = (kind: string, settingId: string | null): string => (kind === 'route' ? (settingId ?? '') : kind);
 
 /**

@@ -5,7 +5,7 @@ import type { EgressRoute } from '../../platform/outbound/index.ts';
 import type { Place, Providers } from '../../providers/registry/index.ts';
 import type { ProviderSettings } from '../../providers/settings/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
-import { broken, type Choice, choiceText } from './rules.ts';
+import { broken, type RouteChoice, choiceText } from './rules.ts';
 import * as store from './store.ts';
 import type { ChannelChoice, Checked, RouteRow } from './store.ts';
 
@@ -21,8 +21,8 @@ export interface Egress {
 
   overview(orgId: string): Promise<Overview>;
   /** For the channels of the org that chose nothing; 400 for what is no route of it. */
-  choose(orgId: string, choice: Choice, by: AuditActor): Promise<void>;
-  chooseForChannel(orgId: string, channelId: string, choice: Choice, by: AuditActor): Promise<void>;
+  choose(orgId: string, choice: RouteChoice, by: AuditActor): Promise<void>;
+  chooseForChannel(orgId: string, channelId: string, choice: RouteChoice, by: AuditActor): Promise<void>;
   /** Asks where a route comes out, and keeps the answer. */
   check(orgId: string, settingId: string): Promise<RouteRow>;
   /** The servers that the provider of a route lists; empty where it lists none. */
@@ -95,12 +95,12 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
   }
 
   /** A route of the body that is none is told by the name of its field. */
-  async function held(tx: Sql, orgId: string, choice: Choice): Promise<void> {
+  async function held(tx: Sql, orgId: string, choice: RouteChoice): Promise<void> {
     if (choice.kind !== 'route') return;
     if (!isId(choice.settingId) || !(await store.holdRoute(tx, orgId, choice.settingId)))
       throw invalidField('route', 'route: must be the id of a route, or one of the words for none', 'unknown_id');
   }
-  const chosen = (choice: Choice) => ({ route: choiceText(choice.kind, choice.kind === 'route' ? choice.settingId : null) });
+  const chosen = (choice: RouteChoice) => ({ route: choiceText(choice.kind, choice.kind === 'route' ? choice.settingId : null) });
 
   return {
     open,
@@ -141,7 +141,7 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
       return (await providers.routes.vpn(adapter, { orgId: row.owner, values }).places?.()) ?? [];
     },
     async checkDue(limit) {
-      const due = await store.takeDue(sql, STALE_MS, Math.min(limit, AT_A_TIME));
+      const due = await store.claimDueChecks(sql, STALE_MS, Math.min(limit, AT_A_TIME));
       const checks = await Promise.allSettled(due.map(({ orgId, settingId }) => check(orgId, settingId)));
       for (const one of checks) if (one.status === 'rejected') throw one.reason;
       return due.length;

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
-import type { Choice } from './rules.ts';
+import type { RouteChoice } from './rules.ts';
 
 /** A setting of the domain `vpn` that an org may use: its own, or one of the instance. */
 export interface RouteRow {
@@ -61,7 +61,7 @@ export const chooseForOrg = (sql: Sql, orgId: string, settingId: string | null) 
   sql`update organizations set egress_setting_id = ${settingId} where id = ${orgId}`;
 
 /** False: there is no such channel. */
-export async function chooseForChannel(sql: Sql, orgId: string, channelId: string, choice: Choice): Promise<boolean> {
+export async function chooseForChannel(sql: Sql, orgId: string, channelId: string, choice: RouteChoice): Promise<boolean> {
   const rows = await sql`
     update channels set egress = ${choice.kind}, egress_setting_id = ${choice.kind === 'route' ? choice.settingId : null}, updated_at = now()
     where org_id = ${orgId} and id = ${channelId} and deleted_at is null returning 1`;
@@ -88,7 +88,7 @@ export async function saveCheck(sql: Sql, orgId: string, settingId: string, { ok
 }
 
 /** Takes up at most `limit` routes that are in use and were not looked at for so long; nobody else takes them up meanwhile. In one order of rows, so that two processes do not wait for each other. */
-export const takeDue = (sql: Sql, staleMs: number, limit: number): Promise<{ orgId: string; settingId: string }[]> => sql<
+export const claimDueChecks = (sql: Sql, staleMs: number, limit: number): Promise<{ orgId: string; settingId: string }[]> => sql<
   { orgId: string; settingId: string }[]
 >`
   with used as (

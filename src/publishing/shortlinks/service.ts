@@ -32,7 +32,7 @@ export interface Shortlinks extends LinksPort {
   /** Whether a person who writes this has to be asked (S119): the org leaves it to them, there is a link, and somebody to shorten it. */
   shouldAsk(orgId: string, messages: readonly string[]): Promise<boolean>;
   /** The short links of a thread with how often they were followed, as of the last minutes. */
-  clicks(orgId: string, postId: string): Promise<store.Counted[]>;
+  clicks(orgId: string, postId: string): Promise<store.CountedLink[]>;
 }
 
 const WAIT_MS = 2_000;
@@ -71,7 +71,7 @@ export function openShortlinks({
   const rowsOf = (items: readonly Item[]): store.NewLink[] =>
     items.flatMap(({ orgId, postId, content }) => linksOf(content).map((url) => ({ id: newId(), orgId, postId, url })));
 
-  async function count(link: store.Counted): Promise<void> {
+  async function count(link: store.CountedLink): Promise<void> {
     try {
       const found = await choice.use(link.orgId, link.providerId);
       const adapter = providers.list('shortlink').find(({ id, version }) => id === link.providerId && version === link.providerVersion);

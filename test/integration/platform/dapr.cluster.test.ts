@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openReminders } from '../../../src/platform/actor-runtime/dapr/reminders.ts';
+import { openSchedulerReminders } from '../../../src/platform/actor-runtime/dapr/reminders.ts';
 import { AppError, systemClock } from '../../../src/platform/kernel/index.ts';
 import { API_TOKEN, APP_TOKEN, placed, startDaprCaller, startDaprHost } from '../../support/processes/dapr-engine.ts';
 import { type DaprCluster, type HostPorts, type SidecarHandle, startDapr } from '../../support/processes/dapr-harness.ts';
@@ -106,7 +106,7 @@ describeDapr('hosts on Dapr as processes', () => {
   test('a reminder that the scheduler lets lie is set again as it was', async () => {
     await using one = await member();
     await one.host.remind([{ ...at('forgotten'), name: 'ring', due: soon(365 * 86_400_000), data: { text: 'ünï', n: [1, 2] } }]);
-    const reminders = await openReminders({ port: one.ports.grpc, token: API_TOKEN, clock: systemClock, retryMs: RETRY_MS, repeatMs: 5_000 });
+    const reminders = await openSchedulerReminders({ port: one.ports.grpc, token: API_TOKEN, clock: systemClock, retryMs: RETRY_MS, repeatMs: 5_000 });
     expect(await reminders.rearm(['Ledger'], 60_000, 10)).toBe(0);
     expect(await reminders.rearm(['Ledger'], -366 * 86_400_000, 10)).toBe(1); // as if that year were over
     reminders.close();

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { type Answer, call } from '../../../src/operations/cli/call.ts';
+import { type CallAnswer, call } from '../../../src/operations/cli/call.ts';
 
 type Sent = { method?: string; body?: unknown };
 
@@ -13,7 +13,7 @@ export interface Client {
   /** With the API key, as `own`. */
   api<S extends z.ZodType>(path: string, answer: S, sent?: Sent): Promise<z.output<S>>;
   /** With the API key: whatever is answered. Rejects when nothing answers. */
-  ask(path: string, sent?: Sent): Promise<Answer>;
+  ask(path: string, sent?: Sent): Promise<CallAnswer>;
   /** The header with the API key. */
   readonly key: string;
 }
@@ -70,4 +70,4 @@ export const postBody = ({
   posts: [{ integration: { id: channelId }, value: [{ content, image }], settings }],
 });
 /** The id that a create was answered; undefined when it was not acknowledged. */
-export const createdId = ({ status, body }: Answer): string | undefined => (status === 201 ? Created.parse(body)[0]!.postId : undefined);
+export const createdId = ({ status, body }: CallAnswer): string | undefined => (status === 201 ? Created.parse(body)[0]!.postId : undefined);

@@ -7,7 +7,7 @@ import { openBodies } from '../../../src/library/media/bodies.ts';
 import { openIncoming } from '../../../src/library/media/incoming.ts';
 import { openPictures } from '../../../src/library/media/pictures.ts';
 import type { FileRow } from '../../../src/library/media/store.ts';
-import type { Place } from '../../../src/library/media/storages.ts';
+import type { StoragePlace } from '../../../src/library/media/storages.ts';
 import type { Media } from '../../../src/providers/registry/index.ts';
 
 const incoming = await openIncoming(mkdtempSync(join(tmpdir(), 'rookery-media-of-')), { error: () => {} });
@@ -15,7 +15,7 @@ const bodies = openBodies({ pictures: openPictures(), incoming });
 const never = new AbortController().signal;
 
 /** A place that has this object, whatever it is called. */
-const placeOf = (data: Buffer) => ({ storageSettingId: null, store: { open: async () => storedOf(data) } }) as unknown as Place;
+const placeOf = (data: Buffer) => ({ storageSettingId: null, store: { open: async () => storedOf(data) } }) as unknown as StoragePlace;
 const storedOf = (data: Buffer) => ({
   size: data.length,
   modified: new Date(0),

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/index.ts';
 import type { Host, RuntimeLog } from '../host.ts';
 import type { Probe } from './probe.ts';
-import type { Reminders } from './reminders.ts';
+import type { SchedulerReminders } from './reminders.ts';
 import type { HostServer } from './server.ts';
 
 const SILENCE_MS = 1_500;
@@ -13,7 +13,7 @@ const PROBE_ANSWER_MS = 250;
 export interface DrainOptions {
   host: Host;
   server: HostServer;
-  reminders: Reminders;
+  reminders: SchedulerReminders;
   probe: Probe;
   clock: Clock;
   log: RuntimeLog;

@@ -11,7 +11,7 @@ import { drain } from './drain.ts';
 import { openCaller } from './invoke.ts';
 import { watchPlacement } from './placement.ts';
 import { checkProbe, PROBE, type Probe } from './probe.ts';
-import { openReminders } from './reminders.ts';
+import { openSchedulerReminders } from './reminders.ts';
 import { reportOf } from './report.ts';
 import { openHostServer } from './server.ts';
 import { openSidecar, type Sidecar } from './sidecar.ts';
@@ -88,7 +88,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
   checkProbe(probe, options.turnMs ?? TURN_MS);
   const hold = await holdDatabase({ sql: options.sql, mode: 'shared', clock, log });
   const sidecar = openSidecar({ port: options.httpPort, token: options.apiToken });
-  const reminders = await openReminders({ port: options.grpcPort, token: options.apiToken, clock, retryMs: options.retryMs ?? 5_000, repeatMs });
+  const reminders = await openSchedulerReminders({ port: options.grpcPort, token: options.apiToken, clock, retryMs: options.retryMs ?? 5_000, repeatMs });
   const bus = openDaprBus({ sidecar, log });
   const known = new Set(options.types);
   const caller = openCaller({ sidecar, clock, log, repeatMs, patienceMs: options.patienceMs ?? 30_000, isType: (type) => known.has(type) });

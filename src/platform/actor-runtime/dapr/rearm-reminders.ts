@@ -2,7 +2,7 @@ import { type Database, openLease } from '../../db/index.ts';
 import { startLoop } from '../../flow/index.ts';
 import type { Clock } from '../../kernel/index.ts';
 import type { RuntimeLog } from '../host.ts';
-import type { Reminders } from './reminders.ts';
+import type { SchedulerReminders } from './reminders.ts';
 
 const EVERY_MS = 10_000;
 /** A reminder that waits longer than this after its time is taken for forgotten: one that fails comes every few seconds. */
@@ -11,7 +11,7 @@ const LEASE_SECONDS = 25;
 const AT_MOST = 500;
 
 export interface RearmOptions {
-  reminders: Reminders;
+  reminders: SchedulerReminders;
   types: readonly string[];
   sql: Database;
   holder: string;

@@ -37,7 +37,7 @@ export interface RemindersOptions {
 }
 
 /** Reminders over gRPC, the only way to give one a failure policy: without it, four failed callbacks delete it. */
-export interface Reminders {
+export interface SchedulerReminders {
   register(reminders: readonly Reminder[]): Promise<void>;
   unregister(of: Address, name: string): Promise<void>;
   /** Asks the scheduler for every reminder of a type: for a page that a person looks at, not for every second. */
@@ -73,7 +73,7 @@ function bytesOf(data: { value: Buffer } | undefined): Buffer {
   return Buffer.from(JSON.parse(data.value.toString('utf8', start + 1)) as string, 'base64');
 }
 
-export async function openReminders({ port, token, clock, retryMs, repeatMs }: RemindersOptions): Promise<Reminders> {
+export async function openSchedulerReminders({ port, token, clock, retryMs, repeatMs }: RemindersOptions): Promise<SchedulerReminders> {
   const service = (await load(PROTO, { keepCase: true, longs: Number }))[SERVICE] as ServiceDefinition;
   const plain: ChannelCredentials = credentials.createInsecure();
   const client = new Client(`127.0.0.1:${port}`, plain, {

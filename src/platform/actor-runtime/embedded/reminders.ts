@@ -4,7 +4,7 @@ import { type Address, checkReminder, type Reminder, reminderKey } from '../addr
 import type { Fired, Host, RuntimeLog } from '../host.ts';
 import { atMost, FairQueue, type Loop, startLoop } from '../../flow/index.ts';
 import { Heap } from './heap.ts';
-import { type Change, changeReminders, nearReminders, putReminders, type Row } from './store.ts';
+import { type ReminderChange, changeReminders, nearReminders, putReminders, type Row } from './store.ts';
 import type { DatabaseTime } from './time.ts';
 
 /** Default reminders at work at a time. */
@@ -269,7 +269,7 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
     },
     async forget(to: Address, name: string): Promise<void> {
       checkReminder(to, name);
-      await changeReminders(sql, { kind: 'drop', row: { ...to, name, version: '' } } satisfies Change).catch(unsure);
+      await changeReminders(sql, { kind: 'drop', row: { ...to, name, version: '' } } satisfies ReminderChange).catch(unsure);
       release(reminderKey(to.type, to.id, name));
     },
     fireTo(given: Host): void {

@@ -10,7 +10,7 @@ export interface Row extends Address {
   version: string;
 }
 /** One change of the table. `done` deletes only while the version is unchanged: what was registered again inside its own callback stays. */
-export type Change = { kind: 'set'; row: Row } | { kind: 'drop' | 'done'; row: Pick<Row, 'type' | 'id' | 'name' | 'version'> };
+export type ReminderChange = { kind: 'set'; row: Row } | { kind: 'drop' | 'done'; row: Pick<Row, 'type' | 'id' | 'name' | 'version'> };
 
 // Postgres keeps any character in a text but U+0000.
 const toText = (text: string): string => (/[\0\\]/.test(text) ? text.replaceAll('\\', '\\\\').replaceAll('\0', '\\0') : text);
@@ -38,7 +38,7 @@ export async function putReminders(sql: Sql, rows: readonly Row[]): Promise<void
       set due_at = excluded.due_at, owner = excluded.owner, data = excluded.data, version = excluded.version`;
 }
 
-async function deleteReminders(sql: Sql, changes: readonly Change[]): Promise<void> {
+async function deleteReminders(sql: Sql, changes: readonly ReminderChange[]): Promise<void> {
   if (changes.length === 0) return;
   const { types, ids, names } = columns(changes.map(({ row }) => row));
   await sql`
@@ -51,9 +51,9 @@ async function deleteReminders(sql: Sql, changes: readonly Change[]): Promise<vo
 }
 
 /** All changes of this process to reminders, in the order in which they were asked for; those that meet share a statement. */
-export const changeReminders = groupCommit<Change, void>(
+export const changeReminders = groupCommit<ReminderChange, void>(
   async (sql, changes) => {
-    const last = new Map<string, Change>();
+    const last = new Map<string, ReminderChange>();
     for (const change of changes) {
       const key = reminderKey(change.row.type, change.row.id, change.row.name);
       if (change.kind !== 'done' || !last.has(key)) last.set(key, change);
