@@ -42,14 +42,14 @@ test.each(logins.map((adapter) => ({ id: adapter.id, adapter })))('$id declares 
   expect([adapter.domain, adapter.setup !== undefined]).toEqual(['auth', adapter.by !== 'password']);
 });
 
-/** What every way to log in owes. A new adapter gets this suite for nothing and fails it without its fixtures. */
+/** The contract of every login provider. A new adapter gets this suite, and fails it without its fixtures. */
 describe.each(ways)('$name', ({ adapter, fixture }) => {
   let provider: FakeProvider;
   let providers: ReturnType<typeof localProviders>;
   const open = (more: Partial<AuthAdapter> = {}, values: Record<string, string> = provider.values) => providers.login({ ...adapter, ...more }, values);
   const logIn = (more: Partial<AuthAdapter> = {}) => provider.logIn(open(more));
   const testIf = (condition: unknown) => (condition ? test : () => undefined);
-  /** How it failed; what it says shows no secret in any form. */
+  /** Answers the failure, and checks that its message shows no secret in any form. */
   const fails = async (call: Promise<unknown>) => {
     const error = await failureOf(call);
     const said = `${error.message} ${JSON.stringify(error)} ${error.cause instanceof Error ? error.cause.message : ''}`;

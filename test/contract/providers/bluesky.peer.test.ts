@@ -47,7 +47,7 @@ await describePeer(
       const values = fieldsOf(account);
       return providers.connect(adapter(), { values, account: account.did, tokens: await providers.signIn(adapter(), values) });
     }
-    /** What the server itself shows, asked without the adapter. */
+    /** Reads a record from the server, without the adapter. */
     const records = async (did: string): Promise<Record[]> => {
       const answer = await providers.outbound.fetch(`${pds.url}/xrpc/com.atproto.repo.listRecords?repo=${did}&collection=app.bsky.feed.post&limit=100`);
       return (answer.json() as { records: Record[] }).records;

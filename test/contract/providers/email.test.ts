@@ -33,7 +33,7 @@ await describeProviders(suite, { without: ['empty', 'smtp'], beyond: ['events'] 
 
 describe('the suite detects an adapter', () => {
   type Connect = NonNullable<EmailAdapter['connect']>;
-  /** What it finds wrong with Resend when its line or its mailer is another one. */
+  /** Names the checks that Resend fails with another line or mailer. */
   async function foundIn(wrong: (connect: Connect) => Connect): Promise<string[]> {
     const right = email.find(({ id }) => id === 'resend') as EmailAdapter;
     const { default: fixture } = (await import(new URL('resend.ts', FACTS).pathname)) as { default: ProviderFixture };
@@ -99,7 +99,7 @@ const message = (more: Partial<Message> = {}): Message => ({
   html: '<p>Hello, world</p>',
   ...more,
 });
-/** What this provider asks for one mail, on a wire that takes anything and says nothing that is understood. */
+/** Answers the requests for one mail, on a wire that accepts anything and answers nothing readable. */
 async function askedBy(id: string, values: Record<string, string>, to = 'ann@example.com') {
   const asked: { url: string; method: string; headers: Record<string, string>; body: string }[] = [];
   const outbound: Pick<Outbound, 'fetch'> = {

@@ -43,7 +43,7 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
   const ask = async (path: string) =>
     (await providers.outbound.fetch(`${snac.url}/api${path}`, { headers: { authorization: `Bearer ${tokens.accessToken}` } })).json();
 
-  /** What a person does: registers nothing, types a password into the server's own page, and comes back with a code. */
+  /** Logs in as a person does: types a password into the server's own page, and comes back with a code. */
   async function consent(login: string, passwd: string): Promise<Tokens> {
     const app = (await providers.registerApp(adapter(), values(), REDIRECT))!;
     const { url, verifier } = providers.authorize(adapter(), { app, values: values(), redirectUri: REDIRECT, state: 'the-state' });

@@ -37,7 +37,7 @@ await describePeer(
     const channel = (urls: string[], password = KEY) => providers.connect(adapter(), { values: { password, relays: urls.join(', ') }, account: PUBLIC });
     const urls = () => relays.map(({ url }) => url);
 
-    /** What a relay itself holds, asked without the adapter. */
+    /** Reads events from a relay, without the adapter. */
     const stored = (url: string, filter: object) =>
       new Promise<Event[]>((resolve, reject) => {
         const events: Event[] = [];

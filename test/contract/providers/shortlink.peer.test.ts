@@ -23,7 +23,10 @@ else
       });
       afterAll(() => peer.stop());
 
-      /** What Dub's own description of its API says to a call: its status, and what is wrong with the request or with the answer. */
+      /**
+       * Sends calls through a validator with Dub's API description; answers their status, and the faults of request or
+       * answer.
+       */
       async function judged(work: (port: Shortener, check: () => Promise<unknown>) => Promise<unknown>) {
         const answers: OutboundAnswer[] = [];
         await using plain = localProviders();

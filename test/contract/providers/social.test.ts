@@ -8,7 +8,7 @@ import { failureOf, type FakeNetwork, type Fixture } from '../../support/peers/f
 import { mediaOf } from '../../support/worlds/media-of.ts';
 import { handleOf, localProviders, lookUp, postOf } from '../../support/worlds/providers.ts';
 
-/** What the recorded facts say of a network; a test compares the adapter with them. */
+/** The recorded facts of a network; a test compares the adapter with them. */
 interface Facts {
   title: string;
   credentialFields: { name: string; secret: boolean }[];
@@ -38,7 +38,9 @@ const registered = await Promise.all(
   })),
 );
 
-/** The sandbox as a network that takes no media at all: the suite asks of nobody what only networks with media can do. */
+/**
+ * The sandbox as a network that takes no media at all: the suite asks of nobody what only networks with media can do.
+ */
 const textOnly = registered
   .filter(({ adapter }) => adapter.id === 'sandbox')
   .map(({ adapter, fixture, facts, name }) => ({
@@ -63,7 +65,7 @@ test('every adapter file is registered, and every registered adapter has its fix
   for (const { id } of social) expect(fixtures).toEqual(expect.arrayContaining([`${id}.ts`, `${id}.facts.json`]));
 });
 
-/** What every social adapter owes. A new adapter gets this suite for nothing and fails it without its fixtures. */
+/** The contract of every social adapter. A new adapter gets this suite, and fails it without its fixtures. */
 describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
   let network: FakeNetwork;
   let providers: ReturnType<typeof localProviders>;

@@ -57,7 +57,7 @@ const suite: Suite<StorageAdapter, Store> = {
 await describeProviders(suite, { without: ['local'] });
 
 describe('the suite detects an adapter that', () => {
-  /** Of the whole contract, what a store has to do with objects. */
+  /** The part of the fixture that concerns objects. */
   const facts: ProviderFixture = { ...fixture, cases: fixture.cases.filter(({ operation }) => ['put', 'open', 'remove'].includes(operation)) };
   const honest = registered.find((adapter): adapter is StorageAdapter => adapter.domain === 'storage' && adapter.id === 's3_compatible')!;
   const demo = (change: (store: Store, line: StorageLine) => Partial<Store> = () => ({})): StorageAdapter => ({

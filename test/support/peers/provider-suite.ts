@@ -16,11 +16,11 @@ export type { Asks, Exchange, Says } from '../wire/wire.ts';
 export interface Case {
   /** A name of `Suite.operations`, or `check`. */
   operation: string;
-  /** Where one operation has several cases. */
+  /** Tells several cases of one operation apart. */
   name?: string;
   input?: unknown;
   exchanges: readonly Exchange[];
-  /** What comes of it; of what is not offered the failure. */
+  /** The result, or the failure of an unsupported operation. */
   result?: unknown;
   failure?: ProviderFailure;
 }
@@ -34,13 +34,13 @@ export interface Refusal {
   failure: ProviderFailure;
   retryAfterMs?: number;
 }
-/** What an adapter's file of fixtures exports: written from the provider's documents, not from the adapter. */
+/** The export of an adapter's fixture file, which is written from the provider's documents, not from the adapter. */
 export interface ProviderFixture {
   /** Credentials as a person would type them. */
   values: Readonly<Record<string, string>>;
   /** The fields that the facts call secret. */
   secret: readonly string[];
-  /** What the facts say that no call shows, by the names of `Suite.declared`. */
+  /** Facts that no call shows, by the names of `Suite.declared`. */
   declares?: Readonly<Record<string, unknown>>;
   cases: readonly Case[];
   refusals: readonly Refusal[];
@@ -50,13 +50,13 @@ export interface ProviderFixture {
   noRateLimit?: true;
 }
 
-/** What a domain adds: how its adapters are opened, and what their operations are called. */
+/** The part of a suite that a domain adds: the way to open its adapters, and the names of their operations. */
 export interface Suite<A extends AnyAdapter, Port> {
   domain: A['domain'];
   /** Beside the way out: such as a clock that waits for nothing. */
   options?: Partial<ProvidersOptions>;
   open(providers: Providers, adapter: A, values: Readonly<Record<string, string>>): Port;
-  /** What its adapters say of themselves that no call shows, such as limits: each fixture has to say the same. */
+  /** Reads declared facts that no call shows, such as limits: each fixture must state the same. */
   declared?(adapter: A): Record<string, unknown>;
   operations: Readonly<Record<string, (port: Port, input: any) => Promise<unknown>>>; // oxlint-disable-line typescript/no-explicit-any -- each domain knows its inputs
 }
@@ -68,7 +68,7 @@ export interface Check {
 
 const MINUTES_5 = 300_000;
 
-/** What every adapter of every domain declares. */
+/** The checks of the declaration, for adapters of every domain. */
 export function manifestChecks(adapter: AnyAdapter): Check[] {
   const check = (name: string, run: () => void): Check => ({ name, run: async () => run() });
   const fields = Object.entries({ ...adapter.setup?.fields, ...adapter.credentials });
@@ -107,7 +107,10 @@ export function manifestChecks(adapter: AnyAdapter): Check[] {
   ];
 }
 
-/** What an adapter owes on the wire: each operation as documented, each failure by its word, nothing secret, nothing elsewhere. */
+/**
+ * The checks on the wire: each operation as documented, each failure by its word, no secret shown, no request to
+ * another place.
+ */
 export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, adapter: A, fixture: ProviderFixture): Check[] {
   const fields = { ...adapter.setup?.fields, ...adapter.credentials };
   const now = () => fixture.now ?? systemClock.now();
@@ -223,8 +226,9 @@ export const coverageCheck = (adapter: AnyAdapter, fixture: ProviderFixture, bey
 });
 
 /**
- * The contract of a domain: every registered adapter against its fixture `test/fixtures/providers/<domain>/<id>.ts`, of a later version
- * `<id>.v<n>.ts`. An adapter without one fails. `without`: adapters that have no wire, or another one. `beyond`: operations that are shown elsewhere.
+ * The contract of a domain: every registered adapter against its fixture `test/fixtures/providers/<domain>/<id>.ts`, of
+ * a later version `<id>.v<n>.ts`. An adapter without one fails. `without`: adapters that have no wire, or another one.
+ * `beyond`: operations that are shown elsewhere.
  */
 export async function describeProviders<A extends AnyAdapter, Port>(
   suite: Suite<A, Port>,

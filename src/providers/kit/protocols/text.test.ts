@@ -50,7 +50,7 @@ describe('sameText', () => {
   });
 });
 
-// What a person posts is read by these before it is stored: a cost that grows with the square of the length would stop the service for all.
+// These functions read posts before they are stored: quadratic time would let one person stop the service.
 describe('reading time grows less than quadratically with the text', () => {
   const pieces = ['<', '<a ', '</p> ', ' ', '@a ', '@a.', '#1', 'https://a.b ', ')', '&#1;', '\n'];
   const heads = ['', '<b>', 'https://a.b/'];
