@@ -60,6 +60,8 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
 
 /** The same for single options. */
 const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
+  actors: ['operations/closing'],
+  actorTypes: ['api/ladder.'],
   adapter: ['delivery/email.'],
   adapters: ['publishing/posts.limited'],
   addresses: ['people/federated-login.redirects'],

@@ -4,7 +4,6 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { actorTypes } from '../../../actors/host/start.ts';
 import { type AnyRoute, routesOf } from '../../../api/http/route.ts';
 import { routes as allRoutes } from '../../../api/resources/routes.gen.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
@@ -747,7 +746,7 @@ describe('process', () => {
       status: 'ok',
       timestamp: expect.any(String),
       version: busy.context.config.version,
-      jobs: { engine: 'embedded', wired: actorTypes, pending: 2 },
+      jobs: { engine: 'embedded', wired: ['Organization', 'Channel', 'Post', 'Webhook'], pending: 2 },
       crons: [
         { name: 'reconciler', lastRunAt: '1970-01-01T00:00:00.000Z', lastStatus: 'ok', lastDurationMs: 3 },
         { name: 'sweeper', lastRunAt: null, lastStatus: null, lastDurationMs: null },

@@ -98,6 +98,23 @@ describe('a process that ends', () => {
   });
 });
 
+describe('the engine', () => {
+  test('is the one that ACTOR_ENGINE names', async () => {
+    await using sidecar = await startReceiver();
+    const port = String(sidecar.port);
+    await using db = await testDatabase();
+    const env = { JWT_SECRET, ACTOR_ENGINE: 'dapr', DAPR_HTTP_PORT: port, DAPR_GRPC_PORT: port };
+    await using context = await openContext(readConfig(env).config, {
+      logs: { of: quietLog },
+      actorTypes,
+      channelReminder: dueReminder,
+      sandboxUrl: undefined,
+      sql: db.sql,
+    });
+    expect(context.engine.name).toBe('dapr');
+  });
+});
+
 describe('a message between processes', () => {
   test('is logged when it is not understood', async () => {
     const lines: string[] = [];
