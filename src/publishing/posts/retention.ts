@@ -8,9 +8,16 @@ export async function dropDeletedPosts(sql: Sql, days: number, limit: number): P
   const rows = await sql`/* all orgs */
     delete from posts where id in (
       select p.id from posts p
-      where p.deleted_at < now() - make_interval(days => ${days}) and p.created_at < now() - interval '31 days'
-        and not exists (select from posts f where (f.parent_post_id = p.id or f.root_post_id = p.id) and f.deleted_at is null)
-      order by p.deleted_at limit ${limit}
-    ) returning 1`;
+      where p.deleted_at < now() - make_interval(days => ${days})
+        and p.created_at < now() - interval '31 days'
+        and not exists (
+          select from posts f
+          where (f.parent_post_id = p.id or f.root_post_id = p.id)
+            and f.deleted_at is null
+        )
+      order by p.deleted_at
+      limit ${limit}
+    )
+    returning 1`;
   return rows.length;
 }

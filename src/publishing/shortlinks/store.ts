@@ -22,8 +22,10 @@ export interface NewLink {
 /** Links that are to be made an hour ahead of their post; for a post that is not scheduled, not yet. Those that are there stay, and are asked for at the new time. */
 export const insertLinks = (sql: Sql, links: readonly NewLink[]) => sql`
   insert into short_links (id, org_id, post_id, url, url_hash, ask_at)
-  select i.id, p.org_id, p.id, i.url, sha256(convert_to(i.url, 'UTF8')), case when p.state = 'QUEUE' then p.publish_date - interval '1 hour' else 'infinity' end
-  from json_to_recordset(${JSON.stringify(links)}::text::json) as i (id uuid, "orgId" uuid, "postId" uuid, url text) join posts p on p.id = i."postId" and p.org_id = i."orgId"
+  select i.id, p.org_id, p.id, i.url, sha256(convert_to(i.url, 'UTF8')),
+    case when p.state = 'QUEUE' then p.publish_date - interval '1 hour' else 'infinity' end
+  from json_to_recordset(${JSON.stringify(links)}::text::json) as i (id uuid, "orgId" uuid, "postId" uuid, url text)
+  join posts p on p.id = i."postId" and p.org_id = i."orgId"
   on conflict (post_id, url_hash) do update set ask_at = excluded.ask_at where short_links.state = 'waiting'`;
 
 /** Forgets the links of these posts that their texts do not have any more. */

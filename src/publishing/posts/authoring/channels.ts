@@ -23,7 +23,10 @@ export const findChannelSummaries: (sql: Sql, asked: { orgId: string; ids: reado
     select c.id, c.org_id as "orgId", c.name, c.provider_id as "providerId",
       c.provider_version as "providerVersion", c.disabled, c.refresh_needed as "refreshNeeded",
       c.server_limits as "serverLimits", coalesce(o.settings->>'shortlink', 'ASK') as shortlink
-    from unnest(${[...wanted.values()].map(({ orgId }) => orgId)}::uuid[], ${[...wanted.values()].map(({ id }) => id)}::uuid[]) as wanted (org_id, id)
+    from unnest(
+      ${[...wanted.values()].map(({ orgId }) => orgId)}::uuid[],
+      ${[...wanted.values()].map(({ id }) => id)}::uuid[]
+    ) as wanted (org_id, id)
     join channels c on c.id = wanted.id and c.org_id = wanted.org_id
     join organizations o on o.id = c.org_id
     where c.deleted_at is null`;

@@ -91,7 +91,8 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
         content_clean = p.content_clean or b.is_target and e.given ? 'content',
         settings = case
           when b.is_target and ${settings !== undefined}
-          then case when ${settings?.merge ?? false} then p.settings else '{}' end || ${JSON.stringify(settings?.values ?? {})}::text::jsonb
+          then case when ${settings?.merge ?? false} then p.settings else '{}' end
+            || ${JSON.stringify(settings?.values ?? {})}::text::jsonb
           else p.settings
         end,
         state = s.state,

@@ -257,7 +257,8 @@ const channelsUpdated = (sql: Sql, horizonMs: number): Fragment => sql`
         and due_at is not null
       group by org_id, channel_id
     ), earlier as (
-      select w.*, w.due_at < coalesce(c.next_due_at, 'infinity') and w.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' as remind
+      select w.*, w.due_at < coalesce(c.next_due_at, 'infinity')
+          and w.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' as remind
       from waiting w
       join channel c on c.id = w.channel_id
     ), channels_updated as (

@@ -41,24 +41,50 @@ export function underQuotas(sql: Sql, admissions: readonly Limited[]): Parts {
   return {
     judged: sql`
     quota as materialized (
-      select q.*, c.* from json_to_recordset(${JSON.stringify(quotas)}::text::json) as q (
-        "orgId" uuid, "entitlementVersion" text, anchor timestamptz, "monthStart" timestamptz, until timestamptz, max bigint, wanted int, ns int[])
+      select q.*, c.*
+      from json_to_recordset(${JSON.stringify(quotas)}::text::json) as q (
+        "orgId" uuid, "entitlementVersion" text, anchor timestamptz, "monthStart" timestamptz, until timestamptz,
+        max bigint, wanted int, ns int[]
+      )
       left join lateral (
-        select c.posts, c.month_anchor, c.month_start, c.entitlement_version from org_counters c where c.org_id = q."orgId" for no key update of c skip locked
+        select c.posts, c.month_anchor, c.month_start, c.entitlement_version
+        from org_counters c
+        where c.org_id = q."orgId"
+        for no key update of c
+        skip locked
       ) c on true
     ), stale as materialized (
-      select unnest(q.ns) as n, q.entitlement_version is null and exists (select from org_counters c where c.org_id = q."orgId") as locked from quota q
-      where not coalesce(q.month_anchor = q.anchor and q.month_start = q."monthStart" and now() < q.until and q.posts + q.wanted <= q.max
-        and q."entitlementVersion" = q.entitlement_version::text, false)
+      select unnest(q.ns) as n,
+        q.entitlement_version is null and exists (select from org_counters c where c.org_id = q."orgId") as locked
+      from quota q
+      where not coalesce(
+        q.month_anchor = q.anchor
+          and q.month_start = q."monthStart"
+          and now() < q.until
+          and q.posts + q.wanted <= q.max
+          and q."entitlementVersion" = q.entitlement_version::text,
+        false
+      )
     ),`,
     fresh: sql`where n not in (select n from stale)`,
     refused: sql`union all select n, case when locked then 'locked' else 'stale' end from stale`,
     counted: sql`, counted as (
-      update org_counters c set posts = c.posts + i.roots
-      from (select org_id, count(*)::int as roots from inserted where root_post_id is null group by org_id) i join quota q on q."orgId" = i.org_id
+      update org_counters c
+      set posts = c.posts + i.roots
+      from (
+        select org_id, count(*)::int as roots
+        from inserted
+        where root_post_id is null
+        group by org_id
+      ) i
+      join quota q on q."orgId" = i.org_id
       where c.org_id = i.org_id
       returning c.org_id, c.posts
     )`,
-    used: sql`(select json_agg(json_build_object('orgId', q."orgId", 'used', coalesce(c.posts, q.posts))) from quota q left join counted c on c.org_id = q."orgId")`,
+    used: sql`(
+        select json_agg(json_build_object('orgId', q."orgId", 'used', coalesce(c.posts, q.posts)))
+        from quota q
+        left join counted c on c.org_id = q."orgId"
+      )`,
   };
 }

@@ -5,7 +5,7 @@ const REFUSALS: Record<Exclude<Verdict, 'done' | 'unjudged'>, () => AppError> = 
   not_found: () => notFound('Post not found'),
   published: () => new AppError('already_published', 'The post is published already'),
   in_flight: () => new AppError('conflict', 'The post is being published: try again when it has settled'),
-  undecided: () => new AppError('conflict', 'Nobody knows whether the post is out: look at the network, then retry with confirm, or name its release id'),
+  undecided: () => new AppError('conflict', 'The outcome of the last attempt is unknown: check the network, then retry with confirm, or name the release id'),
   stale: () => new AppError('conflict', 'The post was changed meanwhile: load it again'),
   disabled: () => new AppError('invalid_request', 'Integration is disabled'),
   not_failed: () => new AppError('conflict', 'The post is in a state that does not allow this'),

@@ -46,8 +46,12 @@ export function openLateness({ sql, clock, incarnation, log }: { sql: Sql; clock
       .then(async () => {
         if (!counted) return undefined;
         await sql`
-        insert into lateness as l (minute, incarnation, buckets) values (${counted.at}, ${incarnation}, ${counted.counts})
-        on conflict (minute, incarnation) do update set buckets = (select array_agg(coalesce(a, 0) + coalesce(b, 0) order by n) from unnest(l.buckets, excluded.buckets) with ordinality as t (a, b, n))`;
+        insert into lateness as l (minute, incarnation, buckets)
+        values (${counted.at}, ${incarnation}, ${counted.counts})
+        on conflict (minute, incarnation) do update set buckets = (
+          select array_agg(coalesce(a, 0) + coalesce(b, 0) order by n)
+          from unnest(l.buckets, excluded.buckets) with ordinality as t (a, b, n)
+        )`;
         await sql`delete from lateness where incarnation = ${incarnation} and minute < now() - interval '2 hours'`;
         return undefined;
       })
