@@ -257,14 +257,6 @@ const WRITES_OF_OTHERS: Readonly<Record<string, { owner: string; others: Readonl
       'publishing/egress': 'the usual route is a column of the organization',
     },
   },
-  post_timeline: {
-    owner: 'publishing/posts',
-    others: {
-      'publishing/channels': 'a channel that stops or goes on tells it to its posts in its own statement',
-      'publishing/shortlinks': 'a link that was not made is told to its post',
-    },
-  },
-  posts: { owner: 'publishing/posts', others: { 'publishing/channels': 'a channel that stops or goes on pauses or resumes its posts in its own statement' } },
   subscriptions: { owner: 'billing/subscriptions', others: { entitlements: 'lapses are forgotten when billing is off, where no billing runs' } },
   user_profiles: { owner: 'people/identity', others: { 'people/auth': 'a registration that nobody confirmed is written anew' } },
   users: {
