@@ -46,7 +46,7 @@ test('a folder for uploads that cannot be made ends the start with a sentence th
   await rm(folder, { recursive: true });
 });
 
-test('a post whose picture another machine has is tried again, not given up', async () => {
+test('a post whose picture lies on another machine is tried again, not failed', async () => {
   const [here, there] = [await newFolder(), await newFolder()];
   await using one = await library(here);
   await using other = await library(there);
@@ -61,7 +61,7 @@ test('a post whose picture another machine has is tried again, not given up', as
   for (const folder of [here, there]) await rm(folder, { recursive: true });
 });
 
-test('where each machine has a folder of its own nothing is kept in it', async () => {
+test('the upload folder stays empty where each machine has a folder of its own', async () => {
   const folder = await newFolder();
   await using room = await library(folder, { UPLOAD_FOLDER_SHARED: 'false' });
   const ann = await room.app.signUp();
@@ -110,7 +110,7 @@ await describePeer(
       expect((await room.upload(ann, film(1_000_000))).status).toBe(201);
     });
 
-    test('what lies outside is not fetched to a disk that is nearly full; uploads go on', async () => {
+    test('outside media is not fetched to a disk that is nearly full; uploads go on', async () => {
       await using disk = await start();
       await using room = await library(disk.url);
       const png = await picture(20, 20);

@@ -73,13 +73,13 @@ await describePeer('film', find, () => {
       expect(await codecs(file.id)).toEqual(expected);
     });
 
-    test('that is held upright is as wide and high as it is shown [S146]', async () => {
+    test('a film held upright is as wide and high as it is shown [S146]', async () => {
       const flat = await tools.make(join(folder, 'flat.mp4'), ...PICTURE, '-c:v', 'libx264');
       const turned = await tools.make(join(folder, 'turned.mp4'), '-i', flat, '-c', 'copy', '-metadata:s:v:0', 'rotate=90');
       expect(await upload(await readFile(turned))).toMatchObject({ width: 240, height: 320 });
     });
 
-    test('that comes in parts has them, too [S149]', async () => {
+    test('a film uploaded in parts has its duration, size and codecs, too [S149]', async () => {
       const bytes = await readFile(await tools.make(join(folder, 'parts.mp4'), ...PICTURE, '-c:v', 'libx264'));
       const { body: name } = await ann.client.post('/files/create-multipart-upload', { file: { name: 'a.mp4', size: bytes.length } });
       const { body: signed } = await ann.client.post('/files/sign-part', { uploadId: name.uploadId, key: name.key, partNumber: 1 });
@@ -92,7 +92,7 @@ await describePeer('film', find, () => {
       expect(done.body).toMatchObject({ width: 320, height: 240, durationMs: 2_000 });
     });
 
-    test('has a frame of itself for a thumbnail, upright, and none where it has no picture [S146]', async () => {
+    test('a film has one of its frames as upright thumbnail; a file without pictures has none [S146]', async () => {
       const red = await tools.make(join(folder, 'red.mp4'), '-f', 'lavfi', '-i', 'color=c=red:size=960x540:rate=10:duration=3', '-c:v', 'libx264');
       const turned = await tools.make(join(folder, 'upright.mp4'), '-i', red, '-c', 'copy', '-metadata:s:v:0', 'rotate=90');
       const { thumbnail } = await upload(await readFile(turned));
@@ -106,7 +106,7 @@ await describePeer('film', find, () => {
       expect((await upload(HEADS['mp4']!)).thumbnail).toBeNull();
     });
 
-    test('that comes in parts has a thumbnail, too, which goes with it [S149, RT9]', async () => {
+    test('a film uploaded in parts has a thumbnail, which is deleted with it [S149, RT9]', async () => {
       const bytes = await readFile(await tools.make(join(folder, 'drawn.mp4'), ...PICTURE, '-c:v', 'libx264'));
       const { body: name } = await ann.client.post('/files/create-multipart-upload', { file: { name: 'a.mp4', size: bytes.length } });
       const { body: signed } = await ann.client.post('/files/sign-part', { uploadId: name.uploadId, key: name.key, partNumber: 1 });
@@ -120,13 +120,13 @@ await describePeer('film', find, () => {
       expect((await fetch(app.address + new URL(file.thumbnail).pathname)).status).toBe(404);
     });
 
-    test('that is broken is kept without them [S147]', async () => {
+    test('a broken film is kept without them [S147]', async () => {
       expect(await upload(HEADS['mp4']!)).toMatchObject({ mime: 'video/mp4', width: null, height: null, durationMs: null });
     });
   });
 
-  describe('a command over films', () => {
-    test('reads no other file and no address that a file names [X1, X4]', async () => {
+  describe('the ffmpeg commands', () => {
+    test('a command reads no other file and no address that a file names [X1, X4]', async () => {
       let asked = 0;
       const server = createServer((_, response) => {
         asked += 1;
@@ -156,14 +156,14 @@ await describePeer('film', find, () => {
       await new Promise((closed) => server.close(closed));
     });
 
-    test('that is not there is done without', async () => {
+    test('uploads work without the commands', async () => {
       expect([await openVideoProbe(join(folder, 'no-such-command')), await openVideoThumbnails(join(folder, 'no-such-command'))]).toEqual([
         undefined,
         undefined,
       ]);
     });
 
-    test('has bounds of memory, of time and of files, and nothing of our environment [X4]', async () => {
+    test('a command has limits of memory, time and files, and none of the environment of the service [X4]', async () => {
       const limits = async (words: string) => (await runSandboxed('sh', ['-c', words])).toString().split('\n').slice(0, -1);
       expect(await limits('ulimit -d; ulimit -f; ulimit -t')).toEqual(['1048576', '0', '15']);
       expect((await limits('env')).filter((line) => !/^(PATH|PWD|SHLVL|_|OLDPWD)=/.test(line))).toEqual([]);

@@ -50,7 +50,7 @@ function dice(seed: number): (n: number) => number {
   };
 }
 
-test('of a thousand broken files each is taken as what its content shows, or refused; nothing else happens [X4, S147]', async () => {
+test('each of a thousand broken files is stored as the type of its content, or refused [X4, S147]', async () => {
   const roll = dice(1);
   await using pictures = openPictures();
   const prober = await openProber({ pictures, ffprobe: 'ffprobe', ffmpeg: 'ffmpeg' });
@@ -77,7 +77,7 @@ test('of a thousand broken files each is taken as what its content shows, or ref
   expect([outcomes.taken > 100, outcomes.refused > 100, outcomes.taken + outcomes.refused]).toEqual([true, true, 1_000]);
 }, 300_000);
 
-test('no beginning of a file makes a page, a script or a vector picture of it [X4, S147]', async () => {
+test('a file is stored as no page, script or SVG, whatever it begins with [X4, S147]', async () => {
   await using pictures = openPictures();
   const prober = await openProber({ pictures, ffprobe: 'ffprobe', ffmpeg: 'ffmpeg' });
   const pages = [
@@ -99,7 +99,7 @@ test('no beginning of a file makes a page, a script or a vector picture of it [X
       });
 });
 
-test('a picture of few bytes that unpacks to very many is refused before it is unpacked, in each format that can do so [X4]', async () => {
+test('a small picture that unpacks to very many pixels is refused before it is unpacked, in each format that allows it [X4]', async () => {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type), data]);
     const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
@@ -137,7 +137,7 @@ test('a picture of few bytes that unpacks to very many is refused before it is u
     expect([kind, (await ann.client.post('/files/upload-server', formOf(bomb))).status]).toEqual([kind, 415]);
 });
 
-test('whatever a file is called, it is kept under a name of ours, and shown without what deceives [X6, S147, S152]', async () => {
+test('a file is kept under a generated name and shown without deceptive characters, whatever it is called [X6, S147, S152]', async () => {
   const png = await picture(3, 3);
   const before = await readdir(around);
   const names = [
@@ -168,7 +168,7 @@ test('whatever a file is called, it is kept under a name of ours, and shown with
   expect(await readdir(around)).toEqual(before);
 }, 300_000);
 
-test('of ten thousand paths none leads out of the folder, or to what is on its way [X6, S152]', async () => {
+test('none of ten thousand paths leads out of the folder or to an unfinished upload [X6, S152]', async () => {
   const roll = dice(2);
   const { body: file } = await ann.client.post('/files/upload-server', formOf(await picture(3, 3)));
   const own = file.path.slice(`${BACKEND}/uploads/`.length) as string;

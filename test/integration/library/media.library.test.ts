@@ -48,8 +48,8 @@ async function queuedPost(orgId: string, items: unknown[]): Promise<string> {
   return post;
 }
 
-describe('the library', () => {
-  test('shows 18 files a page, newest first, and finds them by name, kind and folder [S150]', async () => {
+describe('library routes', () => {
+  test('the list shows 18 files a page, newest first, and finds them by name, kind and folder [S150]', async () => {
     const cat = await app.signUp();
     const png = await picture(4, 4);
     for (let n = 1; n <= 19; n++)
@@ -71,7 +71,7 @@ describe('the library', () => {
       expect((await cat.client.get(`/files?${query}`)).status).toBe(400);
   });
 
-  test('changes name, alternative text, folder and thumbnail, each field checked [S150]', async () => {
+  test('an update changes name, alternative text, folder and thumbnail, and checks each field [S150]', async () => {
     const [file, cover, film] = [
       await upload(ann, await picture(20, 20)),
       await upload(ann, await picture(9, 9)),
@@ -123,7 +123,7 @@ describe('the library', () => {
     expect((await ben.client.get(`/files/${foreign.id}`)).body.alt).toBe('');
   });
 
-  test('keeps names and folders as one plain line, whichever way they come [S147, S150]', async () => {
+  test('names and folders are kept as one plain line on every route [S147, S150]', async () => {
     const cat = await app.signUp();
     const png = await picture(4, 4);
     const { body: file } = await cat.client.post(
@@ -141,7 +141,7 @@ describe('the library', () => {
     expect(saved.body.thumbnail).toMatch(/\.webp$/);
   });
 
-  test('of another organization is out of reach [S9, X11]', async () => {
+  test('a file of another organization answers as unknown [S9, X11]', async () => {
     const file = await upload(ann, await picture(4, 4));
     const program = await ben.withKey();
     expect((await ben.client.get(`/files/${file.id}`)).status).toBe(404);
@@ -151,7 +151,7 @@ describe('the library', () => {
     expect((await ann.client.get(`/files/${file.id}`)).status).toBe(200);
   });
 
-  test('keeps a file that a queued post uses, unless it is forced [S150]', async () => {
+  test('a file that a queued post uses is deleted only by force [S150]', async () => {
     const [byId, byPath, free] = [await upload(ann, await picture(4, 4)), await upload(ann, await picture(4, 4)), await upload(ann, await picture(4, 4))];
     await queuedPost(ann.orgId, [
       { id: byId.id, path: byId.path, alt: '' },
@@ -171,7 +171,7 @@ describe('the library', () => {
   });
 });
 
-describe('serving', () => {
+describe('GET of a stored file', () => {
   /** As it stands on the line: no client normalises the path. */
   const raw = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     new Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }>((done, fail) => {
@@ -186,7 +186,7 @@ describe('serving', () => {
         .end();
     });
 
-  test('sends ranges, and nothing again that the client has [S152]', async () => {
+  test('the answer honours ranges and conditional requests [S152]', async () => {
     const bytes = await picture(300, 200);
     const path = new URL((await upload(ann, bytes)).path).pathname;
     const whole = await raw(path);
@@ -222,7 +222,7 @@ describe('serving', () => {
     expect((await raw(path, {}, 'POST')).status).toBe(405);
   });
 
-  test('knows an answer that the client has by its date, and by a tag that was weakened on the way [S152]', async () => {
+  test('the answer is 304 for a known date and for a weakened tag [S152]', async () => {
     const path = new URL((await upload(ann, await picture(30, 20))).path).pathname;
     const { headers } = await raw(path);
     const [etag, modified] = [String(headers['etag']), String(headers['last-modified'])];
@@ -246,7 +246,7 @@ describe('serving', () => {
     expect([head.headers['content-length'], head.headers['etag'], head.headers['content-type']]).toEqual([headers['content-length'], etag, 'image/png']);
   });
 
-  test('of a document makes a browser save it [S152]', async () => {
+  test('a document is served as a download [S152]', async () => {
     const path = new URL((await upload(ann, HEADS['pdf']!, 'a.pdf')).path).pathname;
     const { headers } = await raw(path);
     expect([headers['content-type'], headers['x-content-type-options'], headers['content-disposition']]).toEqual([
@@ -256,7 +256,7 @@ describe('serving', () => {
     ]);
   });
 
-  test('never leaves the folder [X6, S152]', async () => {
+  test('no path leads out of the folder [X6, S152]', async () => {
     const secret = join(around, 'secret.png');
     await writeFile(secret, 'secret');
     const inside = new URL((await upload(ann, await picture(4, 4))).path).pathname.slice('/uploads/'.length);
@@ -308,7 +308,7 @@ describe('serving', () => {
 });
 
 describe('media of a post', () => {
-  test('comes from the library by id or by path, with its alternative text, and only from the own library [S9, X11]', async () => {
+  test('media of the library are named by id or by path, keep their alternative text, and belong to the own library [S9, X11]', async () => {
     const bytes = await picture(30, 20);
     const file = await upload(ann, bytes);
     await ann.client.post('/files/information', { id: file.id, alt: 'from the library' });
@@ -336,7 +336,7 @@ describe('media of a post', () => {
     expect(db.statements).toHaveLength(1); // however many fields a body has
   });
 
-  test('outside is judged when the post is stored, by form, address and RESTRICT_UPLOAD_DOMAINS [S125, S260, PO11]', async () => {
+  test('outside media are checked when the post is stored, by form, address and RESTRICT_UPLOAD_DOMAINS [S125, S260, PO11]', async () => {
     await using strict = await mediaApp({ sql: db.sql, folder, env: { RESTRICT_UPLOAD_DOMAINS: 'cdn.example,Pictures.example' } });
     const judge = (path: string, thumbnail?: string) => strict.context.media.judge(ann.orgId, [{ at: 'image', items: [{ path, alt: '', thumbnail }] }]);
     await judge('https://cdn.example/a.png');
@@ -363,7 +363,7 @@ describe('media of a post', () => {
     await media.judge(ann.orgId, [{ at: 'image', items: [{ path: 'https://any.test/a.png', alt: '' }] }]);
   });
 
-  test('outside is fetched once, and read from the copy for fifteen minutes [S260]', async () => {
+  test('outside media are fetched once, and read from the copy for fifteen minutes [S260]', async () => {
     const png = await picture(7, 5);
     await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
     const items = [{ path: `${site.url}/a.png`, alt: 'A' }];
@@ -378,7 +378,7 @@ describe('media of a post', () => {
     expect(site.ledger).toHaveLength(2);
   });
 
-  test('outside that cannot be had says whether trying again can help [S260]', async () => {
+  test('a failed fetch of outside media says whether a retry can help [S260]', async () => {
     let status = 503;
     await using site = await startReceiver({ answer: (response) => void response.writeHead(status).end('<p>no</p>') });
     const load = () => media.load(ann.orgId, [{ path: `${site.url}/x-${status}`, alt: '' }], ATTEMPT);
@@ -391,7 +391,7 @@ describe('media of a post', () => {
     await expect(media.load(ann.orgId, [{ path: 'http://127.0.0.1:9/a.png', alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'unavailable' });
   });
 
-  test('old copies and remains of uploads are swept away, files of people are not', async () => {
+  test('the sweep deletes old copies and remains of uploads, and no files of users', async () => {
     const png = await picture(6, 6);
     const file = await upload(ann, png);
     await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });

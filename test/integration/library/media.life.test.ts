@@ -53,7 +53,7 @@ async function post(orgId: string, items: unknown[], state = 'QUEUE'): Promise<s
 const remains = () => db.sql`select storage_key from media_pending_deletions order by storage_key`;
 
 describe('a deleted file', () => {
-  test('goes with its thumbnail after SOFT_DELETE_RETENTION_DAYS, not before [RT9]', async () => {
+  test('the file and its thumbnail leave the storage after SOFT_DELETE_RETENTION_DAYS, not before [RT9]', async () => {
     const ann = await app.signUp();
     const [old, young] = [await upload(ann, await picture(50, 50)), await upload(ann, await picture(50, 50))];
     for (const { id } of [old, young]) await ann.client.delete(`/files/${id}`);
@@ -67,7 +67,7 @@ describe('a deleted file', () => {
     expect(readConfig({}).config.retention).toMatchObject({ softDeleted: 30, multipartUploads: 7 });
   });
 
-  test('is not there any more for whoever has its address, nor is its thumbnail; what another file shows is [S150, S152]', async () => {
+  test('the file and its thumbnail are 404 at their addresses, unless another file shows them [S150, S152]', async () => {
     const ann = await app.signUp();
     const png = await picture(50, 50);
     const [gone, cover, film] = [await upload(ann, png), await upload(ann, png), await upload(ann, HEADS['mp4']!)];
@@ -83,7 +83,7 @@ describe('a deleted file', () => {
     expect(lies(gone.path)).toBe(true); // until retention takes it
   });
 
-  test('that a post needs by then stays until the post is through; what was withdrawn by force does not [RT9, S150]', async () => {
+  test('a file that a post needs stays until the post is settled; one deleted by force does not [RT9, S150]', async () => {
     const ann = await app.signUp();
     const png = await picture(30, 30);
     const [draft, forced] = [await upload(ann, png), await upload(ann, png)];
@@ -106,7 +106,7 @@ describe('a deleted file', () => {
     expect(lies(draft.path)).toBe(false);
   });
 
-  test('that is another file’s cover takes the cover with it, and a cover that is a file of its own stays', async () => {
+  test('a cover leaves with its last file, unless it is a file of the library itself', async () => {
     const ann = await app.signUp();
     const film = await upload(ann, HEADS['mp4']!);
     const [gone, kept] = [await upload(ann, await picture(20, 20)), await upload(ann, await picture(20, 20))];
@@ -123,7 +123,7 @@ describe('a deleted file', () => {
   });
 });
 
-test('a thumbnail that was replaced leaves the storage', async () => {
+test('a replaced thumbnail leaves the storage', async () => {
   const ann = await app.signUp();
   const [file, cover] = [await upload(ann, await picture(90, 90)), await upload(ann, await picture(20, 20))];
   await ann.client.post('/files/information', { id: file.id, thumbnail: cover.path });
@@ -134,7 +134,7 @@ test('a thumbnail that was replaced leaves the storage', async () => {
   expect(lies(cover.path)).toBe(true);
 });
 
-test('bytes of an organization that is gone go, too', async () => {
+test('files of a deleted organization leave the storage', async () => {
   const [ann, ben] = [await app.signUp(), await app.signUp()];
   const [hers, his] = [await upload(ann, await picture(20, 20)), await upload(ben, await picture(20, 20))];
   await db.sql`delete from organizations where id = ${ann.orgId}`;
@@ -143,7 +143,7 @@ test('bytes of an organization that is gone go, too', async () => {
   expect(await readdir(join(folder, ann.orgId))).toEqual([]);
 });
 
-test('bytes whose process ended before their row was written go after a day', async () => {
+test('bytes without a row leave the storage after a day', async () => {
   const ann = await app.signUp();
   const key = `${ann.orgId}/${'O'.repeat(32)}.png`;
   const file = await upload(ann, await picture(20, 20));
@@ -157,7 +157,7 @@ test('bytes whose process ended before their row was written go after a day', as
 });
 
 describe('the soft quota of local storage', () => {
-  test('is LOCAL_STORAGE_QUOTA_GB, 5 GB unless it is set; the greatest upload MEDIA_UPLOAD_MAX_BYTES, 1 GiB unless it is set [FI2, FI3]', () => {
+  test('LOCAL_STORAGE_QUOTA_GB is 5 GB and MEDIA_UPLOAD_MAX_BYTES is 1 GiB unless they are set [FI2, FI3]', () => {
     expect(readConfig({}).config.uploads).toMatchObject({ maxBytes: 1_073_741_824, localQuotaBytes: 5 * 1024 ** 3 });
     expect(readConfig({ LOCAL_STORAGE_QUOTA_GB: '0.5', MEDIA_UPLOAD_MAX_BYTES: '7' }).config.uploads).toMatchObject({
       maxBytes: 7,
@@ -165,7 +165,7 @@ describe('the soft quota of local storage', () => {
     });
   });
 
-  test('lets uploads pass and warns on the answer, on every way in, as long as it is exceeded [FI1, FI3, S153]', async () => {
+  test('uploads over the quota pass with a warning on the answer, on every route [FI1, FI3, S153]', async () => {
     const [ann, ben] = [await app.signUp(), await app.signUp()];
     const program = await ann.withKey();
     const film = (bytes: number) => Buffer.concat([HEADS['mp4']!, Buffer.alloc(bytes - HEADS['mp4']!.length)]);
@@ -189,7 +189,7 @@ describe('the soft quota of local storage', () => {
 });
 
 describe('save-media', () => {
-  test('shows what was uploaded with preventSave, by its name, key or address, under the name it is given [S147, S150]', async () => {
+  test('an upload with preventSave is added to the library by its name, key or address, under the given name [S147, S150]', async () => {
     const ann = await app.signUp();
     const hidden = await Promise.all([1, 2, 3].map(async () => upload(ann, await picture(8, 8), { preventSave: 'true' })));
     expect((await ann.client.get('/files')).body.total).toBe(0);
@@ -209,7 +209,7 @@ describe('save-media', () => {
     expect([again.status, again.body.name]).toEqual([200, 'Beach.png']); // what is shown is changed by /files/information only
   });
 
-  test('refuses another organization’s as one that is not there [S9, S150]', async () => {
+  test('a file of another organization is refused as unknown [S9, S150]', async () => {
     const [ann, eve] = [await app.signUp(), await app.signUp()];
     const { path } = await upload(ann, await picture(8, 8), { preventSave: 'true' });
     for (const name of [path, keyOf(path), keyOf(path).split('/')[1], '../x', 'nothing.png', `${BACKEND}/uploads/../../etc/passwd`]) {
@@ -226,7 +226,7 @@ describe('save-media', () => {
   });
 });
 
-test('bytes stay with their row when the answer of its commit was lost, and go when there is no row [FI1]', async () => {
+test('bytes stay with their row when the answer of its commit is lost, and are deleted when there is no row [FI1]', async () => {
   let fault: 'before' | 'after' | undefined;
   const sql = new Proxy(db.sql, {
     get: (target, name: keyof Database) =>
@@ -255,8 +255,8 @@ test('bytes stay with their row when the answer of its commit was lost, and go w
   }
 });
 
-describe('a storage that fails', () => {
-  test('is told of, and nothing is kept elsewhere instead; what may lie there is removed when it can be', async () => {
+describe('a failing storage', () => {
+  test('an upload answers the failure and is kept nowhere else; possible remains are deleted later', async () => {
     const ann = await app.signUp();
     const by = { userId: ann.userId, impersonatorId: null, ip: null };
     const options = { endpoint: 'http://127.0.0.1:9', region: 'us-east-1', bucket: 'gone' }; // nobody listens there
@@ -283,7 +283,7 @@ describe('a storage that fails', () => {
     expect((await ann.client.post('/files/upload-server', formOf(await picture(20, 20)))).status).toBe(201);
   });
 
-  test('by a refusal is asked again for months, each object by its own age; bytes are not given up at the first one', async () => {
+  test('a refused deletion is repeated for months, by the age of each object', async () => {
     const ann = await app.signUp();
     const by = { userId: ann.userId, impersonatorId: null, ip: null };
     let refuses = true;
@@ -314,7 +314,7 @@ describe('a storage that fails', () => {
     expect(await left()).toEqual([]);
   });
 
-  test('refusing our key does not look like a network that refuses the login of a channel', async () => {
+  test('a storage that refuses the credentials is not reported as a network that refuses a channel', async () => {
     const ann = await app.signUp();
     await using locker = await startReceiver({
       answer: (response) => void response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"code":"Unauthorized","message":"no"}}'),

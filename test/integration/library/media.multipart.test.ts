@@ -69,8 +69,8 @@ async function send(who: SignedUp, name: Name, pieces: readonly Uint8Array[]) {
 const complete = (who: SignedUp, { uploadId, key }: Name, parts: unknown) => who.client.post('/files/complete-multipart-upload', { uploadId, key, parts });
 const bytesOf = async (path: string) => Buffer.from(await (await fetch(app.address + new URL(path).pathname)).arrayBuffer());
 
-describe('an upload in parts', () => {
-  test('becomes a file of the library, with its address [S149]', async () => {
+describe('multipart upload', () => {
+  test('a completed upload becomes a file of the library, with its address [S149]', async () => {
     const whole = film(250_000);
     const begun = await begin(ann, whole.length);
     expect([begun.status, Object.keys(begun.body).toSorted()]).toEqual([200, ['key', 'partSize', 'uploadId']]);
@@ -94,7 +94,7 @@ describe('an upload in parts', () => {
     expect([again.status, again.body.id]).toEqual([200, done.body.id]);
   });
 
-  test('goes on after it was cut off: the parts that are there need not be sent again, and one may be sent anew [S149]', async () => {
+  test('an interrupted upload goes on: stored parts are kept, and a part may be sent again [S149]', async () => {
     const whole = film(90_000);
     const first = (await begin(ann, whole.length, { fileHash: 'h1' })).body;
     await send(ann, first, [whole.subarray(0, 30_000)]);
@@ -119,7 +119,7 @@ describe('an upload in parts', () => {
     expect((await bytesOf(done.body.path)).equals(whole)).toBe(true);
   });
 
-  test('that was begun in a storage that is no longer chosen is begun anew where files go now, whatever became of the old one [S149]', async () => {
+  test('an upload begun in a storage that is no longer chosen starts anew in the current one [S149]', async () => {
     const cat = await app.signUp();
     const by = { userId: cat.userId, impersonatorId: null, ip: null };
     const bucket = await startReceiver({
@@ -142,7 +142,7 @@ describe('an upload in parts', () => {
     expect((await cat.client.post('/files/list-parts', { uploadId: first.uploadId, key: first.key })).body.code).toBe('provider_failed');
   });
 
-  test('whose storage refuses or fails in the middle says so, is not held for that, and is not lost [S149]', async () => {
+  test('a storage that fails in the middle is reported, and the upload stays usable [S149]', async () => {
     const cat = await app.signUp();
     let [status, code] = [200, ''];
     await using bucket = await startReceiver({
@@ -174,7 +174,7 @@ describe('an upload in parts', () => {
     }
   });
 
-  test('is given up with its parts; what is gone is 404 [S149]', async () => {
+  test('abort-multipart-upload deletes the parts; a second call answers 404 [S149]', async () => {
     const name = (await begin(ann, 50_000)).body;
     const url = await sign(ann, name, 1);
     await put(url, film(50_000));
@@ -192,7 +192,7 @@ describe('an upload in parts', () => {
       expect([path, (await ann.client.post(`/files/${path}`, { uploadId, key, ...more })).status]).toEqual([path, 404]);
   });
 
-  test('is 404 also for who is sending a part when it is given up, and nothing of the part stays [S149]', async () => {
+  test('a part in transit answers 404 when its upload is aborted, and nothing of it stays [S149]', async () => {
     const name = (await begin(ann, 6_000)).body;
     const before = (await lying()).incoming.length;
     const slow = httpRequest(await sign(ann, name, 1), { method: 'PUT', headers: { 'content-length': 6_000 } });
@@ -208,7 +208,7 @@ describe('an upload in parts', () => {
     expect((await lying()).incoming).toHaveLength(before);
   });
 
-  test('of another organization is out of reach, as one that is not there [S9, S149]', async () => {
+  test('an upload of another organization answers as unknown [S9, S149]', async () => {
     const { uploadId, key } = (await begin(ann, 1_000)).body;
     for (const [path, more] of [
       ['sign-part', { partNumber: 1 }],
@@ -224,7 +224,7 @@ describe('an upload in parts', () => {
     expect((await ann.client.post('/files/list-parts', { uploadId, key })).status).toBe(200);
   });
 
-  test('that a hundred complete at once becomes one file [S149]', async () => {
+  test('a hundred completions at once make one file [S149]', async () => {
     const whole = film(60_000);
     const name = (await begin(ann, whole.length)).body;
     const parts = await send(ann, name, [whole]);
@@ -238,7 +238,7 @@ describe('an upload in parts', () => {
     expect([again.status, again.body.id]).toEqual([200, file!['id']]);
   });
 
-  test('that became a file answers with it for ever, also where its content was another than announced; 409 when the file was deleted [S149]', async () => {
+  test('a completed upload always answers with its file, also for other content than announced; 409 after the file is deleted [S149]', async () => {
     const png = await picture(31, 17);
     const name = (await begin(ann, png.length, {}, { name: 'film.mp4', type: 'video/mp4' })).body;
     const parts = await send(ann, name, [png]);
@@ -250,7 +250,7 @@ describe('an upload in parts', () => {
     expect(await complete(ann, name, parts)).toMatchObject({ status: 409, body: { code: 'conflict' } });
   });
 
-  test('that is held by another who completes it is 409, and is there when that one gave up [S149]', async () => {
+  test('a completion is 409 while another one holds the upload, and possible after that one fails [S149]', async () => {
     const whole = film(64_000);
     const name = (await begin(ann, whole.length)).body;
     const parts = await send(ann, name, [whole]);
@@ -260,7 +260,7 @@ describe('an upload in parts', () => {
     expect((await complete(ann, name, parts)).status).toBe(200);
   });
 
-  test('that takes longer than it was held for is completed by another: both answer with the one file [S149]', async () => {
+  test('a completion that outlasts its claim is taken over: both callers get the one file [S149]', async () => {
     const whole = film(65_000);
     const name = (await begin(ann, whole.length)).body;
     const parts = await send(ann, name, [whole]);
@@ -281,7 +281,7 @@ describe('an upload in parts', () => {
     expect((await bytesOf(done.body.path)).equals(whole)).toBe(true);
   });
 
-  test('that another has completed keeps its bytes, whatever the slower one is refused for [S149, LM20]', async () => {
+  test('a file completed by one caller keeps its bytes when a slower caller is refused [S149, LM20]', async () => {
     const cat = await paid.signUp();
     const whole = film(67_000);
     const name = (await begin(cat, whole.length)).body;
@@ -306,7 +306,7 @@ describe('an upload in parts', () => {
     expect((await bytesOf(done.body.path)).equals(whole)).toBe(true);
   });
 
-  test('whose bytes were taken out of the storage by somebody else is 409 [S149]', async () => {
+  test('an upload whose parts are missing in the storage is 409 [S149]', async () => {
     const whole = film(66_000);
     const name = (await begin(ann, whole.length)).body;
     const parts = await send(ann, name, [whole]);
@@ -314,7 +314,7 @@ describe('an upload in parts', () => {
     expect(await complete(ann, name, parts)).toMatchObject({ status: 409, body: { code: 'conflict' } });
   });
 
-  test('whose process ended between the object and the row is completed by the next attempt [S149]', async () => {
+  test('a process that ends between object and row leaves the completion to the next attempt [S149]', async () => {
     const whole = film(70_000);
     const name = (await begin(ann, whole.length)).body;
     const parts = await send(ann, name, [whole]);
@@ -329,8 +329,8 @@ describe('an upload in parts', () => {
   });
 });
 
-describe('what is judged', () => {
-  test('the announcement: size, kind and room, before a byte is sent [S147, S149, LM20]', async () => {
+describe('checks of a multipart upload', () => {
+  test('size, kind and quota are checked when the upload is announced [S147, S149, LM20]', async () => {
     expect((await begin(ann, MAX)).status).toBe(200);
     expect(await begin(ann, MAX + 1)).toMatchObject({ status: 413, body: { code: 'too_large' } });
     for (const file of [
@@ -365,7 +365,7 @@ describe('what is judged', () => {
     }
   });
 
-  test('a hundred uploads may be open, no more [S149]', async () => {
+  test('an organization has at most a hundred open uploads [S149]', async () => {
     const cat = await app.signUp();
     const { uploadId, key } = (await begin(cat, 100)).body;
     await db.sql`
@@ -379,7 +379,7 @@ describe('what is judged', () => {
     expect((await begin(cat, 100)).status).toBe(200);
   });
 
-  test('open uploads were announced with 10 GiB together, no more, unless they go to a storage of the organization [S149]', async () => {
+  test('open uploads announce at most 10 GiB together, unless they go to a storage of the organization [S149]', async () => {
     const cat = await app.signUp();
     const { uploadId } = (await begin(cat, 100)).body;
     await db.sql`update media_uploads set bytes = ${10 * 1024 ** 3 - 150} where id = ${uploadId}`;
@@ -393,7 +393,7 @@ describe('what is judged', () => {
     expect((await begin(cat, 100)).status).toBe(200);
   });
 
-  test('the address of a part holds at each process of a deployment, and not under another JWT_SECRET [S149]', async () => {
+  test('the address of a part is valid at each process of a deployment, and not under another JWT_SECRET [S149]', async () => {
     const elsewhere = await mediaApp({ sql: db.sql, folder, env: { JWT_SECRET: 'the-secret-of-a-deployment-beside-this-one' } });
     try {
       const url = await sign(ann, (await begin(ann, 10_000)).body, 1);
@@ -404,7 +404,7 @@ describe('what is judged', () => {
     }
   });
 
-  test('the address of a part: only as it was signed, and for an hour [S149]', async () => {
+  test('the address of a part is valid only as signed, and for an hour [S149]', async () => {
     const name = (await begin(ann, 10_000)).body;
     const url = new URL(await sign(ann, name, 1));
     const other = (await begin(ann, 10_000)).body;
@@ -429,7 +429,7 @@ describe('what is judged', () => {
     expect((await ann.client.post('/files/list-parts', { uploadId: other.uploadId, key: other.key })).body).toEqual([]);
   });
 
-  test('the parts: never more than was announced, all of them, each once [S149]', async () => {
+  test('the parts are never more than announced, and each is needed once [S149]', async () => {
     const name = (await begin(ann, 10_000)).body;
     const [one, two] = [await sign(ann, name, 1), await sign(ann, name, 2)];
     expect((await put(one, Buffer.alloc(10_001))).status).toBe(413);
@@ -467,7 +467,7 @@ describe('what is judged', () => {
     ).toBe(200);
   });
 
-  test('the parts: also those that are on their way count, and of two sendings of one part the later one is meant [S149]', async () => {
+  test('parts in transit count, and of two uploads of one part the later one wins [S149]', async () => {
     const name = (await begin(ann, 10_000)).body;
     const [one, two] = [await sign(ann, name, 1), await sign(ann, name, 2)];
     const before = (await lying()).incoming.length;
@@ -492,7 +492,7 @@ describe('what is judged', () => {
     ['a vector picture', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>')],
     ['a picture cut off', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
     ['an archive', Buffer.concat([Buffer.from('504b0304140000000000', 'hex'), Buffer.alloc(90)])],
-  ])('the content: %s that is announced as a picture is 415 and leaves nothing behind [X4, S147, S149]', async (_, content) => {
+  ])('content %s that is announced as a picture is 415 and leaves nothing behind [X4, S147, S149]', async (_, content) => {
     const before = (await lying()).objects;
     const name = (await begin(ann, content.length, {}, { name: 'nice.png', type: 'image/png' })).body;
     const answer = await complete(ann, name, await send(ann, name, [content]));
@@ -502,7 +502,7 @@ describe('what is judged', () => {
     expect((await fetch(`${app.address}/uploads/${name.key}`)).status).toBe(404);
   });
 
-  test('the content: what is of another kind than announced is kept as what it is [S147, S149]', async () => {
+  test('content of another accepted kind than announced is kept as its own kind [S147, S149]', async () => {
     const png = await picture(30, 20);
     const name = (await begin(ann, png.length, {}, { name: 'film.mp4', type: 'video/mp4' })).body;
     const { body } = await complete(ann, name, await send(ann, name, [png]));
@@ -519,7 +519,7 @@ describe('what is judged', () => {
     expect((await lying()).objects).not.toContain(name.key);
   });
 
-  test('the room in the end: 402, and nothing stays [LM20, S149]', async () => {
+  test('a completion beyond the quota is 402, and nothing stays [LM20, S149]', async () => {
     const cat = await paid.signUp();
     const name = (await begin(cat, 5_000)).body;
     const parts = await send(cat, name, [film(5_000)]);
@@ -530,7 +530,7 @@ describe('what is judged', () => {
   });
 });
 
-test('whoever completes, aborts, sends again, deletes and sweeps at once: each file has its bytes, and nothing else lies there [S149, S150]', async () => {
+test('concurrent completions, aborts, parts, deletions and sweeps leave each file its bytes and nothing else [S149, S150]', async () => {
   const cat = await app.signUp();
   for (let round = 0; round < 12; round += 1) {
     const whole = round % 3 === 0 ? await picture(40 + round, 30) : film(20_000 + round);
@@ -560,7 +560,7 @@ test('whoever completes, aborts, sends again, deletes and sweeps at once: each f
   expect((await lying()).objects.filter((key) => key.startsWith(cat.orgId))).toEqual(named.toSorted());
 });
 
-test('an upload that was abandoned goes after MULTIPART_UPLOAD_RETENTION_DAYS, with its parts [RT8, S149]', async () => {
+test('an abandoned upload and its parts are deleted after MULTIPART_UPLOAD_RETENTION_DAYS [RT8, S149]', async () => {
   await media.sweep(1_000);
   const [old, young] = [(await begin(ann, 9_000)).body, (await begin(ann, 9_000)).body];
   for (const name of [old, young]) await send(ann, name, [film(9_000)]);

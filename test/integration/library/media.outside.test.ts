@@ -53,7 +53,7 @@ const copies = async (orgId: string) => {
   return row!;
 };
 
-test('one that many posts name is fetched once, and each tells the network the address that was typed', async () => {
+test('a file that many posts name is fetched once, and each network gets the address that the user typed', async () => {
   const png = await picture(9, 9);
   await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
   const { orgId } = await seedOrg(db.sql);
@@ -83,7 +83,7 @@ test('copies of an organization take 2 GiB and 200 files at a time; a post waits
   }
 });
 
-test('however many are fetched at once, they fit', async () => {
+test('concurrent fetches stay within the limit together', async () => {
   const png = await picture(9, 9);
   await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
   const { orgId, channelIds } = await seedOrg(db.sql);
@@ -97,7 +97,7 @@ test('however many are fetched at once, they fit', async () => {
   expect(await readdir(join(folder, '.incoming'))).toEqual([]);
 });
 
-test('no more is fetched than the network takes', async () => {
+test('a fetch reads no more than the network accepts', async () => {
   let sent = 0;
   const piece = Buffer.concat([HEADS['mp4']!, Buffer.alloc(1024 ** 2)]);
   await using site = await startReceiver({

@@ -77,7 +77,7 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
     const open = (address: string) => fetch(app.address + new URL(address).pathname);
     const upload = async (who: SignedUp, bytes: Uint8Array, file = 'a.png') => who.client.post('/files/upload-server', formOf(bytes, { name: file }));
 
-    test('a file goes to the storage that the organization brought, counts against no limit and is read there, whatever is chosen later [LM20, S146, S152]', async () => {
+    test('a file goes to the storage of the organization, counts against no limit and is read there after a change of storage [LM20, S146, S152]', async () => {
       const ann = await app.signUp();
       const bucket = `own-${newId()}`;
       const own = await bring(ann, ann.orgId, bucket);
@@ -107,7 +107,7 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       await expect(settings.remove(ann.orgId, own.id, by(ann))).rejects.toMatchObject({ code: 'conflict' });
     });
 
-    test('another organization uses its own, the instance’s counts, and a document is only ever saved [S152, LM19]', async () => {
+    test('another organization uses its own storage, the storage of the instance counts, and a document is served as a download [S152, LM19]', async () => {
       const ann = await app.signUp();
       const bucket = `all-${newId()}`;
       const shared = await bring(ann, null, bucket);
@@ -130,7 +130,7 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       await settings.remove(null, shared.id, by(ann));
     });
 
-    test('parts go straight to the bucket, are listed, and become a file that is judged like any other [S149, X4]', async () => {
+    test('parts go straight to the bucket, are listed, and become a file that is checked like any other [S149, X4]', async () => {
       const ann = await app.signUp();
       const bucket = `parts-${newId()}`;
       await bring(ann, ann.orgId, bucket);
@@ -156,7 +156,7 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       expect(Buffer.from(await (await open(done.body.path)).arrayBuffer()).equals(whole)).toBe(true);
     });
 
-    test('what comes in parts and is a page is removed from the bucket; what is another kind is kept as that [X4, S147, S149]', async () => {
+    test('a page uploaded in parts leaves the bucket; another accepted kind is kept as that kind [X4, S147, S149]', async () => {
       const ann = await app.signUp();
       const bucket = `judged-${newId()}`;
       await bring(ann, ann.orgId, bucket);
@@ -176,7 +176,7 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       expect(await keysOf(bucket)).toEqual([keyOf(file.path), keyOf(file.thumbnail)].toSorted());
     });
 
-    test('parts of an organization that is gone leave the bucket of the instance, what others began there stays [RT8]', async () => {
+    test('parts of a deleted organization leave the bucket of the instance, foreign uploads in it stay [RT8]', async () => {
       const [ann, eve] = [await app.signUp(), await app.signUp()];
       const bucket = `left-${newId()}`;
       const shared = await bring(ann, null, bucket);
@@ -196,7 +196,7 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       await settings.remove(null, shared.id, by(eve));
     });
 
-    test('an upload that is given up or abandoned leaves no part in the bucket [S149, RT8]', async () => {
+    test('an aborted or abandoned upload leaves no part in the bucket [S149, RT8]', async () => {
       const ann = await app.signUp();
       await bring(ann, ann.orgId, `gone-${newId()}`);
       const begin = async () => {

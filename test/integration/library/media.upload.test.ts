@@ -37,8 +37,8 @@ afterAll(async () => {
   if (folder) await rm(folder, { recursive: true });
 });
 
-describe('an upload', () => {
-  test('of a picture answers the File object and can be fetched at its path [S146, S147, S259]', async () => {
+describe('upload routes', () => {
+  test('a picture answers the File object and can be fetched at its path [S146, S147, S259]', async () => {
     const bytes = await picture(640, 480);
     const { status, body } = await ann.client.post(
       '/files/upload-server',
@@ -69,7 +69,7 @@ describe('an upload', () => {
     expect(await incoming()).toEqual([]);
   });
 
-  test('over the public API answers the nine keys, whatever name and type the client sends [S147]', async () => {
+  test('the public API answers the nine keys, whatever name and type the client sends [S147]', async () => {
     for (const [name, type] of [
       ['png', 'image/*'],
       ['film.mp4', 'video/mp4'],
@@ -82,13 +82,13 @@ describe('an upload', () => {
     }
   });
 
-  test.each(Object.keys(HEADS))('of %s is known by its content [S147]', async (extension) => {
+  test.each(Object.keys(HEADS))('a file of %s is recognized by its content [S147]', async (extension) => {
     const { status, body } = await ann.client.post('/media/upload-simple', formOf(HEADS[extension]!, { name: 'thing.txt', type: 'text/plain' }));
     expect(status).toBe(201);
     expect(body.path.endsWith(`.${extension}`)).toBe(true);
   });
 
-  test.each(['jpeg', 'webp', 'gif', 'avif', 'tiff'] as const)('of a %s picture has its size [S147]', async (format) => {
+  test.each(['jpeg', 'webp', 'gif', 'avif', 'tiff'] as const)('a %s picture has its size [S147]', async (format) => {
     const { body } = await ann.client.post('/files/upload-simple', formOf(await picture(33, 21, format)));
     expect([body.mime, body.width, body.height]).toEqual([`image/${format}`, 33, 21]);
   });
@@ -105,7 +105,7 @@ describe('an upload', () => {
     ['a picture cut off', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
     ['NULs', Buffer.alloc(512)],
   ];
-  test.each(hostile)('of %s named .png is 415, and nothing is kept [X4, S147]', async (_, content) => {
+  test.each(hostile)('a file of %s named .png is 415, and nothing is kept [X4, S147]', async (_, content) => {
     const before = await stored();
     const { status, body } = await ann.client.post('/files/upload-server', formOf(Buffer.from(content as string), { name: 'nice.png', type: 'image/png' }));
     expect([status, body.code]).toEqual([415, 'unsupported_media']);
@@ -113,7 +113,7 @@ describe('an upload', () => {
     expect(await incoming()).toEqual([]);
   });
 
-  test('that is a picture and a page at once is served as a picture that no browser runs [X4, S152]', async () => {
+  test('a file that is both picture and page is served as a picture that no browser runs [X4, S152]', async () => {
     const gif = Buffer.concat([await picture(2, 2, 'gif'), Buffer.from('<script>alert(1)</script>')]);
     const { body } = await ann.client.post('/files/upload-server', formOf(gif, { name: 'page.html', type: 'text/html' }));
     const served = await fetch(app.address + new URL(body.path).pathname);
@@ -122,7 +122,7 @@ describe('an upload', () => {
     expect(served.headers.get('content-security-policy')).toContain('sandbox');
   });
 
-  test('of a small file that unpacks to a huge picture is refused [X4]', async () => {
+  test('a small file that unpacks to a huge picture is refused [X4]', async () => {
     const chunk = (type: string, data: Buffer) => {
       const body = Buffer.concat([Buffer.from(type), data]);
       const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
@@ -143,7 +143,7 @@ describe('an upload', () => {
     expect((await ann.client.post('/files/upload-server', formOf(bomb))).status).toBe(415);
   });
 
-  test('of a picture keeps it as it is, and its thumbnail is upright and tells nothing but the picture [S146]', async () => {
+  test('a picture is kept unchanged, and its thumbnail is upright and without metadata [S146]', async () => {
     const [red, blue] = ['#f00', '#00f'];
     const half = await sharp({ create: { width: 40, height: 40, channels: 3, background: blue } })
       .png()
@@ -166,7 +166,7 @@ describe('an upload', () => {
     expect([data[0]! > 200, data[2]! < 60, data.at(-3)! < 60, data.at(-1)! > 200]).toEqual([true, true, true, true]);
   });
 
-  test('of a picture that moves has the size of one frame, and a thumbnail that stands still [S146]', async () => {
+  test('an animated picture has the size of one frame and a still thumbnail [S146]', async () => {
     const frame = (background: string) =>
       sharp({ create: { width: 50, height: 30, channels: 3, background } })
         .png()
@@ -182,7 +182,7 @@ describe('an upload', () => {
     expect((await sharp(Buffer.from(small)).metadata()).pages ?? 1).toBe(1);
   });
 
-  test('reaches no reader of pictures but those of the formats that are taken [X4]', async () => {
+  test('pictures reach only the decoders of the accepted formats [X4]', async () => {
     await ann.client.post('/files/upload-server', formOf(await picture(8, 8)));
     const vector = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8"/></svg>');
     expect(await sharp(vector).metadata()).toMatchObject({ format: 'svg' }); // which this test may read
@@ -190,7 +190,7 @@ describe('an upload', () => {
     expect(posing.status).toBe(415);
   });
 
-  test('that is too large is 413 while it streams, with or without a length, and leaves nothing behind [S147]', async () => {
+  test('a file that is too large is 413 while it streams, with or without a length, and leaves nothing behind [S147]', async () => {
     const before = await stored();
     const large = Buffer.concat([await picture(10, 10), Buffer.alloc(MAX)]);
     const withLength = await key.post('/public/v1/upload', formOf(large));
@@ -214,14 +214,14 @@ describe('an upload', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('of exactly the greatest size passes, one byte more does not [S147]', async () => {
+  test('a file of exactly the greatest size passes, one byte more does not [S147]', async () => {
     const head = await picture(10, 10, 'gif');
     const sized = (size: number) => formOf(Buffer.concat([head, Buffer.alloc(size - head.length)]));
     expect((await ann.client.post('/files/upload-server', sized(MAX))).status).toBe(201);
     expect((await ann.client.post('/files/upload-server', sized(MAX + 1))).status).toBe(413);
   });
 
-  test('that breaks off leaves nothing behind [S147]', async () => {
+  test('an interrupted upload leaves nothing behind [S147]', async () => {
     const before = await stored();
     await new Promise<void>((done) => {
       const url = new URL(`${app.address}/public/v1/upload`);
@@ -238,7 +238,7 @@ describe('an upload', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('without a file, or with an empty one, is 400 No file provided [S147, S259]', async () => {
+  test('an upload without a file, or with an empty one, is 400 No file provided [S147, S259]', async () => {
     const none = new FormData();
     none.set('folder', 'a');
     for (const form of [none, formOf(Buffer.alloc(0)), formOf(Buffer.from('x'), { name: '', type: 'text/plain' })]) {
@@ -247,7 +247,7 @@ describe('an upload', () => {
     }
   });
 
-  test('is refused by what it says of itself [S7, S8]', async () => {
+  test('malformed upload headers and fields are refused [S7, S8]', async () => {
     const bytes = await picture(4, 4);
     const twice = formOf(bytes);
     twice.append('file', new Blob(['x']), 'b.png');
@@ -274,14 +274,14 @@ describe('an upload', () => {
     expect(await incoming()).toEqual([]);
   });
 
-  test('with preventSave is not shown in the library [S147]', async () => {
+  test('a file uploaded with preventSave is not shown in the library [S147]', async () => {
     const { body } = await ben.client.post('/files/upload-server', formOf(await picture(4, 4), { more: { preventSave: 'true' } }));
     expect((await ben.client.get('/files')).body).toEqual({ pages: 0, results: [], total: 0 });
     expect((await ben.client.get(`/files/${body.id}`)).status).toBe(200);
   });
 });
 
-describe('a file from a URL', () => {
+describe('upload from a URL', () => {
   let site: Receiver;
   beforeAll(async () => {
     const png = await picture(12, 8);
@@ -300,7 +300,7 @@ describe('a file from a URL', () => {
   });
   afterAll(() => site[Symbol.asyncDispose]());
 
-  test('is taken into the library, redirects followed [S148]', async () => {
+  test('the file is taken into the library, redirects followed [S148]', async () => {
     const direct = await ann.client.post('/files/upload-from-url', { url: `${site.url}/dir/sea%20view.png` });
     expect([direct.status, direct.body.name, direct.body.mime, direct.body.width]).toEqual([201, 'sea view.png', 'image/png', 12]);
     const moved = await key.post('/public/v1/upload-from-url', { url: `${site.url}/moved`, name: 'other' });
@@ -311,12 +311,12 @@ describe('a file from a URL', () => {
     ['/missing', 400, 'Failed to fetch URL'],
     ['/empty', 400, 'Failed to fetch URL'],
     ['/cut', 400, 'Failed to fetch URL'],
-  ])('that answers with nothing (%s) is 400 [S148]', async (path, status, message) => {
+  ])('a URL that answers with nothing (%s) is 400 [S148]', async (path, status, message) => {
     const answer = await key.post('/public/v1/upload-from-url', { url: site.url + path });
     expect([answer.status, answer.body.msg]).toEqual([status, message]);
   });
 
-  test('that is of another kind, too large or at a private address is refused [S148, X1, X2]', async () => {
+  test('a file of another kind, too large or at a private address is refused [S148, X1, X2]', async () => {
     const kinds: [string, number, string][] = [
       [`${site.url}/page`, 415, 'unsupported_media'],
       [`${site.url}/large`, 413, 'too_large'],
@@ -333,7 +333,7 @@ describe('a file from a URL', () => {
     expect(await incoming()).toEqual([]);
   });
 
-  test('refuses every bad field by its name [S6, S7]', async () => {
+  test('every invalid field is refused by its name [S6, S7]', async () => {
     for (const [body, field] of [
       [{}, 'url'],
       [{ url: 5 }, 'url'],

@@ -67,8 +67,8 @@ beforeEach(() => {
   aheadMs += 86_400_000; // no window and no kept answer of the test before
 });
 
-describe('a search', () => {
-  test('answers what a source has, page by page, below both paths; a preview that is not https is left out [S154, S146]', async () => {
+describe('stock search', () => {
+  test('the answer has the results of a source page by page, on both paths; a preview that is not https is left out [S154, S146]', async () => {
     const { status, body } = await search(ann, 'source=unsplash&q=%20Blue%0Alake&page=2');
     const item = {
       url: 'https://unsplash.com/photos/one?utm_source=rookery&utm_medium=referral',
@@ -90,11 +90,11 @@ describe('a search', () => {
     expect((await ann.client.get('/media/stock?source=unsplash&q=blue%20lake&page=3')).body.nextCursor).toBeNull();
   });
 
-  test('without a source asks the first one that has a key', async () => {
+  test('a search without a source uses the first one that has a key', async () => {
     expect((await search(ann, 'q=tree')).body.items[0].source).toBe('unsplash');
   });
 
-  test('of an unknown source, one without a key, and whatever else is not good is refused by its field, and nobody is asked [S154]', async () => {
+  test('an unknown source, one without a key and other invalid input are refused by field, without a request [S154]', async () => {
     const bad: [string, string, string][] = [
       ['source=tenor&q=a', 'source', 'invalid_value'],
       ['source=contentpack%2Funsplash&q=a', 'source', 'invalid_value'],
@@ -112,7 +112,7 @@ describe('a search', () => {
     expect(world.asked).toEqual([]);
   });
 
-  test('is asked once, however many look for the same, and kept as long as the terms of the source allow', async () => {
+  test('equal searches share one request, and the answer is cached as long as the terms of the source allow', async () => {
     const all = await Promise.all(Array.from({ length: 100 }, (_, n) => search(n % 2 ? ann : ben, `source=unsplash&q=${n % 3 ? 'Sea' : 'sea'}`)));
     expect(new Set(all.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(all[0]!.status).toBe(200);
@@ -129,7 +129,7 @@ describe('a search', () => {
     expect(world.asked).toHaveLength(3);
   });
 
-  test('is not asked again while its answer is being kept', async () => {
+  test('a search is not repeated while its answer is being cached', async () => {
     const whole = { ...cache };
     const { passed, open } = gate();
     let [looked, keeping] = [0, 0];
@@ -150,13 +150,13 @@ describe('a search', () => {
     }
   });
 
-  test('behind the last page of a source finds nothing, and asks nobody', async () => {
+  test('a page behind the last one is empty, without a request', async () => {
     expect((await search(ann, 'source=pixabay&q=sea&page=22')).body).toEqual({ items: [], nextCursor: null });
     expect(world.asked).toEqual([]);
     expect((await search(ann, 'source=pixabay&q=sea&page=21')).body.nextCursor).toBeNull();
   });
 
-  test('goes on while the cache is away', async () => {
+  test('a search works while the cache is away', async () => {
     const away = () => Promise.reject(new AppError('unavailable', 'away'));
     const whole = { ...cache };
     Object.assign(cache, { get: away, set: away });
@@ -168,8 +168,8 @@ describe('a search', () => {
   });
 });
 
-describe('the limits of a source', () => {
-  test('are kept for each key: one organization uses a part of what the operator has, the others go on', async () => {
+describe('rate limits of a source', () => {
+  test('limits count per key: one organization uses part of the limit of the operator, the others go on', async () => {
     for (let n = 0; n < 25; n++) expect((await search(ann, `source=pixabay&q=word${n}`)).status).toBe(200);
     const refused = await search(ann, 'source=pixabay&q=another');
     expect([refused.status, refused.body.code, refused.headers.has('retry-after')]).toEqual([429, 'rate_limited', true]);
@@ -181,7 +181,7 @@ describe('the limits of a source', () => {
     expect((await search(ann, 'source=pixabay&q=another-word')).status).toBe(200);
   });
 
-  test('that it names are waited for: nobody asks it again before', async () => {
+  test('a delay that the source names is kept: no request is made before', async () => {
     world.on.set('/unsplash/search', () => ({ status: 429, headers: { 'retry-after': '120' } }));
     const refused = await search(ann, 'source=unsplash&q=a');
     expect([refused.status, refused.headers.get('retry-after'), refused.body.code]).toEqual([429, '120', 'rate_limited']);
@@ -194,8 +194,8 @@ describe('the limits of a source', () => {
   });
 });
 
-describe('an import', () => {
-  test('makes a file with the attribution, tells the source of the use, and shows it wherever the file is shown [S154, S146]', async () => {
+describe('stock import', () => {
+  test('an import makes a file with the attribution, reports the use to the source, and shows the attribution with the file [S154, S146]', async () => {
     const made = await imported(ann, 'unsplash', 'one');
     expect(made.status).toBe(201);
     const attribution = {
@@ -217,7 +217,7 @@ describe('an import', () => {
     expect((await ann.client.get('/media')).body.results[0]).toEqual(made.body);
   });
 
-  test('happens once for each organization, however many ask at once and later [S154]', async () => {
+  test('an import happens once for each organization, however many requests there are [S154]', async () => {
     const all = await Promise.all(Array.from({ length: 100 }, () => imported(ann, 'unsplash', 'many')));
     expect(all.map(({ status }) => status)).toEqual(Array(100).fill(201));
     expect(new Set(all.map(({ body }) => body.id)).size).toBe(1);
@@ -231,7 +231,7 @@ describe('an import', () => {
     expect([again.status, again.body.id === all[0]!.body.id, told()]).toEqual([201, false, 3]);
   });
 
-  test('is done by one process, while another says that it is under way', async () => {
+  test('one process imports, and another answers that the import is under way', async () => {
     await using second = await openApp();
     const other = second.context.stock;
     let goOn = () => {};
@@ -254,7 +254,7 @@ describe('an import', () => {
     expect(await db.sql`select * from stock_claims`).toEqual([]);
   });
 
-  test('that a process was cut off from can be done again when its claim is over', async () => {
+  test('an import whose process ended can be repeated when its claim expires', async () => {
     const claim = (until: string) =>
       db.sql`insert into stock_claims (org_id, provider, item_id, held_until) values (${ann.orgId}, 'contentpack/unsplash', 'cut', now() + ${until}::interval) on conflict (org_id, provider, item_id) do update set held_until = excluded.held_until`;
     await claim('1 minute');
@@ -264,7 +264,7 @@ describe('an import', () => {
     expect(await db.sql`select * from stock_claims`).toEqual([]);
   });
 
-  test('of what is not there, or has an id that leads elsewhere, is refused by its field [S154]', async () => {
+  test('an unknown item, or an id that leads elsewhere, is refused by its field [S154]', async () => {
     for (const id of ['missing', '../../admin', 'a/b', 'a?b', '%2e%2e', '..', 'ä', 'a b', 'x'.repeat(101)])
       expect([id, ...faults(await imported(ann, 'unsplash', id))]).toEqual([id, 400, 'id', 'unknown_id']);
     expect(world.asked).toEqual(['/unsplash/photos/missing']);
@@ -272,7 +272,7 @@ describe('an import', () => {
     expect(faults(await imported(ann, 'pexels', 'one'))).toEqual([400, 'source', 'not_configured']);
   });
 
-  test('keeps nothing of what is no picture, cannot be fetched or may not be called, and can be tried again', async () => {
+  test('a failed import (no picture, no fetch, forbidden address) keeps nothing and can be repeated', async () => {
     const [{ n }] = (await db.sql`select count(*)::int as n from files`) as unknown as [{ n: number }];
     const page = () => ({ body: '<!doctype html><script>alert(1)</script>' });
     world.on.set('/bytes/bad', page);
@@ -290,7 +290,7 @@ describe('an import', () => {
     expect((await imported(ann, 'unsplash', 'bad')).status).toBe(201);
   });
 
-  test('acquires nothing for an organization that has no room', async () => {
+  test('an organization without room acquires nothing', async () => {
     const eve = await app.signUp();
     await subscribe(db.sql, eve.orgId);
     await override(db.sql, eve.orgId, { storage_gb: 0 });
@@ -307,7 +307,7 @@ describe('a content pack', () => {
   const setUp = (orgId: string | null, apiKey: string) =>
     settings.create(orgId, { domain: 'contentpack', providerId: 'vecteezy', credentials: { accountId: '75', apiKey } }, DOER);
 
-  test('is asked with the key of the organization, else with that of the instance; what it found is not kept', async () => {
+  test('a search uses the key of the organization, else that of the instance, and is not cached', async () => {
     await setUp(null, 'sk_instance');
     await setUp(ann.orgId, 'sk_ann');
     for (const who of [ann, ann, ben]) expect((await search(who, 'source=vecteezy&q=lake')).body.items).toMatchObject([{ id: '4', source: 'vecteezy' }]);
@@ -315,7 +315,7 @@ describe('a content pack', () => {
     expect(kept).toEqual([]);
   });
 
-  test('is licensed with the key of the operator fifty times a day by one organization, and no more', async () => {
+  test('an organization licenses at most fifty items a day with the key of the operator', async () => {
     await setUp(null, 'sk_instance').catch(() => undefined); // it may be there already
     const bens = await settings.configured(ben.orgId, 'contentpack');
     expect(bens.size).toBe(0);
@@ -329,7 +329,7 @@ describe('a content pack', () => {
     expect((await imported(ben, 'vecteezy', 'item-50')).status).toBe(400);
   });
 
-  test('keeps its provider and version with the file [VE17]', async () => {
+  test('the file keeps provider and version [VE17]', async () => {
     const { status, body } = await imported(ann, 'vecteezy', '4');
     expect([status, body.attribution]).toMatchObject([
       201,
@@ -342,7 +342,7 @@ describe('a content pack', () => {
     ['a key that it does not take', 401, 409, 'reauthorize'],
     ['an item that it does not give', 422, 409, 'rejected'],
     ['a fault of its own', 503, 502, 'unavailable'],
-  ])('that refuses for %s is no fault of ours, and says why', async (name, said, status, failure) => {
+  ])('a content pack that refuses for %s is reported with the reason, not as an internal error', async (name, said, status, failure) => {
     const id = `refused-${said}`;
     world.on.set('/vecteezy/resources/', () => ({ status: said, json: { error: `No: ${name}, sk_ann` } }));
     const refused = await imported(ann, 'vecteezy', id);
