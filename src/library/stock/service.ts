@@ -144,7 +144,7 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
       const missing = () => invalidField('id', `id: ${adapter.title} has no such item`, 'unknown_id');
       if (!isItemId(id)) throw missing();
       const acquire = async () => {
-        if (source.orgId === null && adapter.domain === 'contentpack') await count(adapter.title, `stock:${adapter.id}:licences:${orgId}`, LICENCES);
+        if (source.orgId === null && !free.includes(source)) await count(adapter.title, `stock:${adapter.id}:licences:${orgId}`, LICENCES);
         const acquired = await within(source, orgId, IMPORT_REQUESTS, () => open(source).acquire(id));
         if (!acquired) throw missing();
         return { url: acquired.download, attribution: { ...attributionOf(adapter, acquired.item), itemId: id } };

@@ -315,6 +315,14 @@ describe('a content pack', () => {
     expect(kept).toEqual([]);
   });
 
+  test('counts licences for content packs alone: free sources are bounded by their requests', async () => {
+    world.on.set('/unsplash/photos/', () => ({ status: 404, json: {} }));
+    for (let n = 0; n < 51; n++) {
+      expect((await imported(ben, 'unsplash', `item-${n}`)).status).toBe(400);
+      if (n % 10 === 9) aheadMs += 3_600_000;
+    }
+  });
+
   test('an organization licenses at most fifty items a day with the key of the operator', async () => {
     await setUp(null, 'sk_instance').catch(() => undefined); // it may be there already
     const bens = await settings.configured(ben.orgId, 'contentpack');
