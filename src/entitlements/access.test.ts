@@ -6,7 +6,7 @@ test.each([
   ['campaigns', 'Your plan does not include campaigns'],
   ['api', 'Your plan does not include the API'],
   ['mcp', 'Your plan does not include MCP'],
-] as const)('a plan without %s refuses it by its name, with 402, and every other plan lets it through [S58]', (feature, message) => {
+] as const)('a plan without %s answers 402 naming it, and every other plan passes [S58]', (feature, message) => {
   for (const tier of TIERS) {
     const act = () => requireFeature(tier, feature);
     if (tier === 'STARTER') expect(act).toThrow(expect.objectContaining({ code: 'plan_required', status: 402, message }));
@@ -14,7 +14,7 @@ test.each([
   }
 });
 
-test('a client works under the plan of its org up to the instant at which the grace period ends, and without one is told 401 [AU10]', () => {
+test('a client works under the plan of its org until the grace period ends; an org without a plan answers 401 [AU10]', () => {
   const now = new Date('2026-03-29T02:30:00Z');
   const graceEndsAt = (ms: number) => new Date(now.getTime() + ms);
   expect(planOf({ tier: 'TEAM', graceEndsAt: null }, now)).toBe('TEAM');

@@ -37,7 +37,7 @@ describe('with billing, an org', () => {
     expect(entitlement.until).toEqual(entitlement.month.end);
   });
 
-  test('keeps its plan through the grace period, and stands as without one from its end on [S80]', () => {
+  test('keeps its plan through the grace period and loses it at the end [S80]', () => {
     const graceEndsAt = new Date(now.getTime() + 1);
     const during = entitlementOf(facts({ subscription: subscription({ graceEndsAt }) }), SIZES, true);
     expect(during).toMatchObject({ tier: 'TEAM', subscribed: true, until: graceEndsAt });
@@ -47,7 +47,7 @@ describe('with billing, an org', () => {
   });
 });
 
-test('without billing every org is on AGENCY, whatever its rows say [S216]', () => {
+test('every org is on AGENCY where billing is off, whatever its rows say [S216]', () => {
   for (const rows of [
     facts(),
     facts({ overrides: { channel: 0 }, subscription: subscription({ tier: 'PRO' as never, packs: { ...NO_PACKS, channel: 2 } }) }),

@@ -62,7 +62,7 @@ describe('an effective limit', () => {
   const dimension = fc.constantFrom(...DIMENSIONS);
   const count = fc.nat({ max: 10_000 });
 
-  test('is that of the plan and its packs [LM9]', () => {
+  test('is the sum of the plan and its packs [LM9]', () => {
     fc.assert(
       fc.property(tier, dimension, count, (name, one, packs) => {
         const limits = limitsOf(PLANS[name], { ...NONE, [one]: packs }, SIZES, {});
@@ -71,7 +71,7 @@ describe('an effective limit', () => {
     );
   });
 
-  test('is the override where there is one, in the place of plan and packs, up or down [LM9, LM10]', () => {
+  test('is the override if there is one, in place of plan and packs, higher or lower [LM9, LM10]', () => {
     fc.assert(
       fc.property(tier, dimension, count, count, (name, one, packs, override) => {
         const limits = limitsOf(PLANS[name], { ...NONE, [one]: packs }, SIZES, { [one]: override });
@@ -83,18 +83,21 @@ describe('an effective limit', () => {
 });
 
 describe('a change of overrides', () => {
-  test('sets numbers, clears with null, and leaves what it does not name', () => {
+  test('sets numbers, clears with null and leaves absent keys unchanged', () => {
     expect(changeOverrides({ channel: 5, webhooks: 2 }, { channel: null, storage_gb: 0 })).toEqual({ webhooks: 2, storage_gb: 0 });
     expect(changeOverrides({ channel: 5 }, {})).toEqual({ channel: 5 });
   });
 
-  test.each(['analytics_retention_days', 'channels', 'Channel', '', '__proto__', 'constructor', 'toString'])('with the key %j is refused whole', (key) => {
-    expect(faultsOf(() => changeOverrides({}, JSON.parse(`{"channel": 1, ${JSON.stringify(key)}: 1}`)))).toMatchObject([
-      { field: `overrides.${key}`, rule: 'invalid_key' },
-    ]);
-  });
+  test.each(['analytics_retention_days', 'channels', 'Channel', '', '__proto__', 'constructor', 'toString'])(
+    'with the key %j is rejected as a whole',
+    (key) => {
+      expect(faultsOf(() => changeOverrides({}, JSON.parse(`{"channel": 1, ${JSON.stringify(key)}: 1}`)))).toMatchObject([
+        { field: `overrides.${key}`, rule: 'invalid_key' },
+      ]);
+    },
+  );
 
-  test.each([-1, 1.5, Number.NaN, 2 ** 53])('to %p is refused', (value) => {
+  test.each([-1, 1.5, Number.NaN, 2 ** 53])('to %p is rejected', (value) => {
     expect(faultsOf(() => changeOverrides({}, { channel: value }))).toMatchObject([{ field: 'overrides.channel', rule: 'invalid_value' }]);
   });
 });

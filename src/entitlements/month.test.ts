@@ -37,13 +37,13 @@ describe.each([28, 29, 30, 31])('an anniversary on day %i', (day) => {
   });
 });
 
-test('a leap day begins the last of February in the years that have none', () => {
+test('a leap-day anniversary begins on the last day of February in common years', () => {
   const anchor = new Date('2024-02-29T00:00:00Z');
   expect(monthOf(anchor, new Date('2025-03-01T00:00:00Z'))).toEqual({ start: new Date('2025-02-28T00:00:00Z'), end: new Date('2025-03-29T00:00:00Z') });
   expect(monthOf(anchor, new Date('2028-02-29T00:00:00Z')).start).toEqual(new Date('2028-02-29T00:00:00Z'));
 });
 
-test('any instant lies in its month, months touch, and each is 28 to 31 days long', () => {
+test('every instant lies in its month; months are contiguous and 28 to 31 days long', () => {
   const instant = fc.date({ min: new Date('2000-01-01T00:00:00Z'), max: new Date('2100-01-01T00:00:00Z'), noInvalidDate: true });
   fc.assert(
     fc.property(instant, instant, (anchor, now) => {

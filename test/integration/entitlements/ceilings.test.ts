@@ -64,7 +64,7 @@ const rows: Row[] = [
   },
 ];
 
-test.each(rows)('$limit: no more than $max, also when two requests want the last one at once', async ({ limit, max, fill, add, ask }) => {
+test.each(rows)('$limit: at most $max, also when two requests race for the last place', async ({ limit, max, fill, add, ask }) => {
   const { sql } = product.db;
   const { orgId, client } = await product.signUp();
   await fill(orgId, max - 1);

@@ -54,7 +54,7 @@ async function look({ sql }: TestDatabase, { orgId }: Org): Promise<{ rows: numb
   return row!;
 }
 
-describe.each(engines)('two thousand posts for six hundred places on the $name engine', ({ name, missing, start }) => {
+describe.each(engines)('2,000 concurrent posts for 600 places on the $name engine', ({ name, missing, start }) => {
   (missing === undefined ? test : test.skip)(
     `are granted exactly as far as they go, though a host is killed among them${missing ? ` [skipped: ${missing}]` : ''} [LM11]`,
     async () => {

@@ -47,7 +47,7 @@ const draft = (channelId: string) => ({
 });
 
 describe('channels', () => {
-  test('are connected up to the limit of the plan, whoever asks at once; the 402 names the limit and leads to billing [LM1, LM11, LM12, S5, ER2, ER3]', async () => {
+  test('are connected up to the plan limit under concurrency; the 402 names the limit and links to billing [LM1, LM11, LM12, S5, ER2, ER3]', async () => {
     const ann = await owner();
     const answers = await times(40, () => connect(ann));
     expect(statuses(answers)).toEqual({ 200: 3, 402: 37 });
@@ -56,7 +56,7 @@ describe('channels', () => {
     expect((await ann.client.get('/integrations/list')).body.integrations).toHaveLength(3);
   });
 
-  test('that are disabled, deleted or need a login leave their place; whoever comes back needs one [LM12]', async () => {
+  test('release their place when disabled, deleted or in need of a login; returning takes a place again [LM12]', async () => {
     const ann = await owner();
     await override(product.db.sql, ann.orgId, { channel: 2 });
     const [a, b] = await Promise.all(['a', 'b'].map(async (name) => (await connect(ann, name)).body.id as string));
@@ -86,7 +86,7 @@ describe('channels', () => {
     expect((await again(c.id)).status).toBeLessThan(300);
   });
 
-  test('that count already log in again at the limit, and beyond it after the limit has fallen', async () => {
+  test('log in again at the limit if they already count, and beyond it after the limit has fallen', async () => {
     const ann = await owner();
     for (const name of ['a', 'b', 'c']) await connect(ann, name);
     expect((await connect(ann, 'b')).status).toBe(200);
@@ -97,7 +97,7 @@ describe('channels', () => {
 });
 
 describe('posts', () => {
-  test('two thousand at once over HTTP are created exactly as far as the limit goes; the 402 stores nothing [LM11, S15, ER2, ER3]', async () => {
+  test('are created exactly up to the limit from 2,000 concurrent requests; a 402 stores nothing [LM11, S15, ER2, ER3]', async () => {
     const ann = await owner();
     await override(product.db.sql, ann.orgId, { posts_per_month: 333 });
     const { body: channel } = await connect(ann);
@@ -109,7 +109,7 @@ describe('posts', () => {
     expect((await usage(ann)).posts_per_month).toEqual({ plan: 100, addons: 0, override: 333, effective: 333, used: 333 });
   }, 180_000);
 
-  test('that were refused for want of room are created under the same key when there is some, once [S18]', async () => {
+  test('are created once under the same key when room returns after a refusal [S18]', async () => {
     const ann = await owner('PRO');
     const program = await ann.withKey();
     const { body: channel } = await connect(ann);
@@ -126,7 +126,7 @@ describe('posts', () => {
     expect((await create('three')).status).toBe(402);
   });
 
-  test('at the limit, faults of the body and of the role are told before it [S15, ER1]', async () => {
+  test('report faults of body and role before the limit [S15, ER1]', async () => {
     const ann = await owner();
     const { body: channel } = await connect(ann);
     await override(product.db.sql, ann.orgId, { posts_per_month: 0 });
@@ -137,7 +137,7 @@ describe('posts', () => {
 });
 
 describe('webhooks', () => {
-  test('are made up to the limit, whoever asks at once, and a deleted one leaves its place [LM11, LM16]', async () => {
+  test('are created up to the limit under concurrency; deleting one frees its place [LM11, LM16]', async () => {
     const ann = await owner();
     await override(product.db.sql, ann.orgId, { webhooks: 7 });
     const make = () => ann.client.post('/webhooks', { name: 'a', url: 'http://127.0.0.1:9/', integrations: [] });
@@ -149,7 +149,7 @@ describe('webhooks', () => {
     expect(statuses(await times(3, make))).toEqual({ 201: 1, 402: 2 });
   });
 
-  test('that came twice through the engine are stored once, also when the first took the last place', async () => {
+  test('are stored once when a call reaches the engine twice, even if the first took the last place', async () => {
     const ann = await owner();
     const { webhook } = await product.context.webhooks.prepare(ann.orgId, { name: 'a', url: 'http://127.0.0.1:9/', integrations: [] });
     for (let run = 0; run < 2; run++) expect(await product.context.webhooks.add(ann.orgId, webhook)).toEqual({ webhookId: webhook.id });
@@ -184,7 +184,7 @@ describe('storage', () => {
     return row.id;
   };
 
-  test('is taken by the bytes of files up to the limit, whoever uploads at once; what is refused leaves nothing behind [LM11, LM19, LM20, S5]', async () => {
+  test('is consumed by file bytes up to the limit under concurrency; a refused upload leaves nothing behind [LM11, LM19, LM20, S5]', async () => {
     const ann = await owner();
     const bytes = await picture(40);
     const big = await leave(ann, 2, bytes.length * 5 + 10);
@@ -199,7 +199,7 @@ describe('storage', () => {
     expect((await upload(ann, bytes)).status).toBe(201);
   });
 
-  test('is taken by what open uploads were announced with, until they are given up or are files [LM11, LM20]', async () => {
+  test('is reserved by the announced size of open uploads until they are aborted or complete [LM11, LM20]', async () => {
     const ann = await owner();
     const bytes = await picture(40);
     await leave(ann, 2, bytes.length * 3 + 10);
@@ -220,7 +220,7 @@ describe('storage', () => {
     expect((await upload(ann, bytes)).status).toBe(402); // the third is still open
   });
 
-  test('counts each file once, whatever is done to it, and neither copies for publishing nor what lies in storage that the organization brought [LM19]', async () => {
+  test('counts each file once; publishing copies and files in the own bucket of the organization do not count [LM19]', async () => {
     const { sql } = product.db;
     const ann = await owner();
     const bytes = await picture(10);
@@ -246,7 +246,7 @@ describe('storage', () => {
     expect(await used()).toBe(0);
   });
 
-  test('that the organization brought takes what the plan has no room for, whole or in parts, and counts nothing; without it the limit holds again [LM20, LM21]', async () => {
+  test('in the own bucket of the organization takes files beyond the plan and counts nothing; the limit applies again without it [LM20, LM21]', async () => {
     const ann = await owner('PRO');
     await override(product.db.sql, ann.orgId, { storage_gb: 0 });
     const bytes = await picture(12);
@@ -283,7 +283,7 @@ describe('seats', () => {
     return member;
   };
 
-  test('are taken by enabled members: of many that are enabled at once, so many are as have a seat [LM11, LM14, S5]', async () => {
+  test('are taken by enabled members: concurrent enabling succeeds only for free seats [LM11, LM14, S5]', async () => {
     const ann = await owner('PRO');
     const members = await times(8, () => add(ann, true));
     expect((await usage(ann)).team_members).toMatchObject({ effective: 3, used: 1 });
@@ -299,7 +299,7 @@ describe('seats', () => {
 });
 
 describe('the API', () => {
-  test('needs a plan that has it: no key is made on STARTER, and one that is there stops with the plan and works again with it [LM6, S58]', async () => {
+  test('needs a plan that includes it: STARTER creates no key; an existing key stops and resumes with the plan [LM6, S58]', async () => {
     const ann = await owner('PRO');
     const program = await ann.withKey();
     const ask = () => program.get('/public/v1/is-connected');
@@ -317,7 +317,7 @@ describe('the API', () => {
     await settles(async () => expect((await ask()).status).toBe(200));
   });
 
-  test('answers 401 to the key of an org without active subscription, and its people go on [AU10, S12, S58, S80, S217]', async () => {
+  test('answers 401 to the key of an org without active subscription while its members keep access [AU10, S12, S58, S80, S217]', async () => {
     const ann = await owner('PRO');
     const program = await ann.withKey();
     const ask = () => program.get('/public/v1/is-connected');
@@ -337,7 +337,7 @@ describe('the API', () => {
   });
 });
 
-test('a token of an app stands and falls with the plan of its org, as a key does: 402 without the API, 401 without an active subscription [S58, S217]', async () => {
+test('answers a token of an app by the plan of its org, as a key: 402 without the API, 401 without an active subscription [S58, S217]', async () => {
   const ann = await owner('PRO');
   const { access } = await tokensFor(product, ann, await makeApp(ann));
   const ask = async () => {
@@ -356,7 +356,7 @@ test('a token of an app stands and falls with the plan of its org, as a key does
   await settles(async () => expect(await ask()).toBe('200 '));
 });
 
-test('a console is told the plan that the org is on [S42, S217]', async () => {
+test('tells a console the current plan of the org [S42, S217]', async () => {
   const ann = await owner(null);
   const shown = async () => {
     const { tier, isLifetime, isTrialing, totalChannels, billingEnabled } = (await ann.client.get('/user/self')).body;
@@ -368,7 +368,7 @@ test('a console is told the plan that the org is on [S42, S217]', async () => {
   expect(await shown()).toEqual({ tier: 'TEAM', isLifetime: false, isTrialing: true, totalChannels: 40, billingEnabled: true });
 });
 
-test('what an org uses is read without waiting for anybody who counts [S62]', async () => {
+test('reads the usage of an org without waiting for concurrent counting [S62]', async () => {
   const ann = await owner('TEAM');
   await connect(ann);
   await product.db.sql.begin(async (tx) => {

@@ -64,7 +64,7 @@ async function look({ sql }: TestDatabase, orgId: string) {
 }
 
 test(
-  'two thousand requests for channels, webhooks, seats and bytes are granted exactly as far as each goes, though the process is killed among them [LM11, LM12, LM14, LM16, LM19, LM20]',
+  '2,000 requests for channels, webhooks, seats and bytes are granted exactly up to each limit although a process is killed meanwhile [LM11, LM12, LM14, LM16, LM19, LM20]',
   async () => {
     await using database = await testDatabase();
     await using service = await startEmbedded({ database, env: WITH_BILLING });

@@ -30,7 +30,7 @@ function at(there: TestApp, { client }: SignedUp) {
 }
 
 describe('organizations of one person', () => {
-  test('are ten that they own, also when many are made at once; one that is given up makes room [X25]', async () => {
+  test('are limited to ten owned ones, also under concurrency; deleting one makes room [X25]', async () => {
     const bob = await app.signUp();
     const answers = await Promise.all(Array.from({ length: 30 }, () => found(bob)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array.from({ length: 9 }, () => 201), ...Array.from({ length: 21 }, () => 400)]);
@@ -39,7 +39,7 @@ describe('organizations of one person', () => {
     expect((await bob.client.send('DELETE', '/orgs/current', { confirm: name }, { showorg: id })).status).toBe(200);
     expect([(await found(bob)).status, (await found(bob)).status]).toEqual([201, 400]);
   });
-  test('do not count where they are only a member', async () => {
+  test('do not count where the person is only a member', async () => {
     const bob = await app.signUp();
     for (let n = 0; n < 12; n += 1) {
       const id = newId();
@@ -48,7 +48,7 @@ describe('organizations of one person', () => {
     }
     expect((await found(bob)).status).toBe(201);
   });
-  test('are five that they make in a day [S17]', async () => {
+  test('are limited to five created in a day [S17]', async () => {
     const bob = await app.signUp();
     const own = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1' } });
     try {
@@ -62,7 +62,7 @@ describe('organizations of one person', () => {
   });
 });
 
-test('a limit by organization is had three times at most by one person, in however many they are; others there keep theirs [RL2]', async () => {
+test('share three times an org limit at most per person; other members keep their own limit [RL2]', async () => {
   const bob = await app.signUp();
   const orgs = [bob.orgId];
   for (let n = 0; n < 5; n += 1) orgs.push((await found(bob)).body.id);
@@ -78,7 +78,7 @@ test('a limit by organization is had three times at most by one person, in howev
   expect((await at(tight, cid).get('/orgs/current', { showorg: orgs.at(-1)! })).status).toBe(200);
 });
 
-test('a person invites two hundred times a day, from whichever organization [S17, S47]', async () => {
+test('send at most 200 invitations a day per person, over all organizations [S17, S47]', async () => {
   const bob = await app.signUp();
   const own = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '0.02', API_LIMIT: '100000' } }); // four
   try {

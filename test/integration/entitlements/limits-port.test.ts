@@ -25,12 +25,12 @@ const codeOf = (work: Promise<unknown>) =>
 const admit = (orgId: string, of: Exclude<Dimension, 'posts_per_month'>, more: number) =>
   codeOf(db.sql.begin((tx) => world.billing.admit(tx, orgId, of, more)));
 
-describe('the door', () => {
+describe('the limits port', () => {
   test.each([
     ['STARTER', { brand_kits: 0, competitors: 1, video_exports: 15 }],
     ['PRO', { brand_kits: 2, competitors: 5, video_exports: 60 }],
     ['AGENCY', { brand_kits: 1_000_000, competitors: 50, video_exports: 600 }],
-  ] as const)('lets in as many as the plan %s has, and refuses one more by the name of the limit [LM11, S5]', async (tier, limits) => {
+  ] as const)('admits as many as the plan %s has and refuses one more with the name of the limit [LM11, S5]', async (tier, limits) => {
     const { orgId } = await seedOrg(db.sql);
     await subscribe(db.sql, orgId, { tier });
     for (const [of, max] of Object.entries(limits) as [keyof typeof limits, number][]) {
@@ -39,7 +39,7 @@ describe('the door', () => {
     }
   });
 
-  test('counts packs and an override there too [LM9, LM10]', async () => {
+  test('counts packs and an override as well [LM9, LM10]', async () => {
     const { orgId } = await seedOrg(db.sql);
     await subscribe(db.sql, orgId, { tier: 'STARTER', packs: { extra_brand_kits: 2, extra_video_exports: 1 } });
     expect([await admit(orgId, 'brand_kits', 10), await admit(orgId, 'brand_kits', 11)]).toEqual(['granted', 'limit_exceeded brand_kits 10']);

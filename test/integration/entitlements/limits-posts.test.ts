@@ -46,7 +46,7 @@ async function recounted(orgId: string): Promise<number> {
 const deactivate = (orgId: string) => world.host.deactivate({ type: 'Organization', id: orgId });
 
 describe('posts of a billing month', () => {
-  test('are granted up to the limit of the plan, and refused with the name of the limit beyond it [LM11, LM13, LM1]', async () => {
+  test('are granted up to the plan limit and refused beyond it with the name of the limit [LM11, LM13, LM1]', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await subscribe(db.sql, orgId);
     const { granted, refusals } = await settle(Array.from({ length: 130 }, () => admit(world, orgId, [draft(channelId)])));
@@ -55,7 +55,7 @@ describe('posts of a billing month', () => {
     expect(await recounted(orgId)).toBe(100);
   });
 
-  test('raced for by two thousand at once, over many turns, are granted exactly as far as they go [LM11]', async () => {
+  test('are granted exactly up to the limit when 2,000 requests race over many turns [LM11]', async () => {
     const { orgId, channelIds } = await seedOrg(db.sql, 20);
     await override(db.sql, orgId, { posts_per_month: 777 });
     let waves = 0;
@@ -66,7 +66,7 @@ describe('posts of a billing month', () => {
     expect(await recounted(orgId)).toBe(777);
   });
 
-  test('that wait for the counter while the plan changes are held against the new plan', async () => {
+  test('are checked against the new plan when the plan changes while they wait for the counter', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await subscribe(db.sql, orgId, { tier: 'PRO' });
     await override(db.sql, orgId, { posts_per_month: 100 });
@@ -89,7 +89,7 @@ describe('posts of a billing month', () => {
     expect(await recounted(orgId)).toBe(1);
   });
 
-  test('of one create are granted all or none, and a smaller create behind a refused one still finds its room', async () => {
+  test('are granted all or none per create; a smaller create behind a refused one still fits', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await override(db.sql, orgId, { posts_per_month: 5 });
     const sizes = [3, 4, 1, 2, 1];
@@ -106,7 +106,7 @@ describe('posts of a billing month', () => {
     expect(await recounted(orgId)).toBe(5);
   });
 
-  test('are counted by thread, and a deleted one was created all the same [LM13]', async () => {
+  test('are counted by thread; a deleted one still counts as created [LM13]', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await override(db.sql, orgId, { posts_per_month: 2 });
     const first = thread(channelId, 4);
@@ -118,7 +118,7 @@ describe('posts of a billing month', () => {
     await expect(admit(world, orgId, [draft(channelId)])).rejects.toMatchObject(full(2));
   });
 
-  test('that are refused for another reason take no room', async () => {
+  test('take no room when refused for another reason', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await override(db.sql, orgId, { posts_per_month: 1 });
     const { granted, refusals } = await settle([
@@ -131,7 +131,7 @@ describe('posts of a billing month', () => {
     expect(await recounted(orgId)).toBe(1);
   });
 
-  test('of a call that came twice are stored and counted once, and the repeat is no refusal, though the first took the last of the room', async () => {
+  test('are stored and counted once for a repeated call; the repeat succeeds even if the first took the last place', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await override(db.sql, orgId, { posts_per_month: 1 });
     const create = [draft(channelId)];
@@ -140,7 +140,7 @@ describe('posts of a billing month', () => {
     expect(await recounted(orgId)).toBe(1);
   });
 
-  test('start at zero in the next month, and those of the month before stay [LM13]', async () => {
+  test('start at zero in the next month; those of the previous month stay [LM13]', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     const createdAt = new Date(Date.now() - 40 * DAY);
     await subscribe(db.sql, orgId, { createdAt });
@@ -159,7 +159,7 @@ describe('posts of a billing month', () => {
     expect((await db.sql`select from posts where org_id = ${orgId}`).count).toBe(4);
   });
 
-  test('are counted anew from the rows when what the months are reckoned from changes [LM13, S217]', async () => {
+  test('are recounted from rows when the anchor of the months changes [LM13, S217]', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await settle(Array.from({ length: 5 }, () => admit(world, orgId, [draft(channelId)])));
     await subscribe(db.sql, orgId, { createdAt: new Date() });
@@ -174,7 +174,7 @@ describe('posts of a billing month', () => {
 });
 
 describe('a change of what an org may have', () => {
-  test('counts from the next create on, up and down, by plan, packs and override [LM9, LM10]', async () => {
+  test('applies from the next create on, up and down, by plan, packs and override [LM9, LM10]', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     const create = () => admit(world, orgId, [draft(channelId)]);
     await override(db.sql, orgId, { posts_per_month: 1 });
@@ -191,7 +191,7 @@ describe('a change of what an org may have', () => {
     expect((await world.billing.usage(orgId)).limits.posts_per_month).toEqual({ plan: 100, addons: 1_000, override: null, effective: 1_100, used: 4 });
   });
 
-  test('is not missed by an activation that remembers more: what it lets in is held against the rows [LM11]', async () => {
+  test('is seen by an activation with a stale limit: its grants are checked against the rows [LM11]', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await override(db.sql, orgId, { posts_per_month: 50 });
     await admit(world, orgId, [draft(channelId)]); // it remembers room for 49
@@ -201,7 +201,7 @@ describe('a change of what an org may have', () => {
     for (const refusal of refusals) expect(refusal).toMatchObject(full(10));
   });
 
-  test('by the end of a grace period counts without anybody writing it down [S80]', async () => {
+  test('at the end of a grace period applies without any write [S80]', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     const plan = { tier: 'PRO', createdAt: systemClock.now() } as const;
     await subscribe(db.sql, orgId, plan);
@@ -222,7 +222,7 @@ describe('a change of what an org may have', () => {
 });
 
 describe('two activations of one Organization at once', () => {
-  test('grant together exactly what is left, whatever each of them remembers [LM11]', async () => {
+  test('together grant exactly the remaining places, whatever each has cached [LM11]', async () => {
     const { orgId, channelIds } = await seedOrg(db.sql, 4);
     await override(db.sql, orgId, { posts_per_month: 500 });
     // Two hosts that both believe that they own the actor: each with a room, connections and memory of its own.
@@ -251,7 +251,7 @@ describe('two activations of one Organization at once', () => {
     expect(await recounted(orgId)).toBe(500);
   });
 
-  test('do not hold each other up while there is room: neither has to look again', async () => {
+  test('do not block each other while there is room: neither reads the rows again', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await override(db.sql, orgId, { posts_per_month: 1_000 });
     const create = () => [{ posts: [draft(channelId)], createdBy: newId() }];
@@ -265,8 +265,8 @@ describe('two activations of one Organization at once', () => {
   });
 });
 
-describe('what it costs', () => {
-  test('H3 with billing: one create is one commit of as many statements as without; its limit is held in the one that stores it', async () => {
+describe('the cost of a create', () => {
+  test('H3 with billing: one create is one commit with as many statements as without; the storing statement enforces the limit', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await override(db.sql, orgId, { posts_per_month: 1_000 });
     await admit(world, orgId, [draft(channelId)]); // the actor is there
@@ -275,7 +275,7 @@ describe('what it costs', () => {
     expect(await counted(sent, create)).toMatchObject({ statements: 1, commits: 1 });
   });
 
-  test('H4, H5 with billing: creates that meet share their commits, of one organization and of many', async () => {
+  test('H4, H5 with billing: concurrent creates share commits within one organization and across many', async () => {
     const { orgId, channelIds } = await seedOrg(db.sql, 10);
     await override(db.sql, orgId, { posts_per_month: 1_000 });
     await admit(world, orgId, [draft(channelIds[0]!)]);
@@ -291,7 +291,7 @@ describe('what it costs', () => {
     expect(many.commits).toBeLessThanOrEqual(4);
   });
 
-  test('a draft, or a post beyond the horizon, moves no reminder: one statement is its whole commit, with nothing sent before or after it', async () => {
+  test('a draft, or a post beyond the horizon, moves no reminder: its whole commit is one statement', async () => {
     const { orgId, channelIds } = await seedOrg(db.sql, 2);
     await override(db.sql, orgId, { posts_per_month: 1_000 });
     await admit(world, orgId, [draft(channelIds[0]!)]);
@@ -304,7 +304,7 @@ describe('what it costs', () => {
     expect(await db.sql`select next_due_at as due from channels where id = ${channelIds[1]!}`).toEqual([{ due: far.publishDate }]);
   });
 
-  test('a refusal looks for its own posts by their keys, however many the organization has', async () => {
+  test('a refusal finds its own posts by their keys, however many posts the organization has', async () => {
     const [{ orgId, channelId }, other] = [await seedOrg(db.sql), await seedOrg(db.sql)];
     await db.sql`
       insert into posts (id, org_id, channel_id, group_id, state, content, publish_date)
@@ -321,7 +321,7 @@ describe('what it costs', () => {
     expect([...plan.matchAll(/"Index Name":"(\w+)"/g)].map(([, name]) => name)).toEqual(['posts_pkey']);
   });
 
-  test('refusals at the limit are two looks at the rows for all that met, and no commit', async () => {
+  test('concurrent refusals at the limit share two reads of the rows and no commit', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await override(db.sql, orgId, { posts_per_month: 1 });
     await admit(world, orgId, [draft(channelId)]);
@@ -332,7 +332,7 @@ describe('what it costs', () => {
 });
 
 describe('the counter', () => {
-  test('is rebuilt from rows when the org has none, and survives the activation', async () => {
+  test('is rebuilt from rows when the org has none and survives the activation', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await settle(Array.from({ length: 4 }, () => admit(world, orgId, [draft(channelId)])));
     await deactivate(orgId);
@@ -344,7 +344,7 @@ describe('the counter', () => {
     expect(await recounted(orgId)).toBe(6);
   });
 
-  test('that vanished behind an activation is noticed by its next commit', async () => {
+  test('is rebuilt by the next commit after it vanishes behind an activation', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await admit(world, orgId, [draft(channelId)]);
     await db.sql`delete from org_counters where org_id = ${orgId}`;
@@ -353,7 +353,7 @@ describe('the counter', () => {
   });
 });
 
-test('without billing nothing is refused, counted or asked; and when it is on again, what was created meanwhile counts [S216]', async () => {
+test('refuses, counts and queries nothing without billing; posts created meanwhile count once billing is on again [S216]', async () => {
   const { orgId, channelId } = await seedOrg(db.sql);
   await override(db.sql, orgId, { posts_per_month: 3 });
   await admit(world, orgId, [draft(channelId)]);

@@ -33,7 +33,7 @@ async function seats(orgId: string, roles: readonly string[]): Promise<string[]>
   return users;
 }
 
-test('a lower plan stops exactly the channels that it has no room for, the newest first; their posts wait, and nothing is deleted [S137]', async () => {
+test('a lower plan disables exactly the excess channels, newest first; their posts wait and nothing is deleted [S137]', async () => {
   const { orgId, channelIds } = await seedOrg(db.sql, 6);
   await spread(orgId, channelIds);
   await subscribe(db.sql, orgId, { tier: 'PRO' });
@@ -61,7 +61,7 @@ test('a lower plan stops exactly the channels that it has no room for, the newes
   expect(await enforce(orgId)).toEqual({ channels: [], members: [] });
 });
 
-test('seats go from the newest on, and the oldest owner keeps one whatever the limit is', async () => {
+test('seats are disabled newest first; the oldest owner keeps one at any limit', async () => {
   const { orgId } = await seedOrg(db.sql);
   const [editor, first, second, viewer] = await seats(orgId, ['editor', 'owner', 'owner', 'viewer']);
   await override(db.sql, orgId, { team_members: 2 });
@@ -72,7 +72,7 @@ test('seats go from the newest on, and the oldest owner keeps one whatever the l
   expect(ids(left)).toEqual([first]);
 });
 
-test('packs and overrides count: only what is above the effective limit goes [LM9, LM10]', async () => {
+test('packs and overrides count: only what exceeds the effective limit is disabled [LM9, LM10]', async () => {
   const { orgId, channelIds } = await seedOrg(db.sql, 9);
   await spread(orgId, channelIds);
   await subscribe(db.sql, orgId, { packs: { extra_channels: 1 } }); // 3 + 5
@@ -82,7 +82,7 @@ test('packs and overrides count: only what is above the effective limit goes [LM
   expect(await enforce(orgId)).toEqual({ channels: [], members: [] });
 });
 
-test('a channel that is being enabled while the limit falls is either stopped with the others or refused', async () => {
+test('a channel enabled while the limit falls is either disabled with the others or refused', async () => {
   for (let round = 0; round < 20; round++) {
     const { orgId, channelIds } = await seedOrg(db.sql, 4);
     await subscribe(db.sql, orgId, { tier: 'PRO' });
@@ -104,7 +104,7 @@ test('a channel that is being enabled while the limit falls is either stopped wi
   }
 });
 
-test('posts, channels, seats and a falling plan at once on one org never wait for each other in a circle, and nothing exceeds its limit', async () => {
+test('concurrent posts, channels, seats and a falling plan of one org never deadlock, and nothing exceeds its limit', async () => {
   const { orgId, channelIds } = await seedOrg(db.sql, 10);
   await subscribe(db.sql, orgId, { tier: 'PRO' });
   const { disable, enable } = await import('../../../src/publishing/channels/transitions.ts');
@@ -163,7 +163,7 @@ test('overrides are set and cleared by name; an unknown name changes nothing', a
   await expect(db.sql.begin((tx) => billing.override(tx, newId(), { channel: 1 }))).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('without billing nothing goes, and nothing is asked of what has no ceiling [S216]', async () => {
+test('without billing nothing is disabled and limits without a maximum are not queried [S216]', async () => {
   const { orgId } = await seedOrg(db.sql, 2);
   await override(db.sql, orgId, { channel: 0 });
   const statements: string[] = [];
