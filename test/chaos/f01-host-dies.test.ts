@@ -16,7 +16,7 @@ const LATENCY_MS = 50;
 const CREATE_MS = 20; // for one create on a busy machine
 const random = chance('f01');
 
-describe.each(engines)('a host dies on the $name engine', ({ name, missing, start }) => {
+describe.each(engines)('kill of a host on the $name engine', ({ name, missing, start }) => {
   (missing === undefined ? test : test.skip).each(rounds(10))(
     `round $round of $of: each of ${POSTS} posts is out once and in order, and so is each whose request was held for 20 s${missing ? ` [skipped: ${missing}]` : ''}`,
     async ({ round }) => {

@@ -28,7 +28,7 @@ const isPaused = (detail: string | null) => detail === 'paused';
 
 const [embedded] = engines;
 test.each(rounds(4))(
-  `round $round of $of: each failure of a network ends as it should, once at most, and holds nobody else`,
+  `round $round of $of: each provider failure ends in its declared outcome, publishes once at most, and delays no other post`,
   async ({ round }) => {
     await using database = await testDatabase();
     const { sql } = database;

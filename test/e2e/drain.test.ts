@@ -11,7 +11,7 @@ import { testDatabase } from '../support/wire/database.ts';
 const database = await testDatabase();
 afterAll(async () => database[Symbol.asyncDispose]());
 
-test('a process that is asked to end is not ready from then on, before it stops answering [S24]', async () => {
+test('a process that receives SIGTERM reports not ready before it stops answering [S24]', async () => {
   await using service = await startEmbedded({ database });
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
   await once(socket, 'connect');
@@ -29,7 +29,7 @@ test('a process that is asked to end is not ready from then on, before it stops 
   expect(await ended).toMatchObject({ code: 0 });
 }, 120_000);
 
-test('while SHUTDOWN_DELAY_SECONDS lasts it is not ready, serves on, and tells each connection to close', async () => {
+test('the process is not ready during SHUTDOWN_DELAY_SECONDS, serves on, and tells each connection to close', async () => {
   await using service = await startEmbedded({ database, env: { SHUTDOWN_DELAY_SECONDS: '300' } });
   const agent = new Agent({ keepAlive: true });
   const ask = (path: string) =>

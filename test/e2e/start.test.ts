@@ -81,7 +81,7 @@ const status = (url: string) =>
   );
 
 describe('npm start', () => {
-  test('from nothing: serves, says where, on which engine, and what to do next; the demo then does the main job', async () => {
+  test('an empty folder is enough: it serves, says where, on which engine, and what to do next; the demo then does the main job', async () => {
     const dataFolder = newFolder();
     const service = start(dataFolder);
     const address = await service.ready();
@@ -99,7 +99,7 @@ describe('npm start', () => {
     expect({ ...(await again.ended), said: again.said() }).toMatchObject({ code: 0, said: expect.stringMatching(/logged in[^]*found the channel/) });
   });
 
-  test('a second start in the same folder is told who runs, and changes nothing', async () => {
+  test('a second start in the same folder names the running process and changes nothing', async () => {
     const dataFolder = newFolder();
     const service = start(dataFolder);
     const address = await service.ready();
@@ -119,7 +119,7 @@ describe('npm start', () => {
     taken.close();
   });
 
-  test('it goes on when nobody reads its log any more', async () => {
+  test('the process goes on when nobody reads its log any more', async () => {
     const service = start(newFolder());
     const address = await service.ready();
     service.child.stdout!.destroy();
@@ -130,7 +130,7 @@ describe('npm start', () => {
     expect(await service.ended).toEqual({ code: 0, signal: null });
   });
 
-  test('it is ready again after its own Postgres was killed', async () => {
+  test('the process is ready again after its own Postgres was killed', async () => {
     const dataFolder = newFolder();
     const service = start(dataFolder);
     const url = await service.ready();
@@ -143,7 +143,7 @@ describe('npm start', () => {
     expect(await service.ended).toEqual({ code: 0, signal: null });
   });
 
-  test('after kill -9 it starts again, on the same data', async () => {
+  test('the process starts again on the same data after kill -9', async () => {
     const dataFolder = newFolder();
     const port = String(await freePort());
     const first = start(dataFolder, { PORT: port });
@@ -162,7 +162,7 @@ describe('npm start', () => {
   });
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    'on %s it stops accepting work, closes its database and its cache, and exits once, also when a second signal comes [BO5, BO6]',
+    '%s stops accepting work, closes database and cache, and exits once, also on a second signal [BO5, BO6]',
     async (signal) => {
       const dataFolder = newFolder();
       const redis = process.env['TEST_REDIS_URL'];
@@ -179,7 +179,7 @@ describe('npm start', () => {
   );
 });
 
-describe('production', () => {
+describe('npm start in production', () => {
   const whole = {
     NODE_ENV: 'production',
     DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x',
@@ -192,7 +192,7 @@ describe('production', () => {
     BACKEND_INTERNAL_URL: 'http://127.0.0.1:3000',
   };
 
-  test('refuses to run, and names everything that is missing at once [BO7, BO9, BO10]', async () => {
+  test('the start is refused and names everything that is missing at once [BO7, BO9, BO10]', async () => {
     const service = start(newFolder(), { NODE_ENV: 'production' });
     expect((await service.ended).code).toBe(1);
     for (const name of ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'FRONTEND_URL', 'NEXT_PUBLIC_BACKEND_URL']) expect(service.said()).toContain(name);
@@ -204,14 +204,14 @@ describe('production', () => {
     ['NOT_SECURED where others can come', { NOT_SECURED: 'true' }, 'NOT_SECURED'],
     ['missing keys of the job runner', { USE_INNGEST: 'true' }, 'INNGEST_SIGNING_KEY'],
     ['billing without the secret keys of its processor', { PAYMENTS_PUBLISHABLE_KEY: 'pk_1' }, 'PAYMENTS_PUBLISHABLE_KEY'],
-  ])('refuses %s [BO8, BO11]', async (_, more, named) => {
+  ])('the start is refused for %s [BO8, BO11]', async (_, more, named) => {
     const service = start(newFolder(), { ...whole, ...more });
     expect((await service.ended).code).toBe(1);
     expect(service.said()).toContain(named);
     expect(service.said()).toContain('does not start');
   });
 
-  test('a database that is not there ends the start with its address, and nothing embedded takes its place', async () => {
+  test('an unreachable database ends the start with its address, and nothing embedded takes its place', async () => {
     const service = start(newFolder(), whole);
     expect((await service.ended).code).toBe(1);
     expect(service.said()).toMatch(/127\.0\.0\.1:9\/x.*DATABASE_URL/);

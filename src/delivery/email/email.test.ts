@@ -27,7 +27,7 @@ const contentsWith = (theirs: string): MailContent[] => [
 ];
 const hrefs = (html: string) => [...html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href);
 
-test('the mail about a cancellation says in text and page what the person wrote, and who and which organization it was [BI34]', () => {
+test('the mail about a cancellation names the reason, the person and the organization in text and page [BI34]', () => {
   const data = { orgName: 'Acme', orgId: 'org-1', userEmail: 'ann@example.com', feedback: 'too dear', endsAt: null };
   const { text, html } = render({ template: 'subscription-cancelled', data }, SITE);
   for (const part of [text, html]) for (const told of ['Acme', 'org-1', 'too dear']) expect(part).toContain(told);
@@ -38,10 +38,10 @@ test('there is a mail for every kind of mail', () => {
   expect(contentsWith('').map(({ template }) => template)).toEqual(MailContent.options.map(({ shape }) => shape.template.value));
 });
 
-describe.each(contentsWith('Ann').map((content) => [content.template, content] as const))('%s', (template, content) => {
+describe.each(contentsWith('Ann').map((content) => [content.template, content] as const))('mail %s', (template, content) => {
   const wanted = 'url' in content.data ? content.data.url : 'loginUrl' in content.data ? content.data.loginUrl : undefined;
 
-  test('has a subject, a text and a page, and links where its content says and to the application only', () => {
+  test('the mail has a subject, a text and a page, and links only where declared and only to the application', () => {
     const { subject, text, html } = render(content, SITE);
     expect(subject).toMatch(/^[^\n]{10,100}$/);
     expect(text).toContain('Rookery');
@@ -49,7 +49,7 @@ describe.each(contentsWith('Ann').map((content) => [content.template, content] a
     if (wanted) expect(text.split('\n')).toContain(wanted);
   });
 
-  test('is read in a light and in a dark program, and loads nothing', () => {
+  test('the page is readable in light and dark mode, and loads nothing', () => {
     const { html } = render(content, SITE);
     expect(html).toContain('<meta name="color-scheme" content="light dark">');
     expect(html).not.toMatch(/<(img|script|link|iframe|form)\b|url\(|@import/i);
@@ -69,7 +69,7 @@ describe.each(contentsWith('Ann').map((content) => [content.template, content] a
     '&lt;b&gt;',
     '</title></head><body onload=alert(1)>',
   ];
-  test.each(HOSTILE)('makes no markup and no link of what people gave: %s [X5]', (theirs) => {
+  test.each(HOSTILE)('user input becomes no markup and no link: %s [X5]', (theirs) => {
     const { subject, text, html } = render(
       contentsWith(theirs).find((one) => one.template === template)!,
       SITE,
@@ -81,7 +81,7 @@ describe.each(contentsWith('Ann').map((content) => [content.template, content] a
   });
 
   const BREAKS = ['a\r\nBcc: b@example.com', 'a\nb', 'a\u2028b', 'a\0b', '\u202Egnp.exe', 'x'.repeat(5_000), '=?utf-8?q?=0d=0ABcc:?='];
-  test.each(BREAKS)('keeps its subject on one short line whatever it is given: %#', (theirs) => {
+  test.each(BREAKS)('the subject stays on one short line for any input: %#', (theirs) => {
     const { subject } = render(
       contentsWith(theirs).find((one) => one.template === template)!,
       SITE,
@@ -91,16 +91,16 @@ describe.each(contentsWith('Ann').map((content) => [content.template, content] a
   });
 });
 
-test('what people gave is read as they gave it', () => {
+test('user input is shown as typed', () => {
   expect(plain('  Ann   Müller 👩‍🚀 ')).toBe('Ann Müller 👩‍🚀');
   expect(plain('Acme.com').replaceAll('\u2060', '')).toBe('Acme.com');
 });
 
-test('a link that is no page is refused', () => {
+test('a link that is no web address is refused', () => {
   expect(() => render({ template: 'activation', data: { name: '', url: 'javascript:alert(1)' } }, SITE)).toThrow('javascript:');
 });
 
-test('attempts are further and further apart, and end after about a day', () => {
+test('delays between attempts grow, and attempts end after about a day', () => {
   const waits = Array.from({ length: 12 }, (_, n) => mailRetryInMs(n + 1));
   const given = waits.filter((wait) => wait !== null);
   expect(given).toEqual(given.toSorted((a, b) => a - b));
@@ -109,7 +109,7 @@ test('attempts are further and further apart, and end after about a day', () => 
   expect([hours > 20, hours < 30]).toEqual([true, true]);
 });
 
-test('a reason that is kept holds no address of a page, and is one line', () => {
+test('a stored reason is one line and holds no address of a page', () => {
   expect(reasonOf('550 no\r\n see https://x.example/?token=secret now')).toBe('550 no see … now');
   expect(reasonOf('x'.repeat(9_000))).toHaveLength(500);
 });

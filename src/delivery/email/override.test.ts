@@ -18,7 +18,7 @@ function changing(first: Values | undefined) {
   return { of, done, override };
 }
 
-test('what operators have set is opened once, and anew when it is changed', async () => {
+test('the setting of operators is opened once, and again when it changes', async () => {
   const { of, done, override } = changing({ key: 'a' });
   const first = await override.current();
   expect(await override.current()).toBe(first);
@@ -29,7 +29,7 @@ test('what operators have set is opened once, and anew when it is changed', asyn
   expect(done).toEqual(['open a', 'close a', 'open b', 'close b', 'open b']);
 });
 
-test('where nothing is set there is none, and what was there is closed', async () => {
+test('an unset provider gives none, and the earlier one is closed', async () => {
   const { of, done, override } = changing(undefined);
   expect(await override.current()).toBeUndefined();
   of.values = { key: 'a' };

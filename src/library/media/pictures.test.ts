@@ -31,7 +31,7 @@ async function kept(data: Uint8Array): Promise<string> {
 const bring = (path: string) => async () => ({ path, [Symbol.asyncDispose]: async () => {} });
 const LARGE = { maxBytes: Infinity, maxPixels: Infinity };
 
-test('what is too large becomes a smaller JPEG, by bytes and by pixels', async () => {
+test('a picture that is too large becomes a smaller JPEG, by bytes and by pixels', async () => {
   const path = await kept(await noise(300).png().toBuffer());
   const target = pathOf();
   const small = (await pictures.fit('a', bring(path), { ...LARGE, maxBytes: 20_000 }, target, never))!;
@@ -41,7 +41,7 @@ test('what is too large becomes a smaller JPEG, by bytes and by pixels', async (
   expect([few.width * few.height <= 10_000, few.width]).toEqual([true, few.height]);
 });
 
-test('a turned picture is upright, one that shows what is behind it stands on white', async () => {
+test('a rotated picture becomes upright, and a transparent one gets a white background', async () => {
   const flat = await sharp({ create: { width: 80, height: 40, channels: 4, background: '#0000' } })
     .webp()
     .toBuffer();
@@ -52,7 +52,7 @@ test('a turned picture is upright, one that shows what is behind it stands on wh
   expect((await sharp(await readFile(target)).stats()).channels.map(({ min }) => min > 250)).toEqual([true, true, true]);
 });
 
-test('what cannot be read or made to fit is told, and leaves nothing', async () => {
+test('a picture that cannot be read or made to fit is reported, and leaves nothing', async () => {
   const target = pathOf();
   expect(await pictures.fit('a', bring(await kept(await noise(100).png().toBuffer())), { ...LARGE, maxBytes: 50 }, target, never)).toBeUndefined();
   const page = await kept(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'));
@@ -71,7 +71,7 @@ test('a picture that unpacks to 100 megapixels is made to fit without this proce
   expect(process.resourceUsage().maxRSS - before).toBeLessThan(60 * 1_024); // in kibibytes
 }, 120_000);
 
-test('a job that is given up ends with its worker, and the next one has a new worker', async () => {
+test('an aborted job ends with its worker, and the next job has a new worker', async () => {
   const path = await kept(await noise(200).png().toBuffer());
   const over = new AbortController();
   const waits = async (): Promise<never> => {
@@ -97,7 +97,7 @@ test('a password is hashed while many pictures wait to be made to fit, and organ
   await Promise.all(flood);
 }, 300_000);
 
-test('where no worker can be started it is said so, and the end waits for none', async () => {
+test('a missing worker is reported, and close waits for none', async () => {
   const path = await kept(await noise(20).png().toBuffer());
   const { PATH } = process.env; // oxlint-disable-line node/no-process-env -- where workers are looked for
   const own = openPictures();
@@ -110,7 +110,7 @@ test('where no worker can be started it is said so, and the end waits for none',
   }
 });
 
-test('what is cut off by the end is not called unreadable, and what waits starts no worker any more', async () => {
+test('close does not report an interrupted picture as unreadable, and starts no worker for waiting ones', async () => {
   const path = await kept(await noise(20).png().toBuffer());
   const own = openPictures();
   const begun = [1, 2, 3].map(() => own.measure('a', path));

@@ -23,7 +23,7 @@ test('only the form of our own keys names a stored object [S152, X6]', () => {
     expect(formatOfKey(key)).toBeUndefined();
 });
 
-test('our own addresses are told from those outside', () => {
+test('addresses of the service are told from addresses outside', () => {
   const key = `${ORG}/${NAME}.png`;
   for (const url of [
     urlOfKey('https://api.example', key),
@@ -42,7 +42,7 @@ test('our own addresses are told from those outside', () => {
     expect(keyOfUrl('https://api.example', url)).toBeUndefined();
 });
 
-test('a domain allows itself and what lies below it, nothing that only looks like it [S125]', () => {
+test('a domain allows itself and its subdomains, not names that only look like it [S125]', () => {
   const allowed = (url: string) => domainAllowed(['cdn.example'], url);
   expect(['https://cdn.example/a', 'https://a.b.cdn.example/', 'https://CDN.example./a'].map(allowed)).toEqual([true, true, true]);
   expect(
@@ -53,7 +53,7 @@ test('a domain allows itself and what lies below it, nothing that only looks lik
   expect(domainAllowed([], 'https://any.test/')).toBe(true);
 });
 
-test('a shown name is the last part, without what could deceive', () => {
+test('a shown name is the last path segment, without deceptive characters', () => {
   expect(
     [
       ['a/b/c.png', 'c.png'],
@@ -70,7 +70,7 @@ test('a shown name is the last part, without what could deceive', () => {
   expect(shownName(undefined, 'f')).toBe('f');
 });
 
-test('an announcement is believed by its type, else by its name, and only for what is accepted [S147, S149]', () => {
+test('an announced file is judged by its type, else by its name, and only accepted kinds pass [S147, S149]', () => {
   const extension = (type: string | undefined, name: string) => announced(type, name)?.extension;
   expect([
     extension('image/jpeg', 'x.exe'),
@@ -84,7 +84,7 @@ test('an announcement is believed by its type, else by its name, and only for wh
   ]).toEqual(['jpg', 'mov', 'jpg', 'webm', 'png', undefined, undefined, undefined]);
 });
 
-test('parts make a whole in the order of their numbers, when all have arrived as they are named [S149]', () => {
+test('parts are joined in the order of their numbers, when all have arrived as named [S149]', () => {
   const arrived = [
     { number: 1, bytes: 5, etag: 'A1' },
     { number: 2, bytes: 3, etag: '"b2"' },

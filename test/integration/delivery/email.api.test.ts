@@ -74,7 +74,7 @@ const rowOf = async (to: string) =>
   )[0]!;
 const is = (to: string, status: string) => eventually(`the mail to ${to} is ${status}`, async () => (await rowOf(to))['status'] === status);
 
-test('a mail goes to the provider, and what the provider tells of it arrives in the log [EM1, EM4]', async () => {
+test('a mail goes to the provider, and the events of the provider arrive in the log [EM1, EM4]', async () => {
   await queue('ann@example.com');
   await is('ann@example.com', 'sent');
   const { provider_message_id: messageId } = await rowOf('ann@example.com');
@@ -83,7 +83,7 @@ test('a mail goes to the provider, and what the provider tells of it arrives in 
   expect(await rowOf('ann@example.com')).toMatchObject({ status: 'clicked', attempts: 1, provider_id: 'resend', content: null });
 });
 
-test('an event that is faster than the answer stands, and the answer does not take it back [EM2]', async () => {
+test('an event that arrives before the answer is kept, and the answer does not revert it [EM2]', async () => {
   meanwhile = async ({ messageId, id }) => void (await tell('delivered', messageId, id));
   await queue('fast@example.com');
   await is('fast@example.com', 'delivered');
@@ -91,7 +91,7 @@ test('an event that is faster than the answer stands, and the answer does not ta
   expect(await rowOf('fast@example.com')).toMatchObject({ status: 'delivered', provider_message_id: 're-1', content: null });
 });
 
-test('a mail whose answer was lost is not sent again once the provider tells of it', async () => {
+test('a mail whose answer is lost is not sent again once an event of the provider confirms it', async () => {
   meanwhile = async ({ messageId, id }, response) => {
     await tell('sent', messageId, id);
     response.destroy();
@@ -103,7 +103,7 @@ test('a mail whose answer was lost is not sent again once the provider tells of 
   expect([asked, await rowOf('lost@example.com')]).toMatchObject([1, { status: 'sent', provider_message_id: 're-1', content: null }]);
 });
 
-test('a mail whose answer was lost is sent again under the same key, and is one mail', async () => {
+test('a mail whose answer is lost is sent again under the same key, and is one mail', async () => {
   let lost = 0;
   meanwhile = async (_, response) => {
     lost += 1;
@@ -121,7 +121,7 @@ test('a mail whose answer was lost is sent again under the same key, and is one 
   expect([asked, taken.size]).toEqual([3, 1]);
 });
 
-test('while the settings of the provider cannot be used the log says why, and the mail waits longer each time', async () => {
+test('the log says why when the settings of the provider cannot be used, and the mail waits longer each time', async () => {
   const { vault } = app.context; // settings of the instance, as a version that asked for less would have left them
   await db.sql`
     insert into provider_settings (id, domain, provider_id, provider_version, name, is_default, options, credentials)
@@ -134,7 +134,7 @@ test('while the settings of the provider cannot be used the log says why, and th
   await is('later@example.com', 'sent');
 });
 
-test('who is told to wait waits so long, and who is refused for ever is not tried again', async () => {
+test('a mail waits as long as the provider says, and is not tried again after a permanent refusal', async () => {
   refusal = { status: 429, headers: { 'retry-after': '7200' }, name: 'rate_limit_exceeded' };
   await queue('later@example.com');
   await eventually('it was tried', async () => (await rowOf('later@example.com'))['last_error'] !== null);

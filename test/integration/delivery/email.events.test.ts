@@ -31,7 +31,7 @@ function says(path: string) {
   return path.startsWith('/?Action=ConfirmSubscription') ? { status: 200, body: '<ConfirmSubscriptionResponse/>' } : { status: 404, body: 'Not found' };
 }
 
-describe.each(tellers)('%s', (name, teller) => {
+describe.each(tellers)('mail events of %s', (name, teller) => {
   let app: ToldApp;
   const flip = (text: string, at: number) => text.slice(0, at) + (text[at] === 'a' ? 'b' : 'a') + text.slice(at + 1);
   const received = { status: 200, body: { received: true } };
@@ -46,7 +46,7 @@ describe.each(tellers)('%s', (name, teller) => {
   afterAll(() => app[Symbol.asyncDispose]());
 
   test.each(teller.kinds.filter((kind) => kind !== 'sent'))(
-    '`%s` is acknowledged, and moves the mail that it names and no other [EM1, EM4, EM5, S172]',
+    '`%s` is acknowledged, and moves only the mail that it names [EM1, EM4, EM5, S172]',
     async (kind) => {
       const [mail, other] = [await app.mail(), await app.mail()];
       expect(await app.send(teller.tell({ kind, messageId: mail.messageId }))).toMatchObject(received);
@@ -57,7 +57,7 @@ describe.each(tellers)('%s', (name, teller) => {
     },
   );
 
-  test('an event that is here before the answer to the call that sent it is not lost: the mail is known by our own id, and is not sent again [EM1]', async () => {
+  test('an event before the answer to the sending call finds its mail by our own id, and the mail is not sent again [EM1]', async () => {
     for (const kind of teller.kinds) {
       const mail = await app.mail('queued');
       await app.send(teller.tell({ kind, messageId: mail.messageId, id: mail.id }));
@@ -72,7 +72,7 @@ describe.each(tellers)('%s', (name, teller) => {
     }
   });
 
-  test('the status never goes back, in whatever order events come [EM2, S173, X20]', async () => {
+  test('the status never goes back, in whatever order events arrive [EM2, S173, X20]', async () => {
     const told = FORWARD.filter((kind) => teller.kinds.includes(kind));
     for (const [n, kind] of told.entries()) {
       const mail = await app.mail();
@@ -85,7 +85,7 @@ describe.each(tellers)('%s', (name, teller) => {
     }
   });
 
-  test('what came back or was complained about stays so, from any earlier state [EM3, S173, X20]', async () => {
+  test('the status bounced or complained is final, from any earlier state [EM3, S173, X20]', async () => {
     for (const last of ['bounced', 'complained'] as const)
       for (const before of ['queued', 'sent', 'delivered', 'opened', 'clicked']) {
         const mail = await app.mail(before);
@@ -96,7 +96,7 @@ describe.each(tellers)('%s', (name, teller) => {
       }
   });
 
-  test('a hundred events at once end where the furthest of them is, and each step is taken at most once [EM2]', async () => {
+  test('a hundred events at once end in the furthest status, and each step is taken at most once [EM2]', async () => {
     const mail = await app.mail();
     app.forget();
     const told = FORWARD.filter((kind) => teller.kinds.includes(kind));
@@ -112,7 +112,7 @@ describe.each(tellers)('%s', (name, teller) => {
     expect(steps).toEqual([...new Set(steps)]);
   });
 
-  test('the same event again is acknowledged and changes nothing [S172, X20]', async () => {
+  test('a repeated event is acknowledged and changes nothing [S172, X20]', async () => {
     const mail = await app.mail();
     const event = teller.tell({ kind: 'delivered', messageId: mail.messageId });
     app.forget();
@@ -123,7 +123,7 @@ describe.each(tellers)('%s', (name, teller) => {
     expect(await app.statusOf(mail)).toBe('opened');
   });
 
-  test('with one byte changed it is refused [EM5, S172, X20]', async () => {
+  test('an event with one changed byte is refused [EM5, S172, X20]', async () => {
     const mail = await app.mail();
     const { headers, body } = teller.tell({ kind: 'delivered', messageId: mail.messageId });
     const places: Record<Teller['over'], number[]> = {
@@ -140,7 +140,7 @@ describe.each(tellers)('%s', (name, teller) => {
   });
 
   if (teller.over === 'bytes')
-    test('said in other bytes it is refused, though it means the same [EM5, X20]', async () => {
+    test('an event in other bytes with the same meaning is refused [EM5, X20]', async () => {
       const mail = await app.mail();
       const { headers, body } = teller.tell({ kind: 'delivered', messageId: mail.messageId });
       expect(await app.send({ headers, body: JSON.stringify(JSON.parse(body), null, 1) })).toMatchObject(refused);
@@ -148,7 +148,7 @@ describe.each(tellers)('%s', (name, teller) => {
     });
 
   if (teller.over !== 'nothing')
-    test(`signed more than ${teller.lateS} seconds ago, or 300 ahead, it is refused; until then it is taken, for it may be a delivery that failed [X20]`, async () => {
+    test(`an event signed more than ${teller.lateS} seconds ago, or 300 ahead, is refused; until then it is accepted as a possible redelivery [X20]`, async () => {
       const now = new Date();
       const ago = (s: number) => new Date(now.getTime() - s * 1_000);
       await using held = await toldApp(db.sql, name, teller.env, elsewhere, { ...systemClock, now: () => now });
@@ -161,7 +161,7 @@ describe.each(tellers)('%s', (name, teller) => {
       expect(await held.statusOf(mail)).toBe('delivered');
     });
 
-  test('signed with another key, or not at all, it is refused, and so it is when nothing is set that could prove it [EM5, S172, X20]', async () => {
+  test('an event without a signature, with another key, or without a configured key is refused [EM5, S172, X20]', async () => {
     const mail = await app.mail();
     expect(await app.send(teller.tell({ kind: 'delivered', messageId: mail.messageId }, { wrongKey: true }))).toMatchObject(refused);
     const genuine = teller.tell({ kind: 'delivered', messageId: mail.messageId });
@@ -173,12 +173,12 @@ describe.each(tellers)('%s', (name, teller) => {
     expect(await app.statusOf(mail)).toBe('sent');
   });
 
-  test('the events of every other provider are refused here [X20]', async () => {
+  test('events of every other provider are refused [X20]', async () => {
     for (const [other, { tell }] of tellers)
       if (other !== name) expect([other, await app.send(tell({ kind: 'delivered', messageId: 'x' }))]).toMatchObject([other, refused]);
   });
 
-  test('an unknown mail, an unknown event and what is none of these are acknowledged, and change nothing [S172]', async () => {
+  test('an unknown mail, an unknown event and other content are acknowledged, and change nothing [S172]', async () => {
     app.forget();
     const strange = ['[', '"', '', '\0', '{"a":1e999}', '[[[[[[', '{"__proto__":{"event":"delivered"}}', 'null', '"x"'];
     const raws = [
@@ -197,7 +197,7 @@ describe.each(tellers)('%s', (name, teller) => {
     expect(app.moved()).toEqual([]);
   });
 
-  test('whatever else is sent here is refused, and none of it is our fault [S172, X20]', async () => {
+  test('every malformed request is refused with a 4xx [S172, X20]', async () => {
     const bodies = [
       '',
       '{',
@@ -222,7 +222,7 @@ describe.each(tellers)('%s', (name, teller) => {
     expect((await app.send({ body: 'x'.repeat(2_000_001), headers: {} })).status).toBe(413);
   });
 
-  test('it needs no login and no CSRF token, and a login does not stand in for a proof [EM6]', async () => {
+  test('the route needs no login and no CSRF token, and a login does not replace a signature [EM6]', async () => {
     const ann = await app.signUp();
     const { body: activated } = await ann.client.post('/auth/activate', { code: await codeTo(app.context, ann.email, 'activation') });
     expect([activated, (await ann.client.get('/user/self')).status]).toEqual([{ can: true }, 200]);
@@ -234,7 +234,7 @@ describe.each(tellers)('%s', (name, teller) => {
     expect(await app.statusOf(mail)).toBe('delivered');
   });
 
-  test('a mail that left by another provider is not moved by this one', async () => {
+  test('an event of one provider does not move a mail sent by another', async () => {
     const mail = await app.mail();
     await db.sql`update emails set provider_id = 'smtp' where id = ${mail.id}`;
     expect(await app.send(teller.tell({ kind: 'bounced', messageId: mail.messageId, id: mail.id }))).toMatchObject(received);
@@ -242,8 +242,8 @@ describe.each(tellers)('%s', (name, teller) => {
   });
 });
 
-describe('sendgrid', () => {
-  test('tells of many mails at once, in any order, some twice and some unknown, and two such batches do not wait for each other [EM2]', async () => {
+describe('mail events of sendgrid', () => {
+  test('a batch tells of many mails in any order, some twice and some unknown, and two batches do not wait for each other [EM2]', async () => {
     const [, teller] = tellers.find(([name]) => name === 'sendgrid')!;
     await using app = await toldApp(db.sql, 'sendgrid', teller.env, elsewhere);
     const mails = await Promise.all(Array.from({ length: 120 }, () => app.mail()));
@@ -266,11 +266,11 @@ describe('sendgrid', () => {
   });
 });
 
-describe('mailgun', () => {
+describe('mail events of mailgun', () => {
   const [, teller] = tellers.find(([name]) => name === 'mailgun')!;
   const inPlaceOf = ({ headers, body }: Sent, messageId: string, other: string): Sent => ({ headers, body: body.replace(messageId, other) });
 
-  test('what it signs proves one event: a hundred others under the same token at once are refused but for one, and that one may come again [X20]', async () => {
+  test('a token proves one event: of a hundred others at once all are refused but one, and that one may be repeated [X20]', async () => {
     await using app = await toldApp(db.sql, 'mailgun', teller.env, elsewhere);
     const mails = await Promise.all(Array.from({ length: 100 }, () => app.mail()));
     const signed = teller.tell({ kind: 'delivered', messageId: mails[0]!.messageId });
@@ -284,7 +284,7 @@ describe('mailgun', () => {
     expect((await app.send(events[(first + 1) % 100]!)).status).toBe(401);
   });
 
-  test('a token is kept while it could pass for fresh, and forgotten after a day', async () => {
+  test('a token is kept while it could pass as fresh, and deleted after a day', async () => {
     await using app = await toldApp(db.sql, 'mailgun', teller.env, elsewhere);
     await app.send(teller.tell({ kind: 'delivered', messageId: 'x' }));
     const count = async () => (await db.sql`select 1 from email_event_tokens`).length;
@@ -297,8 +297,8 @@ describe('mailgun', () => {
   });
 });
 
-describe('postmark', () => {
-  test('its credential may come as password or as header, whoever names the user [EM5]', async () => {
+describe('mail events of postmark', () => {
+  test('the credential is accepted as password or as header, with any user name [EM5]', async () => {
     const [, teller] = tellers.find(([name]) => name === 'postmark')!;
     await using app = await toldApp(db.sql, 'postmark', teller.env, elsewhere);
     const secret = teller.env['EMAIL_WEBHOOK_SECRET']!;
@@ -319,7 +319,7 @@ describe('postmark', () => {
   });
 });
 
-describe('ses', () => {
+describe('mail events of ses', () => {
   let app: ToldApp;
   const message = (messageId: string) => JSON.stringify({ eventType: 'Delivery', mail: { messageId } });
   const { envelope } = sns;
@@ -329,7 +329,7 @@ describe('ses', () => {
   });
   afterEach(() => app[Symbol.asyncDispose]());
 
-  test('a signature by SHA-256 is taken, with a subject and without, and the certificate is fetched once; one by SHA-1 is refused [EM5, EM7]', async () => {
+  test('a SHA-256 signature is accepted with and without subject, with one fetch of the certificate; SHA-1 is refused [EM5, EM7]', async () => {
     for (const Subject of [undefined, 'Amazon SES Email Event Notification', '']) {
       const mail = await app.mail();
       expect((await app.send(envelope({ SignatureVersion: '1', Subject, Message: message(mail.messageId) }))).status).toBe(401);
@@ -347,7 +347,7 @@ describe('ses', () => {
     expect(await app.statusOf(mail)).toBe('complained');
   });
 
-  test('no other topic is believed, though its signature is right, and nothing is fetched for it [EM7, S172]', async () => {
+  test('an event of another topic is refused despite a valid signature, and nothing is fetched for it [EM7, S172]', async () => {
     const topics = [
       'arn:aws:sns:eu-west-1:210987654321:mail',
       'arn:aws:sns:eu-west-1:123456789012:mail2',
@@ -379,12 +379,12 @@ describe('ses', () => {
     'javascript:a.pem',
     '',
   ];
-  test.each(PLACES)('a certificate is fetched from the place of the topic and from nowhere else: %s [EM8]', async (SigningCertURL) => {
+  test.each(PLACES)('a certificate is fetched only from the host of the topic: %s [EM8]', async (SigningCertURL) => {
     expect((await app.send(envelope({ SigningCertURL }))).status).toBe(401);
     expect(elsewhere.asked).toEqual([]);
   });
 
-  test('a certificate that is none, is of another key or is not there proves nothing, and a redirect is not followed', async () => {
+  test('an invalid, foreign or missing certificate proves nothing, and a redirect is not followed', async () => {
     for (const [path, said] of [
       ['/other.pem', says('/other.pem')],
       ['/none.pem', { status: 404, body: '' }],
@@ -399,7 +399,7 @@ describe('ses', () => {
     expect((await app.send(envelope({}))).status).toBe(200);
   });
 
-  test('while nobody answers there, the event is not lost: it is to be sent again', async () => {
+  test('an event is refused for redelivery while the certificate host does not answer', async () => {
     const mail = await app.mail();
     const event = envelope({ Message: message(mail.messageId) });
     elsewhere.says = () => 'hang up';
@@ -415,14 +415,14 @@ describe('ses', () => {
   const confirmation = (SubscribeURL: string | undefined) =>
     envelope({ Type: 'SubscriptionConfirmation', Token: '2336412f37', Message: 'You have chosen to subscribe', SubscribeURL });
 
-  test('the subscription to the topic is confirmed at the place of the topic [EM8]', async () => {
+  test('the subscription to the topic is confirmed at the host of the topic [EM8]', async () => {
     expect(await app.send(confirmation(SUBSCRIBE))).toMatchObject({ status: 200, body: { received: true } });
     expect(elsewhere.asked).toEqual([`GET ${SNS}${CERTIFICATE_PATH}`, `GET ${SUBSCRIBE}`]);
     expect((await app.send(envelope({ Type: 'UnsubscribeConfirmation', Token: '1', SubscribeURL: SUBSCRIBE }))).status).toBe(200);
     expect(elsewhere.asked).toHaveLength(2);
   });
 
-  test('no confirmation leads anywhere else, though its signature is right [EM8]', async () => {
+  test('a confirmation leads to no other host, despite a valid signature [EM8]', async () => {
     const urls = [
       SUBSCRIBE.replace('sns.eu-west-1.amazonaws.com', 'evil.example'),
       SUBSCRIBE.replace('https:', 'http:'),
@@ -441,7 +441,7 @@ describe('ses', () => {
     expect(elsewhere.asked).toHaveLength(1);
   });
 
-  test('a confirmation that fails is to be sent again', async () => {
+  test('a failed confirmation is refused for redelivery', async () => {
     await app.send(envelope({}));
     for (const said of ['hang up', { status: 403, body: '' }, { status: 302, body: '' }] as const) {
       elsewhere.says = () => said;

@@ -9,7 +9,7 @@ await describePeer(
   'email',
   () => npmPeer('email'),
   ({ start }) => {
-    test('with EMAIL_PROVIDER=smtp a new account waits for the mail that the whole product sends, and its link opens it [DE8, S30, S34]', async () => {
+    test('a new account waits for the mail of EMAIL_PROVIDER=smtp, and the link in it activates the account [DE8, S30, S34]', async () => {
       await using peer = await start();
       const server = mailServer(peer);
       const port = await server.listen({ login: { user: 'rookery', pass: 'a-password-of-mail' } });
@@ -50,7 +50,7 @@ await describePeer(
       await eventually('it is in the log', async () => (await product.db.sql`select 1 from emails where status = 'sent' and content is null`).length === 1);
     });
 
-    test('what a super-admin sets for the provider of mail is tried, is used from the next mail on, and gives way when it is switched off [S156, S160, S163]', async () => {
+    test('the mail provider set by a super-admin is tested, used from the next mail on, and unused once disabled [S156, S160, S163]', async () => {
       await using peer = await start();
       const server = mailServer(peer);
       const [first, second] = [String(await server.listen()), String(await server.listen({ login: { user: 'rookery', pass: 'a-password-of-mail' } }))];

@@ -46,7 +46,7 @@ await describePeer(
     const rowOf = async (to: string) => (await db.sql`select * from emails where to_address = ${to}`)[0]!;
     const comes = (to: string, status: string) => eventually(`the mail to ${to} is ${status}`, async () => (await rowOf(to))['status'] === status);
 
-    test('a mail goes `queued`, then `sent`, arrives once, and what it said is erased [EM1]', async () => {
+    test('a mail goes `queued`, then `sent`, arrives once, and its content is erased [EM1]', async () => {
       const to = address();
       await queue(to);
       expect(await rowOf(to)).toMatchObject({
@@ -68,14 +68,14 @@ await describePeer(
       expect([mail!.subject, mail!.secure]).toEqual(['Activate your account at Rookery', true]);
     });
 
-    test('while it waits, the link in it is in no column [X19]', async () => {
+    test('no column holds the link of a waiting mail in clear text [X19]', async () => {
       await queue(address());
       const [row] = await db.sql<{ whole: string }[]>`select e::text as whole from emails e`;
       expect(row!.whole).toContain('v2:');
       expect(row!.whole).not.toContain('a-secret-code');
     });
 
-    test('a mail stands exactly when the transaction does that wrote it', async () => {
+    test('a mail is stored exactly when its transaction commits', async () => {
       const [kept, dropped] = [address(), address()];
       await db.sql.begin((tx) => room.email.queue(tx, { to: kept, orgId: null, content: content() }));
       await db.sql
@@ -101,7 +101,7 @@ await describePeer(
       for (const sender of senders.splice(0)) await sender[Symbol.asyncDispose]();
     });
 
-    test('a server that asks to come again is asked again later, and the mail is sent', async () => {
+    test('a temporary refusal is retried later, and the mail is sent', async () => {
       const to = address('busy-2');
       let before = new Date().getTime();
       await queue(to);
@@ -123,7 +123,7 @@ await describePeer(
       expect((await server.mails(to)).length).toBe(1);
     });
 
-    test('a refused recipient is `bounced` at once, with the reason, without the link that the server spoke of', async () => {
+    test('a refused recipient is `bounced` at once, with the reason but without the link that the server quotes', async () => {
       const to = address('unknown');
       await queue(to);
       send();
@@ -133,7 +133,7 @@ await describePeer(
       expect(row['last_error']).toMatch(/550 5\.1\.1 No mailbox .*, see …/);
     });
 
-    test('the last attempt that fails ends it', async () => {
+    test('the last failed attempt ends the mail', async () => {
       const to = address('busy-9');
       await queue(to);
       await db.sql`update emails set attempts = 10`;
@@ -154,7 +154,7 @@ await describePeer(
       await comes(to, 'sent');
     });
 
-    test('a process that is killed after the commit and before it sends loses nothing', async () => {
+    test('a process killed between commit and sending loses no mail', async () => {
       const to = address();
       const killed = await startSenderProcess({ ...setup, port: 1, leaseSeconds: 1 }); // it can reach no server
       await queue(to);
@@ -166,7 +166,7 @@ await describePeer(
       expect((await server.mails(to)).length).toBe(1);
     });
 
-    test('a process that is killed while the server takes a mail leaves it to another, under the same Message-ID', async () => {
+    test('a process killed while the server takes a mail leaves it to another, under the same Message-ID', async () => {
       const to = address('held');
       const killed = await startSenderProcess(setup);
       await queue(to);
@@ -182,7 +182,7 @@ await describePeer(
       expect((await rowOf(to))['attempts']).toBe(2);
     });
 
-    test('who was overtaken cannot write over what the next one found', async () => {
+    test('a sender whose lease is overtaken cannot overwrite the result of the next one', async () => {
       const to = address('held');
       await queue(to);
       send(room, 0.3); // it is taken again while it is under way
@@ -193,7 +193,7 @@ await describePeer(
       expect(await rowOf(to)).toMatchObject({ status: 'sent', content: null, last_error: null });
     });
 
-    test('the log is forgotten when it is older than its days [RT5]', async () => {
+    test('log entries are deleted when they are older than their retention days [RT5]', async () => {
       const [old, young] = [address(), address()];
       await queue(old);
       await queue(young);

@@ -53,8 +53,8 @@ const published = async () => {
   return id;
 };
 
-describe('create, change, list, delete', () => {
-  test('an organization has 200 at most, also without billing: each event goes to all of them', async () => {
+describe('webhook routes: create, change, list, delete', () => {
+  test('an organization has 200 webhooks at most, also without billing: each event goes to all of them', async () => {
     const many = await product.signUp();
     await product.db.sql`
       insert into webhooks (id, org_id, name, url) select gen_random_uuid(), ${many.orgId}, 'w', 'https://example.com/' from generate_series(1, 199)`;
@@ -63,7 +63,7 @@ describe('create, change, list, delete', () => {
     expect((await ann.client.post('/webhooks', good())).status).toBe(201);
   });
 
-  test('whoever may not change a webhook sees the origin of its address only, by session and by key [S165]', async () => {
+  test('a member who may not change a webhook sees only the origin of its address, by session and by key [S165]', async () => {
     const vic = await product.signUp();
     const program = await vic.withKey();
     for (const path of ['/hooks/T0K3N', '/?token=T0K3N']) {
@@ -106,7 +106,7 @@ describe('create, change, list, delete', () => {
     expect((await ann.client.delete(`/webhooks/${created.body.id}`)).status).toBe(404);
   });
 
-  test('the public interface has the same, by key', async () => {
+  test('the public API has the same routes, by key', async () => {
     const created = await key.post('/public/v1/webhooks', good());
     expect(created.status).toBe(201);
     const { id } = created.body;
@@ -119,7 +119,7 @@ describe('create, change, list, delete', () => {
     expect((await key.delete(`/public/v1/webhooks/${id}`)).body).toEqual({ id, success: true });
   });
 
-  test('a webhook of another org is out of reach, as an unknown one [WH10, S9, S166]', async () => {
+  test('a webhook of another org answers as unknown [WH10, S9, S166]', async () => {
     const { id } = await make();
     const unknown = newId();
     const asked = (one: string): [string, string, object?][] => [
@@ -175,7 +175,7 @@ describe('create, change, list, delete', () => {
     expect((await ann.client.get('/webhooks')).body).toEqual([made]);
   });
 
-  test('plain http to a public name is refused when it is written [WH2] [OB2]', async () => {
+  test('plain http to a public name is refused at creation [WH2] [OB2]', async () => {
     for (const url of ['http://example.com/', 'http://a.b.example.co.uk./', 'HTTP://EXAMPLE.COM'])
       expect((await ann.client.post('/webhooks', good({ url }))).body.code).toBe('blocked_url');
     for (const url of ['http://localhost:8080/', 'http://receiver/', 'http://hooks.internal/'])
@@ -198,7 +198,7 @@ describe('create, change, list, delete', () => {
     'http://10.0.0.1/',
     'http://93.184.215.14/',
     'javascript:alert(1)',
-  ])('%s is refused when it is written, and by the generic send [WH2] [OB2] [OB3] [OB7] [X1, S264]', async (url) => {
+  ])('%s is refused at creation, and by the generic send [WH2] [OB2] [OB3] [OB7] [X1, S264]', async (url) => {
     for (const answer of [await ann.client.post('/webhooks', good({ url })), await key.post('/public/v1/webhooks', good({ url }))])
       expect([answer.status, answer.body]).toEqual([
         400,
@@ -212,7 +212,7 @@ describe('create, change, list, delete', () => {
     expect([await count(), receiver.ledger.length]).toEqual([0, 0]);
   });
 
-  test('a channel that was deleted since stays in the list of a webhook that had it', async () => {
+  test('a deleted channel stays in the list of a webhook that had it', async () => {
     const old = await rows.channel(ann.orgId);
     const { id } = await make({ integrations: [{ id: old }] });
     await product.db.sql`update channels set deleted_at = now() where id = ${old}`;
@@ -223,7 +223,7 @@ describe('create, change, list, delete', () => {
     expect((await ann.client.post('/webhooks', good({ integrations: [{ id: old }] }))).status).toBe(400);
   });
 
-  test('a secret is shown once, never again, and its replay is kept sealed', async () => {
+  test('a secret is shown once, never again, and its idempotent replay is stored sealed', async () => {
     const headers = { 'idempotency-key': newId() };
     const first = await ann.client.post('/webhooks', good({ secret: true }), headers);
     expect([first.body.hasSecret, first.body.secret]).toEqual([true, expect.stringMatching(/^whsec_/)]);
@@ -238,7 +238,7 @@ describe('create, change, list, delete', () => {
     expect('secret' in (await ann.client.put('/webhooks', good({ id: listed.id, secret: true }))).body).toBe(false); // it has one
   });
 
-  test('the events to ask for are listed, and asked for', async () => {
+  test('the available events are listed and can be subscribed to', async () => {
     const types = (await ann.client.get('/webhooks/event-types')).body as { event: string; description: string; signed: boolean }[];
     expect(types.map(({ event }) => event)).toEqual(
       expect.arrayContaining([
@@ -263,8 +263,8 @@ describe('create, change, list, delete', () => {
   });
 });
 
-describe('pings', () => {
-  test('a delivered test ping says so, is signed with JWT_SECRET where no other key is set, and counted [WH6] [WH15] [WH25] [WH28, S168]', async () => {
+describe('test pings and the generic send', () => {
+  test('a delivered test ping says so, is signed with JWT_SECRET where no other key is set, and is counted [WH6] [WH15] [WH25] [WH28, S168]', async () => {
     const { id } = await make();
     const answer = await ann.client.post(`/webhooks/test-ping/${id}`);
     expect([answer.status, answer.body]).toEqual([200, { success: true, status: 200 }]);
@@ -281,7 +281,7 @@ describe('pings', () => {
     expect(answer.headers.get('x-ratelimit-limit')).toBe('30000'); // 30, a thousand times as wide here
   });
 
-  test('a failed one is 200 with the reason, after one attempt [WH7, S168]', async () => {
+  test('a failed test ping is 200 with the reason, after one attempt [WH7, S168]', async () => {
     const { id } = await make();
     const ping = async () => (await ann.client.post(`/webhooks/test-ping/${id}`)).body;
     receiver.answer = (response) => void response.writeHead(503).end();
@@ -328,7 +328,7 @@ describe('pings', () => {
   });
 });
 
-describe('deliveries', () => {
+describe('webhook deliveries', () => {
   test('a published post reaches the receiver through outbox, bus and actor, and is listed [WH11] [WH12, S170]', async () => {
     const { id } = await make({ events: ['post.published'] });
     const posts = [await published(), await published(), await published()];
@@ -354,7 +354,7 @@ describe('deliveries', () => {
     expect((await ann.client.get(`/webhooks/${id}/events?after=-1`)).status).toBe(400);
   });
 
-  test('a delivery that is over can be sent again, with the same id and bytes [S170]', async () => {
+  test('a finished delivery can be sent again, with the same id and bytes [S170]', async () => {
     receiver.answer = (response) => void response.writeHead(410).end();
     const { id } = await make();
     await published();
@@ -384,7 +384,7 @@ describe('deliveries', () => {
     expect((await again()).status).toBe(409);
   });
 
-  test('deleting a webhook drops what waits for it [S167]', async () => {
+  test('deleting a webhook drops its waiting deliveries [S167]', async () => {
     const deleted = gate();
     receiver.answer = (response) => void deleted.passed.then(() => response.writeHead(500).end()); // else it would be sent again meanwhile
     const { id } = await make();

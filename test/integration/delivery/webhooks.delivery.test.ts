@@ -59,7 +59,7 @@ const openssl = (data: Buffer, key: Buffer, form: 'hex' | 'base64') =>
     form,
   );
 
-describe('what is sent', () => {
+describe('webhook request', () => {
   test('post.published is posted once to the URL, with the envelope, keys and order of the specification [WH11] [WH12] [WH13] [WH14]', async () => {
     await addWebhook(host.webhooks, orgId, hook('/a?b=c'));
     const [postId] = await published(1, { content: '<p>Grüße "☃" \\ \n</p>' });
@@ -139,8 +139,8 @@ describe('what is sent', () => {
   });
 });
 
-describe('who receives', () => {
-  test('webhooks without a list, and those whose list has the channel, of this org only [WH22] [WH23] [WH10]', async () => {
+describe('webhook recipients', () => {
+  test('an event reaches webhooks of its org without a channel list, and those whose list has the channel [WH22] [WH23] [WH10]', async () => {
     const other = await rows.channel(orgId, 'Other');
     const [foreign, gone] = [await rows.org(), await addWebhook(host.webhooks, orgId, hook('/gone'))];
     await addWebhook(host.webhooks, orgId, hook('/all'));
@@ -170,7 +170,7 @@ describe('who receives', () => {
     expect(bodies().map(({ data }) => data['postId'])).toEqual([root, last]);
   });
 
-  test('facts that are no events go to nobody', async () => {
+  test('facts that are no events reach no webhook', async () => {
     await addWebhook(host.webhooks, orgId, hook());
     await announce(db.sql, orgId, 'post.resumed', [await rows.post(orgId, channelId)]);
     await published();
@@ -231,7 +231,7 @@ describe('opt-in events', () => {
     ['channel.refresh_needed', 'The login was revoked'],
     ['channel.disabled', 'plan'],
     ['channel.deleted', 'person'],
-  ])('%s tells which channel and why', async (event, reason) => {
+  ])('%s names the channel and the reason', async (event, reason) => {
     await addWebhook(host.webhooks, orgId, hook(), { events: [event], integrations: [{ id: channelId }] });
     await announce(db.sql, orgId, event, [await rows.channel(orgId, 'Other'), channelId], reason === null ? {} : { reason });
     await host.look();
@@ -240,7 +240,7 @@ describe('opt-in events', () => {
   });
 });
 
-describe('attempts', () => {
+describe('webhook attempts', () => {
   test('a failed delivery is sent three times in all, waiting 1 s and then 2 s, as the same bytes with the same id [WH32] [WH33]', async () => {
     receiver.answer = (response) => void response.writeHead(500).end('no');
     const { id } = await addWebhook(host.webhooks, orgId, hook());
@@ -279,7 +279,7 @@ describe('attempts', () => {
     );
   });
 
-  test('the second attempt is the last when it works [WH32]', async () => {
+  test('a delivery ends with a successful second attempt [WH32]', async () => {
     receiver.answer = (response) => void response.writeHead(receiver.ledger.length === 1 ? 503 : 200).end();
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
@@ -290,7 +290,7 @@ describe('attempts', () => {
     ]);
   });
 
-  test('retries wait in their own place and hold up no later event (W5)', async () => {
+  test('retries wait in their own queue and hold up no later event (W5)', async () => {
     let failed = 0;
     const postponed = gate();
     receiver.answer = (response, { body }) => {
@@ -340,7 +340,7 @@ describe('attempts', () => {
     expect([(await stats(slow.id)).total, await attempts(slow.id)]).toEqual([0, []]);
   });
 
-  test('a receiver that hangs is given up after the time of an attempt [WH34]', async () => {
+  test('a request to a receiver that hangs is aborted after the time of an attempt [WH34]', async () => {
     await hostWithin(400);
     receiver.answer = () => {};
     const { id } = await addWebhook(host.webhooks, orgId, hook());
@@ -367,7 +367,7 @@ describe('attempts', () => {
     expect(new Set(receiver.ledger.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   });
 
-  test('a receiver that cuts the connection, or is not there, has failed', async () => {
+  test('a receiver that cuts the connection, or is unreachable, is a failed attempt', async () => {
     receiver.answer = (_, __, message) => void message.socket.destroy();
     const cut = await addWebhook(host.webhooks, orgId, hook());
     const away = await addWebhook(host.webhooks, orgId, 'https://hook.test:1/');
@@ -393,8 +393,8 @@ describe('attempts', () => {
   });
 });
 
-describe('redirects', () => {
-  test.each([307, 308])('%i is followed with method, body and signature (W3) [OB5]', async (status) => {
+describe('webhook redirects', () => {
+  test.each([307, 308])('redirect %i is followed with method, body and signature (W3) [OB5]', async (status) => {
     receiver.answer = (response, { path }) =>
       void (path === '/hook' ? response.writeHead(status, { location: '/moved' }).end() : response.writeHead(200).end());
     const { id } = await addWebhook(host.webhooks, orgId, hook());
@@ -409,7 +409,7 @@ describe('redirects', () => {
     ]);
   });
 
-  test.each([301, 302, 303])('%i is a failed attempt with that status (W3)', async (status) => {
+  test.each([301, 302, 303])('redirect %i is a failed attempt with that status (W3)', async (status) => {
     receiver.answer = (response) => void response.writeHead(status, { location: '/moved' }).end();
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
@@ -420,7 +420,7 @@ describe('redirects', () => {
   test.each([
     [5, 200, null],
     [6, 0, 'Too many redirects'],
-  ] as const)('%i hops [OB6] [OB8] [X2]', async (hops, status, error) => {
+  ] as const)('a chain of %i redirects is followed up to the limit [OB6] [OB8] [X2]', async (hops, status, error) => {
     receiver.answer = (response, { path }) => {
       const n = Number(path.slice(1));
       response.writeHead(n < hops ? 307 : 200, { location: `/${n + 1}` }).end();
@@ -438,7 +438,7 @@ describe('redirects', () => {
   });
 });
 
-describe('hosts', () => {
+describe('webhook hosts', () => {
   test('two hosts that are woken for one webhook send each event once, one at a time', async () => {
     const other = await startHost({ url: db.url, beside: host });
     extra.push(other);
@@ -452,7 +452,7 @@ describe('hosts', () => {
     expect(receiver.mostInFlight).toBe(1);
   });
 
-  test('a host that waited for the webhook while another wrote a delivery down does not send it again [WH12]', async () => {
+  test('a host that waits while another records a delivery does not send it again [WH12]', async () => {
     const other = await startHost({ url: db.url, beside: host });
     extra.push(other);
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
@@ -478,7 +478,7 @@ describe('hosts', () => {
     expect(receiver.ledger).toHaveLength(1);
   });
 
-  test('what a dead host had taken is found, and sent again under the same id with the same bytes', async () => {
+  test('deliveries claimed by a dead host are found, and sent again under the same id with the same bytes', async () => {
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
     await settles(async () => expect((await stats(id)).succeeded).toBe(1));
@@ -504,7 +504,7 @@ describe('hosts', () => {
     expect(await overdue()).toEqual([]);
   });
 
-  test('a delivery whose wake-up was lost is found when it is five seconds past', async () => {
+  test('a delivery whose wake-up is lost is found when it is five seconds overdue', async () => {
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await host.webhooks.drain(0); // this host hears of nothing any more
     await published();
@@ -519,7 +519,7 @@ describe('hosts', () => {
     expect(await db.sql`select slot_incarnation, due_at from webhooks where id = ${id}`).toEqual([{ slot_incarnation: null, due_at: null }]);
   });
 
-  test('draining ends what is under way, hands back the rest, and another host goes on', async () => {
+  test('draining ends attempts under way, hands back the rest, and another host goes on', async () => {
     const held: (() => void)[] = [];
     receiver.answer = (response) => void held.push(() => response.writeHead(200).end());
     await host[Symbol.asyncDispose]();
@@ -543,7 +543,7 @@ describe('hosts', () => {
     expect(receiver.ledger[0]!.headers['webhook-id']).toBe(receiver.ledger[1]!.headers['webhook-id']);
   });
 
-  test('draining waits for an attempt that ends in time, and writes it down', async () => {
+  test('draining waits for an attempt that ends in time, and records it', async () => {
     const inTime = gate();
     receiver.answer = (response) => void inTime.passed.then(() => response.writeHead(200).end());
     const { id } = await addWebhook(host.webhooks, orgId, hook());
@@ -556,7 +556,7 @@ describe('hosts', () => {
     expect(await db.sql`select slot_incarnation, due_at is not null as due from webhooks where id = ${id}`).toEqual([{ slot_incarnation: null, due: true }]);
   });
 
-  test('an attempt is written down once the database takes it again, however long that lasts, and is not repeated', async () => {
+  test('an attempt is recorded once the database is back, however long that lasts, and is not repeated', async () => {
     const hurried = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 200, signal) };
     const slow = await startHost({ url: db.url, beside: host, clock: hurried });
     extra.push(slow);
@@ -576,7 +576,7 @@ describe('hosts', () => {
     expect([receiver.ledger.length, (await attempts(id)).map(({ attempt, status }) => [attempt, status])]).toEqual([1, [[1, 200]]]);
   });
 
-  test('connections that the database cut lose no delivery and no count', async () => {
+  test('connections cut by the database lose no delivery and no count', async () => {
     const cutting = gate();
     receiver.answer = (response) => {
       const answer = () => void response.writeHead(200).end();

@@ -161,6 +161,6 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
     'src/platform/config/config.test.ts',
     'METRICS_LISTEN_HOST is the address of the numbers, and one that others reach needs METRICS_TOKEN',
   ],
-  SHUTDOWN_DELAY_SECONDS: ['test/e2e/drain.test.ts', 'while SHUTDOWN_DELAY_SECONDS lasts it is not ready, serves on, and tells each connection to close'],
+  SHUTDOWN_DELAY_SECONDS: ['test/e2e/drain.test.ts', 'the process is not ready during SHUTDOWN_DELAY_SECONDS, serves on, and tells each connection to close'],
   ALLOW_DESTRUCTIVE_SCHEMA: ['test/integration/platform/db.migrate.test.ts', 'a migration that drops data needs ALLOW_DESTRUCTIVE_SCHEMA [DE36]'],
 };
