@@ -25,7 +25,7 @@ test('every route that writes for an org asks for a permission', () => {
   expect(mutating.filter((route) => !route.permission && !takes(route, 'none', 'super-admin') && !own.test(route.path)).map(nameOf)).toEqual([]);
 });
 
-test('whatever keys and tokens open is below /public/v1, and nothing else is there but what says so [VE13]', () => {
+test('routes opened by keys and tokens are below /public/v1, and only declared exceptions are there [VE13]', () => {
   const forClients = routes.filter((route) => takes(route, 'api-key', 'oauth'));
   expect(forClients.length).toBeGreaterThan(10);
   expect(forClients.map(({ path }) => path).filter((path) => !path.startsWith('/public/v1/'))).toEqual([]);
@@ -34,7 +34,7 @@ test('whatever keys and tokens open is below /public/v1, and nothing else is the
   ]);
 });
 
-describe('summaries', () => {
+describe('OpenAPI summaries', () => {
   const VERBS =
     /^(Abort|Accept|Activate|Add|Apply|Approve|Cancel|Change|Check|Choose|Complete|Confirm|Connect|Count|Create|Delete|Deny|Disable|Download|Edit|Enable|End|Exchange|Feature|Find|Get|Import|Invite|Leave|List|Log|Merge|Move|Order|Override|Preview|Queue|Receive|Redeem|Redeliver|Redirect|Refresh|Refund|Register|Remove|Reorder|Request|Reschedule|Reset|Retry|Revoke|Rotate|Search|Send|Set|Start|Stop|Switch|Test|Transfer|Upload|Withdraw) /;
   const faultsOf = (summary: string): string[] => {
@@ -48,17 +48,17 @@ describe('summaries', () => {
     ];
   };
 
-  test('are imperatives of 2 to 10 words, without a full stop, an RFC in brackets', () => {
+  test('summaries are imperatives of 2 to 10 words, without a full stop, an RFC in brackets', () => {
     expect(routes.flatMap((route) => faultsOf(route.summary).map((fault) => `${nameOf(route)}: ${route.summary}: ${fault}`))).toEqual([]);
   });
 
-  test('leave details to descriptions, which are sentences', () => {
+  test('details stand in descriptions, which are sentences', () => {
     const details = routes.filter(({ description }) => description !== undefined);
     expect(details.length).toBeGreaterThan(100);
     expect(details.filter(({ description }) => !/^[A-Z0-9`].*\.$/.test(description!)).map(nameOf)).toEqual([]);
   });
 
-  test('are judged: each fault is found', () => {
+  test('the check finds each kind of fault', () => {
     for (const bad of [
       'The posts',
       'List',
@@ -71,8 +71,8 @@ describe('summaries', () => {
   });
 });
 
-describe('bodies', () => {
-  test('rights are given by three routes, the super-admin flag by one, and the rest by none [X24]', () => {
+describe('request bodies', () => {
+  test('three routes set rights, one sets the super-admin flag, and no other sets either [X24]', () => {
     const declares = ({ body }: AnyRoute, field: string): boolean => body !== undefined && Object.hasOwn(inputSchema(body)['properties'] ?? {}, field);
     const declaring = (field: string) =>
       withJson
@@ -89,7 +89,7 @@ describe('bodies', () => {
     ]);
   });
 
-  test('those that may hold more than is declared are the ones of the interface [S7]', () => {
+  test('open bodies are those of the declared list [S7]', () => {
     const isOpen = ({ body }: AnyRoute) => body !== undefined && inputSchema(body)['type'] === 'object' && inputSchema(body)['additionalProperties'] !== false;
     const ofInterface = /^\/(oauth|device|payments|webhooks\/email|video\/function)(\/|$)/;
     expect(
@@ -101,7 +101,7 @@ describe('bodies', () => {
   });
 });
 
-describe('what a refused input is told', () => {
+describe('texts of refused input', () => {
   /** Texts of zod, and those of ours that say no more than that something is wrong: a `refine` or a `regex` has a sentence of its own. */
   const POOR = /\b(invalid|expected|received|too (big|small)|unrecognized|undefined|NaN)\b|[<>]=|is not valid$|does not have the form|of another type/i;
   const faultsOf = ({ field, message }: FieldError): string[] => {
@@ -122,7 +122,7 @@ describe('what a refused input is told', () => {
   ]);
   const met = new Set<string>();
 
-  test.each(inputs.map(({ name, schema }) => [name, schema] as const))('%s: its field once, and what it must be, in plain words [S6]', (_, schema) => {
+  test.each(inputs.map(({ name, schema }) => [name, schema] as const))('%s is named once, with the expected value in plain words [S6]', (_, schema) => {
     const wrong = [...mutants(inputSchema(schema))];
     const errors = wrong.flatMap((input) => judge(schema, input).errors ?? []);
     for (const { rule } of errors) met.add(rule);

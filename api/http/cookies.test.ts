@@ -14,7 +14,7 @@ test.each([
 ])('%s and %s share %s [S26]', (front, back, domain) => expect(commonDomain(front, back)).toBe(domain));
 
 const http = { frontendUrl: 'http://localhost', backendUrl: 'http://localhost' } as Parameters<typeof cookieWriter>[0]['http'];
-test('the flags follow the deployment [S26, S229, CS4]', () => {
+test('the cookie flags follow the deployment [S26, S229, CS4]', () => {
   const write = (production: boolean, notSecured: boolean) => cookieWriter({ production, notSecured, http })('auth', 'x');
   expect(write(true, false)).toBe('auth=x; Max-Age=2592000; Path=/; Secure; SameSite=None; HttpOnly');
   expect(write(true, true)).toBe('auth=x; Max-Age=2592000; Path=/; SameSite=Lax; HttpOnly');
@@ -22,7 +22,7 @@ test('the flags follow the deployment [S26, S229, CS4]', () => {
   expect(cookieWriter({ production: true, notSecured: false, http })('auth', null)).toContain('Max-Age=0');
 });
 
-test('of two cookies with one name the first counts, and odd names are only names', () => {
+test('the first of two cookies with one name counts, and odd names are only names', () => {
   expect({ ...parseCookies('a=1; b = 2 ;a=3;; =x;__proto__=y;c') }).toEqual({ a: '1', b: '2', ['__proto__']: 'y' });
   expect(Object.keys(parseCookies(undefined))).toEqual([]);
   expect(({} as Record<string, unknown>)['y']).toBeUndefined();

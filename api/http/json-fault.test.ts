@@ -30,19 +30,19 @@ test.each([
   ['["\u{1f426}" x]', 1, 6, 'a comma or ]'],
   ['{} x', 1, 4, 'the end'],
   ['NaN', 1, 1, 'a value'],
-])('%j is told line %d, column %d: %s', (text, line, column, wanted) => {
+])('the fault in %j is reported at line %d, column %d: %s', (text, line, column, wanted) => {
   expect(isJson(text)).toBe(false);
   expect(jsonFault(text)).toBe(`The body is not valid JSON: line ${line}, column ${column}, where ${wanted} is needed`);
 });
 
-test('nothing of the text is in the sentence', () => {
+test('the message quotes nothing of the text', () => {
   const secret = 'hunter2-canary';
   for (const text of [`{"password":"${secret}" x}`, `{"password":${secret}}`, `{"${secret}`, secret]) expect(jsonFault(text)).not.toContain('hunter2');
 });
 
-describe('what JSON.parse takes', () => {
+describe('jsonFault', () => {
   const whole = '{"a":[1,-2.5e+3,true,false,null,"x\\u00e9\\n",{}],"b":{"c":[]},"":"\u{1f426}"}';
-  test('has no fault, and each text that is cut or has one sign more is judged as JSON.parse does', () => {
+  test('a text that JSON.parse accepts has no fault, and each mutation is judged as JSON.parse does', () => {
     const texts = [whole, ` ${whole}\n`, '1', '"x"', 'null', '-0', '1e9', '[[[]]]'];
     for (const sign of ['"', '\\', '{', '}', '[', ']', ',', ':', '0', '-', '.', 'e', 'x', ' ', '\n', '\u0000'])
       for (let at = 0; at <= whole.length; at += 1) texts.push(whole.slice(0, at) + sign + whole.slice(at), whole.slice(0, at) + sign + whole.slice(at + 1));

@@ -44,7 +44,7 @@ test.each(['/posts//', '//posts', '/nothing', '/posts/a%20b', '/Posts', '', 'pos
   expect(find('GET', url)).toBeUndefined();
 });
 
-test('the table finds what Express finds, for every declared path and for those that lie between them', () => {
+test('the table finds the same route as Express, for every declared path and for paths between them', () => {
   const asked: [AnyRoute | undefined, object][] = [];
   const express = mountOnExpress(
     allRoutes,
@@ -89,7 +89,7 @@ test('fixed segments come before parameters', () => {
   ]);
 });
 
-test('two declarations of one method and shape are refused at the start', () => {
+test('two declarations of one method and shape are refused at start', () => {
   expect(() =>
     mountOnExpress(
       [at('/posts/:id'), at('/posts/:postId')],

@@ -24,7 +24,7 @@ function reporting() {
 }
 const refused = (code: 'not_found' | 'validation_failed') => ({ status: code === 'not_found' ? 404 : 400, error: new AppError(code, 'No') });
 
-test('refusals of one route by one code are one line a minute, with the number of those that had none', () => {
+test('refusals of one route by one code are one log line a minute, with the number of suppressed ones', () => {
   const { lines, report, later } = reporting();
   for (let n = 0; n < 2_000; n++) report();
   report({ route: '/media' });
@@ -38,14 +38,14 @@ test('refusals of one route by one code are one line a minute, with the number o
   expect(lines[0]).not.toHaveProperty('unlogged');
 });
 
-test('what went wrong on our side is a line each time', () => {
+test('every internal error is a log line', () => {
   const { lines, report } = reporting();
   for (let n = 0; n < 3; n++) report({ status: 500, error: new AppError('internal', 'Fault') });
   for (let n = 0; n < 3; n++) report({ status: 503, error: new AppError('unavailable', 'Away') });
   expect(lines.map(({ level }) => level)).toEqual(['error', 'error', 'error', 'warn', 'warn', 'warn']);
 });
 
-test('a line has milliseconds with one decimal, and the beginning of the path where no route was found', () => {
+test('a log line has milliseconds with one decimal, and the beginning of the path when no route is found', () => {
   const { lines, report } = reporting();
   report();
   report({ route: undefined, path: `/wp-login.php${'x'.repeat(1_000)}/secret`, ...refused('not_found') });

@@ -26,20 +26,20 @@ function echo(batchBytes?: number) {
   return { actors: actorsOf(engine), sent };
 }
 
-test('a batch holds at most about `batchBytes`; a larger input travels alone, and the order stays', async () => {
+test('a batch holds about `batchBytes` at most; a larger input travels alone, and the order stays', async () => {
   const { actors, sent } = echo(100);
   const texts = ['a', 'b', 'x'.repeat(500), 'c', 'y'.repeat(60), 'z'.repeat(60), 'd'];
   expect(await Promise.all(texts.map((text) => actors(contract, 'a').many({ text })))).toEqual(texts);
   expect(sent).toEqual([2, 1, 2, 2]);
 });
 
-test('calls of one tick travel together, those of different actors apart', async () => {
+test('calls of one tick travel together, those of different actors in separate batches', async () => {
   const { actors, sent } = echo();
   await Promise.all([1, 2, 3].flatMap((n) => [actors(contract, 'a').many({ text: `${n}` }), actors(contract, 'b').many({ text: `${n}` })]));
   expect(sent).toEqual([3, 3]);
 });
 
-test('an answer that came over a wire is read by the contract', async () => {
+test('the contract parses an answer that came over a wire', async () => {
   expect(await echo().actors(contract, 'a').when({})).toEqual(new Date('2026-01-02T03:04:05.678Z'));
 });
 

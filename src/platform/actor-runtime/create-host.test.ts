@@ -66,7 +66,7 @@ function hosting(steps: Needs['steps'], limits: Partial<HostLimits> = {}, more: 
 const at = (id: string) => ({ type: 'Thing', id });
 
 describe('createHost', () => {
-  test('answers `unavailable` before an engine attached itself', async () => {
+  test('createHost answers `unavailable` before an engine is attached', async () => {
     const host = createHost({
       implementations: [thing],
       needs: {},
@@ -77,7 +77,7 @@ describe('createHost', () => {
     await expect(host.call(at('a'), 'run', { step: 'x' })).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('a turn that lost the database fails with `unavailable`, alone and in a batch; any other fault is `internal` without its cause', async () => {
+  test('a turn that loses the database fails with `unavailable`, alone and in a batch; any other fault is `internal` without its cause', async () => {
     const lost = (code: string) => () => {
       throw Object.assign(new Error('secret'), { code });
     };
@@ -141,7 +141,7 @@ describe('createHost', () => {
     await expect(host.call(at('a'), 'many', [{ n: 1 }])).rejects.toMatchObject({ code: 'busy' });
   });
 
-  test('an answer for an input may be an unknown error: `internal` for its caller alone', async () => {
+  test('an answer for one input of a batch may be an unknown error: `internal` for its caller alone', async () => {
     const { host, logged } = hosting({ many: () => [new Error('secret'), 4] });
     expect(await host.call(at('a'), 'many', [{ n: 1 }, { n: 2 }])).toEqual([
       { ok: false, error: { code: 'internal', message: expect.not.stringContaining('secret') } },
@@ -150,7 +150,7 @@ describe('createHost', () => {
     expect(logged).toEqual(['An input of a batch failed']);
   });
 
-  test('nudges that wait are dealt round robin over owners, each actor once', async () => {
+  test('waiting nudges are dealt round robin over owners, each actor once', async () => {
     const order: string[] = [];
     const { passed, open } = gate();
     const { host } = hosting(
@@ -186,7 +186,7 @@ describe('createHost', () => {
     expect(await host.settle()).toEqual({ turns: 0, background: 0 });
   });
 
-  test('a nudge whose turn lost the database has one more, and no third', async () => {
+  test('a nudge whose turn loses the database gets a second turn, and no third', async () => {
     const turns: string[] = [];
     const fail = (turn: Here, code: string) => {
       turns.push(turn.id);
@@ -208,7 +208,7 @@ describe('createHost', () => {
     await long;
   });
 
-  test('a drain refuses calls that wait, and gives up on what never ends', async () => {
+  test('a drain refuses waiting calls, and gives up on turns that never end', async () => {
     const { host, call } = hosting(
       { hang: () => new Promise(() => {}), leave: (turn) => turn.beside(() => new Promise(() => {})) },
       { turnMs: 20, backgroundMs: 40 },
@@ -222,7 +222,7 @@ describe('createHost', () => {
     expect(await host.settle()).toEqual({ turns: 1, background: 1 });
   });
 
-  test('a turn that lasts too long is told of, once while it runs and once at its end', async () => {
+  test('a turn that lasts too long is logged once while it runs and once at its end', async () => {
     const { passed, open } = gate();
     const { call, logged } = hosting({ slow: () => passed }, { turnMs: 30 });
     const slow = call('slow');
@@ -232,7 +232,7 @@ describe('createHost', () => {
     expect(logged).toEqual(['A turn lasts too long', 'A slow turn ended']);
   });
 
-  test('a repeated command waits for the first; one that never ran is tried again; old ones are forgotten', async () => {
+  test('a repeated command waits for the first; one that never ran is tried again; old ones are deleted', async () => {
     let runs = 0;
     const { host } = hosting(
       {
@@ -257,7 +257,7 @@ describe('createHost', () => {
     expect(runs).toBe(4);
   });
 
-  test('an unknown reminder fails, so that a host that knows it may have it later', async () => {
+  test('an unknown reminder fails, so that a later host that knows it can run it', async () => {
     const { host } = hosting({});
     await expect(host.fire(at('a'), 'constructor', undefined)).rejects.toMatchObject({ code: 'not_found' });
     await expect(host.fire({ type: 'Other', id: 'a' }, 'ring', undefined)).rejects.toMatchObject({ code: 'not_found' });
@@ -266,7 +266,7 @@ describe('createHost', () => {
     expect(host.isNudge('Thing', 'toString')).toBe(false);
   });
 
-  test('work that a handler starts after its turn has ended runs all the same', async () => {
+  test('work that a handler starts after the end of its turn runs all the same', async () => {
     let late = false;
     const { call } = hosting({ loose: (turn) => void setTimeout(() => turn.beside(async () => void (late = true)), 10) });
     await call('loose');

@@ -3,7 +3,7 @@ import type { Sql } from '../db/index.ts';
 import { type Clock, systemClock } from '../kernel/index.ts';
 import { startHeartbeat } from './hosts.ts';
 
-test('a heartbeat whose connection was lost is sent again at once, one that stays away every second', async () => {
+test('a heartbeat with a lost connection is sent again at once, one without an answer every second', async () => {
   const arrives = [true, true, false, true, false, false, false];
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   const sql = Object.assign(

@@ -27,7 +27,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('set' as const), ms: fc.integer({ min: -86_400_000, max: 86_400_000 }) }) },
 );
 
-test('whatever is asked in whatever order, a window is admitted exactly its limit, and a clock that is set changes nothing [RL2]', () => {
+test('a window admits exactly its limit in any order of calls, and a changed clock has no effect [RL2]', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
       const { clock, pass, set } = twoClocks();
@@ -51,7 +51,7 @@ test('whatever is asked in whatever order, a window is admitted exactly its limi
   );
 });
 
-test('callers that never come back do not fill the memory, and those who are counted stay counted', () => {
+test('callers that never come back do not fill the memory, and counted callers stay counted', () => {
   const { clock, pass } = twoClocks();
   const hit = windowLimiter(clock);
   for (let n = 0; n < 150_000; n += 1) hit(`gone ${n}`, 1, WINDOW);

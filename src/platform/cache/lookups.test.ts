@@ -50,7 +50,7 @@ async function knowing(...keys: string[]) {
   return it;
 }
 
-test('what is in use is asked for again behind the requests, all keys together, and nobody waits for it', async () => {
+test('keys in use are refreshed in the background, all together, and no request waits for it', async () => {
   const keys = ['a', 'b', 'c'];
   const { lookups, truth, asked, pass, answerAll } = await knowing(...keys);
   for (const key of keys) expect(await lookups.get(key)).toBe('first');
@@ -67,7 +67,7 @@ test('what is in use is asked for again behind the requests, all keys together, 
   expect(asked).toEqual([]);
 });
 
-test('many keys have their turns one part after another', async () => {
+test('a refresh of many keys is divided into parts', async () => {
   const keys = Array.from({ length: 500 }, (_, n) => `${n}`);
   const { lookups, asked, pass, answerAll } = await knowing(...keys);
   for (const key of keys) await lookups.get(key);
@@ -80,7 +80,7 @@ test('many keys have their turns one part after another', async () => {
   expect(parts).toEqual([200, 200, 100]);
 });
 
-test('what is not used any more is asked for again for two seconds, and an answer that was used once not at all', async () => {
+test('a key is refreshed for two seconds after its last use, and not at all after a single use', async () => {
   const { lookups, asked, pass, answerAll } = await knowing('once', 'twice');
   await lookups.get('twice');
   const again: number[] = [];
@@ -96,7 +96,7 @@ test('what is not used any more is asked for again for two seconds, and an answe
   await answerAll();
 });
 
-test('an answer that was fetched behind the requests is as good as any other: 900 ms from when it was asked for', async () => {
+test('a refreshed answer is valid for 900 ms from its request, like any other', async () => {
   const { lookups, asked, pass, answerAll } = await knowing('a');
   await lookups.get('a');
   await pass(500);
@@ -112,7 +112,7 @@ test('an answer that was fetched behind the requests is as good as any other: 90
   expect(await late).toBe('first');
 });
 
-test('a key without a value is not asked for again', async () => {
+test('a key without a value is not refreshed', async () => {
   const { lookups, asked, pass, answerAll } = await knowing('a');
   const nothing = lookups.get('guess');
   await answerAll();
@@ -124,7 +124,7 @@ test('a key without a value is not asked for again', async () => {
   expect(asked).toEqual([]);
 });
 
-test('what is forgotten while it is asked for again does not come back', async () => {
+test('a key that is invalidated during its refresh does not come back', async () => {
   const { lookups, truth, asked, pass, answerAll } = await knowing('a');
   await lookups.get('a');
   await pass(600);
@@ -137,7 +137,7 @@ test('what is forgotten while it is asked for again does not come back', async (
   expect(await after).toBeUndefined();
 });
 
-test('a store that is away is told to the request that has to ask, and asked again by the next', async () => {
+test('a failing store is reported to the request that needs it, and asked again by the next', async () => {
   const { lookups, pass, answerAll } = await knowing('a');
   await lookups.get('a');
   await pass(600);
@@ -162,7 +162,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('forget' as const), key: fc.constantFrom('a', 'b', undefined) }) },
 );
 
-test('whatever happens in whatever order, no answer is older than 900 ms when it is asked for, and none is older than what was forgotten', async () => {
+test('no answer is older than 900 ms or older than its invalidation, in any order of events', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 80, size: 'max' }), async (steps) => {
       const { lookups, truth, now, pass, answerAll, settle } = world();

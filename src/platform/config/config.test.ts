@@ -38,7 +38,7 @@ const found = (environment: Environment, level?: 'fatal' | 'warning') =>
     .map(({ setting }) => setting);
 
 describe('a start without any setting', () => {
-  test('has no issue, stays on this machine, and waits 30 s for others, 10 s for a receiver [OB10, WH34]', () => {
+  test('the configuration has no issue, listens on this machine only, and waits 30 s for others, 10 s for a receiver [OB10, WH34]', () => {
     const { config, issues, exits } = readConfig({ DATA_FOLDER: folder });
     expect([issues, exits]).toEqual([[], false]);
     expect(config).toMatchObject({
@@ -62,7 +62,7 @@ describe('a start without any setting', () => {
     });
   });
 
-  test('keeps one secret of its own for the next start, readable for its owner alone', () => {
+  test('a generated secret is kept for the next start, readable for its owner alone', () => {
     const first = readConfig({ DATA_FOLDER: folder }).config.secrets;
     const second = readConfig({ DATA_FOLDER: folder }).config.secrets;
     expect(first.jwt).toMatch(/^[0-9a-f]{64}$/);
@@ -76,7 +76,7 @@ describe('a start without any setting', () => {
     rmSync(made, { recursive: true });
   });
 
-  test.each(['a file', 'below a file'])('a data folder that is %s is told in one sentence that names the setting', (where) => {
+  test.each(['a file', 'below a file'])('a data folder that is %s is reported in one sentence that names the setting', (where) => {
     const file = join(folder, 'no-folder');
     writeFileSync(file, '');
     const named = where === 'a file' ? file : join(file, 'data');
@@ -96,8 +96,8 @@ describe('a start without any setting', () => {
   });
 });
 
-describe('production', () => {
-  test('with everything it needs has no issue', () => {
+describe('configuration in production', () => {
+  test('a complete configuration has no issue', () => {
     expect(readConfig(production)).toMatchObject({
       issues: [],
       exits: false,
@@ -106,7 +106,7 @@ describe('production', () => {
   });
 
   test.each(['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'NEXT_PUBLIC_BACKEND_URL', 'BACKEND_INTERNAL_URL', 'FRONTEND_URL'])(
-    'refuses to run without %s [BO7, BO9, BO10, DE1, DE2, DE3, DE4]',
+    'the start is refused without %s [BO7, BO9, BO10, DE1, DE2, DE3, DE4]',
     (name) => {
       const { issues, exits } = readConfig(without(production, name));
       expect(exits).toBe(true);
@@ -115,7 +115,7 @@ describe('production', () => {
     },
   );
 
-  test('docs/operations.md lists the settings without which it does not start, and no others', () => {
+  test('docs/operations.md lists exactly the settings that production requires', () => {
     const missing = (more: Environment) =>
       readConfig({ NODE_ENV: 'production', ...more })
         .issues.filter(({ level }) => level === 'fatal')
@@ -128,17 +128,17 @@ describe('production', () => {
     expect(names(first).toSorted()).toEqual(always.toSorted());
     expect(names(withDapr)).toEqual(dapr);
   });
-  test('takes MAIN_URL where FRONTEND_URL is missing', () => {
+  test('MAIN_URL stands in for a missing FRONTEND_URL', () => {
     const { config, exits } = readConfig({ ...without(production, 'FRONTEND_URL'), MAIN_URL: 'https://main.example.com/' });
     expect([exits, config.http.frontendUrl, config.http.mainUrl]).toEqual([false, 'https://main.example.com', 'https://main.example.com']);
   });
 
-  test('refuses a JWT_SECRET of 31 characters and takes one of 32 [BO8]', () => {
+  test('a JWT_SECRET of 31 characters is refused and one of 32 accepted [BO8]', () => {
     expect(readConfig({ ...production, JWT_SECRET: JWT.slice(0, 31) }).exits).toBe(true);
     expect(readConfig({ ...production, JWT_SECRET: JWT.slice(0, 32) }).exits).toBe(false);
   });
 
-  test('refuses secrets that can be guessed: length alone makes none', () => {
+  test('secrets that can be guessed are refused, however long they are', () => {
     for (const name of ['JWT_SECRET', 'ENCRYPTION_KEY', 'WEBHOOK_SIGNING_SECRET'])
       for (const guessable of ['x'.repeat(32), '1234567'.repeat(8), 'change-me-to-a-long-random-string!', '0123456789abcdefghijklmnopqrstuvwxyz'])
         expect(readConfig({ ...production, [name]: guessable })).toMatchObject({ exits: true, issues: [{ setting: name, level: 'fatal' }] });
@@ -149,7 +149,7 @@ describe('production', () => {
     expect(found({ ...production, ENCRYPTION_KEY: JWT, ENCRYPTION_KEY_PREVIOUS: JWT })).toEqual(['ENCRYPTION_KEY_PREVIOUS']);
   });
 
-  test('refuses to run without the keys of the job runner, unless its dev mode is set [BO11]', () => {
+  test('the keys of the job runner are required, unless its dev mode is set [BO11]', () => {
     expect(found({ ...production, USE_INNGEST: 'true' }, 'fatal')).toEqual(['INNGEST_EVENT_KEY', 'INNGEST_SIGNING_KEY']);
     expect(found({ ...production, USE_INNGEST: 'true', INNGEST_EVENT_KEY: 'e' }, 'fatal')).toEqual(['INNGEST_SIGNING_KEY']);
     expect(found({ ...production, USE_INNGEST: 'true', INNGEST_DEV: '1' })).toEqual([]);
@@ -157,7 +157,7 @@ describe('production', () => {
     expect(found({ ...production })).toEqual([]);
   });
 
-  test('with NOT_SECURED on this machine a fatal issue is told and does not end the process; what nothing can run without still does [DE28, S226]', () => {
+  test('a fatal issue with NOT_SECURED on this machine is reported and does not end the process, unless nothing can run [DE28, S226]', () => {
     const told = readConfig({ ...tryOut, JWT_SECRET: 'short' });
     expect(told.config.http.host).toBe('127.0.0.1');
     expect(told.exits).toBe(false);
@@ -174,11 +174,11 @@ describe('production', () => {
     ['ADMIN_URL', 'http://10.0.0.1'],
     ['NEXT_PUBLIC_BACKEND_URL', 'http://localhost.example.com/api'],
     ['BACKEND_LISTEN_HOST', '0.0.0.0'],
-  ])('with NOT_SECURED and %s=%s it refuses to run: only this machine may reach it', (name, value) => {
+  ])('NOT_SECURED with %s=%s is refused: only this machine may reach the service', (name, value) => {
     expect(readConfig({ ...tryOut, [name]: value })).toMatchObject({ exits: true, issues: [{ setting: 'NOT_SECURED', level: 'fatal' }, { level: 'warning' }] });
   });
 
-  test('signs webhooks by WEBHOOK_SIGNING_SECRET, else by a key of its own, and never by the one of sessions', () => {
+  test('WEBHOOK_SIGNING_SECRET signs webhooks, else a key of its own, and never the session key', () => {
     const { jwt, webhookSigning, encryptionKey } = readConfig(production).config.secrets;
     expect(webhookSigning).toMatch(/^[0-9a-f]{64}$/);
     expect([jwt, encryptionKey.toString('hex'), createHash('sha256').update(jwt).digest('hex')]).not.toContain(webhookSigning);
@@ -187,9 +187,9 @@ describe('production', () => {
     expect(readConfig({ ...production, WEBHOOK_SIGNING_SECRET: JWT })).toMatchObject({ exits: true, issues: [{ setting: 'WEBHOOK_SIGNING_SECRET' }] });
   });
 
-  test('elsewhere JWT_SECRET signs them where there is no other [WH28]', () => expect(read().config.secrets.webhookSigning).toBe(JWT));
+  test('JWT_SECRET signs webhooks outside production where no other key is set [WH28]', () => expect(read().config.secrets.webhookSigning).toBe(JWT));
 
-  test('names all issues at once, the fatal ones first, each with its remedy, and no secret', () => {
+  test('all issues are named at once, the fatal ones first, each with its remedy and without secrets', () => {
     const { issues, exits } = readConfig({
       NODE_ENV: 'production',
       DATA_FOLDER: folder,
@@ -205,7 +205,7 @@ describe('production', () => {
     expect(text).toContain('does not start');
   });
 
-  test('with Dapr it must be said whether the upload folder is the same on all machines', () => {
+  test('UPLOAD_FOLDER_SHARED must be set with Dapr in production', () => {
     const dapr = {
       ...production,
       ACTOR_ENGINE: 'dapr',
@@ -227,7 +227,7 @@ describe('production', () => {
     expect([said(production), said({ ...dapr, NODE_ENV: 'development' })]).toEqual([[], []]);
   });
 
-  test('a process that ends leaves no secret behind', () => {
+  test('the environment of an ending process holds no secret', () => {
     const empty = mkdtempSync(join(tmpdir(), 'rookery-config-'));
     readConfig({ NODE_ENV: 'production', DATA_FOLDER: empty });
     expect(readdirSync(empty)).toEqual([]);
@@ -235,7 +235,7 @@ describe('production', () => {
   });
 });
 
-describe('a misspelt name', () => {
+describe('misspelled setting names', () => {
   test.each([
     ['DATABSE_URL', 'DATABASE_URL'],
     ['DATABASE_ULR', 'DATABASE_URL'],
@@ -248,18 +248,18 @@ describe('a misspelt name', () => {
     expect(describeIssues(issues, exits)).not.toContain('hunter2');
   });
 
-  test('what is set, far away, short or empty is none', () => {
+  test('known, distant, short and empty names are no misspellings', () => {
     const others = { POST: '1', SORT: '1', PATH: '/bin', JWT_SECRETS: 'x', DATABSE_URL: '', npm_config_cache: 'x', PGDATABASE: 'x' };
     expect(found({ ...development, ...others })).toEqual([]);
   });
 });
 
-describe('how strictly', () => {
-  test('outside production a fatal issue is told and the start goes on [DE28]', () => {
+describe('CONFIG_CHECK_STRICT', () => {
+  test('a fatal issue outside production is reported and the start goes on [DE28]', () => {
     expect(read({ PORT: 'abc' })).toMatchObject({ exits: false, issues: [{ setting: 'PORT', level: 'fatal' }], config: { http: { port: 3000 } } });
   });
 
-  test('CONFIG_CHECK_STRICT ends the process everywhere, and asks for what production asks for [DE27]', () => {
+  test('CONFIG_CHECK_STRICT ends the process in every environment, and requires the settings of production [DE27]', () => {
     expect(read({ PORT: 'abc', CONFIG_CHECK_STRICT: 'true' }).exits).toBe(true);
     expect(found({ DATA_FOLDER: folder, CONFIG_CHECK_STRICT: 'true' }, 'fatal')).toEqual([
       'DATABASE_URL',
@@ -289,17 +289,17 @@ describe('how strictly', () => {
   });
 });
 
-describe('mail by SMTP', () => {
+describe('SMTP settings', () => {
   const smtp = { ...production, EMAIL_PROVIDER: 'smtp', EMAIL_SMTP_HOST: 'mail.example.com', EMAIL_FROM_ADDRESS: 'no-reply@example.com' };
 
-  test('a whole configuration chooses it; the port is 587 unless given, encrypted as the port is meant to be [DE8, EM10]', () => {
+  test('a complete configuration selects SMTP; the port defaults to 587, and encryption follows the port [DE8, EM10]', () => {
     const { issues, config } = readConfig(smtp);
     expect(issues).toEqual([]);
     expect(config.email.provider).toMatchObject({ id: 'smtp', values: { host: 'mail.example.com', port: '587', secure: 'starttls', fromName: 'Rookery' } });
     expect(readConfig({ ...smtp, EMAIL_PROVIDER: 'SMTP', EMAIL_SMTP_PORT: '465' }).config.email.provider?.values).toMatchObject({ port: '465', secure: 'tls' });
   });
 
-  test('unset, there is no mail [DE9]', () => expect(read().config.email.provider).toBeUndefined());
+  test('mail is off without settings [DE9]', () => expect(read().config.email.provider).toBeUndefined());
 
   test.each([
     ['EMAIL_SMTP_HOST', { EMAIL_SMTP_HOST: '' }],
@@ -310,14 +310,14 @@ describe('mail by SMTP', () => {
     ['EMAIL_SMTP_USER', { EMAIL_SMTP_USER: 'ann' }],
   ])('%s is fatal with %j', (setting, given) => expect(found({ ...smtp, ...given }, 'fatal')).toEqual([setting]));
 
-  test('a password over a connection that is not encrypted is a warning, but on this machine', () => {
+  test('a password over an unencrypted connection is a warning, except on this machine', () => {
     const plain = { ...smtp, EMAIL_SMTP_SECURE: 'none', EMAIL_SMTP_USER: 'ann', EMAIL_SMTP_PASSWORD: 'secret' };
     expect(found(plain)).toEqual(['EMAIL_SMTP_SECURE']);
     expect(found({ ...plain, EMAIL_SMTP_HOST: '127.0.0.1' })).toEqual([]);
   });
 });
 
-describe('mail by a provider', () => {
+describe('settings of mail providers', () => {
   const WHOLE: Record<string, Record<string, string>> = {
     resend: { EMAIL_API_KEY: 're_1', EMAIL_WEBHOOK_SECRET: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz' },
     sendgrid: { EMAIL_API_KEY: 'SG.1', EMAIL_REGION: 'eu', EMAIL_WEBHOOK_SECRET: `MFkw${'A'.repeat(119)}=` },
@@ -346,14 +346,14 @@ describe('mail by a provider', () => {
     ...more,
   });
 
-  test.each(Object.keys(WHOLE))('%s is chosen by its settings, and each of them reaches the adapter [DE8]', (name) => {
+  test.each(Object.keys(WHOLE))('%s is selected by its settings, and each of them reaches the adapter [DE8]', (name) => {
     const { issues, config } = readConfig(by(name));
     expect(issues).toEqual([]);
     const { id, values } = config.email.provider!;
     expect([id, Object.values(values).toSorted()]).toEqual([name, [...Object.values(WHOLE[name]!), 'no-reply@example.com', 'Rookery'].toSorted()]);
   });
 
-  test.each(Object.entries(NEEDED))('%s does not start without what it needs, and sends nothing then', (name, needed) => {
+  test.each(Object.entries(NEEDED))('%s without its required settings does not start and sends nothing', (name, needed) => {
     for (const setting of needed) expect(found(by(name, { [setting]: '' }), 'fatal')).toEqual([setting]);
     expect(found({ ...by(name), EMAIL_FROM_ADDRESS: '' }, 'fatal')).toEqual(['EMAIL_FROM_ADDRESS']);
     expect(read(by(name, { [needed[0]!]: '' })).config.email.provider).toBeUndefined();
@@ -367,7 +367,7 @@ describe('mail by a provider', () => {
     ['postmark', 'EMAIL_STREAM', 'a b'],
     ['ses', 'EMAIL_REGION', 'eu-west-1.evil.example/'],
     ['ses', 'EMAIL_ACCESS_KEY_ID', 'a/b'],
-  ])('%s does not start with a %s that it has no use for: %j', (name, setting, value) => {
+  ])('%s does not start with an unusable %s: %j', (name, setting, value) => {
     expect(found(by(name, { [setting]: value }), 'fatal')).toEqual([setting]);
   });
 
@@ -376,28 +376,28 @@ describe('mail by a provider', () => {
     ['sendgrid', 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz'],
     ['postmark', 'short'],
     ['ses', 'mail'],
-  ])('what cannot prove the events of %s is a warning, and mail goes on: %j', (name, secret) => {
+  ])('a missing key to verify the events of %s is a warning, and mail goes on: %j', (name, secret) => {
     const { issues, config } = readConfig(by(name, { EMAIL_WEBHOOK_SECRET: secret }));
     expect(issues.map(({ setting, level }) => [setting, level])).toEqual([['EMAIL_WEBHOOK_SECRET', 'warning']]);
     expect(JSON.stringify(issues)).not.toContain(secret.length > 8 ? secret : '"short"');
     expect(config.email.provider?.id).toBe(name);
   });
 
-  test('names that every object has name no provider', () => {
+  test('property names of every object are no provider', () => {
     for (const name of ['constructor', '__proto__', 'toString']) expect(found({ ...production, EMAIL_PROVIDER: name })).toEqual(['EMAIL_PROVIDER']);
   });
 });
 
-describe('the payment processor', () => {
+describe('payment processor settings', () => {
   const keys = { PAYMENTS_PUBLISHABLE_KEY: 'pk_1', PAYMENTS_SECRET_KEY: 'sk_1', PAYMENTS_SIGNING_KEY: 'whsec_1' };
 
-  test('the three keys together turn billing on; the discount is unset unless given [DE6]', () => {
+  test('the three keys together turn billing on; the discount is unset by default [DE6]', () => {
     const { issues, config } = readConfig({ ...production, ...keys });
     expect(issues).toEqual([]);
     expect(config.payments).toMatchObject({ publishableKey: 'pk_1', secretKey: 'sk_1', signingKey: 'whsec_1', discountId: undefined, serviceName: 'service' });
   });
 
-  test.each(['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY'] as const)('without %s beside the publishable key the process does not start', (name) => {
+  test.each(['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY'] as const)('a missing %s beside the publishable key ends the start', (name) => {
     expect(readConfig({ ...production, ...keys, [name]: '' })).toMatchObject({ exits: true, issues: [{ setting: name, level: 'fatal' }] });
   });
 
@@ -411,8 +411,8 @@ describe('the payment processor', () => {
   });
 });
 
-describe('what is not built yet is said, not pretended', () => {
-  test('a provider of mail that nobody knows is a warning, mail is off and users activate at once [DE9]', () => {
+describe('settings of features that are not built', () => {
+  test('an unknown mail provider is a warning, mail is off and users activate at once [DE9]', () => {
     expect(readConfig({ ...production, EMAIL_PROVIDER: 'pigeon' })).toMatchObject({
       exits: false,
       issues: [{ setting: 'EMAIL_PROVIDER', level: 'warning' }],
@@ -449,17 +449,17 @@ describe('single settings', () => {
     expect(found({ ...production, [name]: value }, 'fatal')).toContain(name);
   });
 
-  test('true and false are read in the usual words', () => {
+  test('booleans are read in the usual words', () => {
     for (const word of ['true', 'TRUE', '1', 'yes', 'on']) expect(read({ DISABLE_REGISTRATION: word }).config.registration.disabled).toBe(true);
     for (const word of ['false', '0', 'no', 'off']) expect(read({ DISABLE_REGISTRATION: word }).config.registration.disabled).toBe(false);
   });
 
-  test('registration [DE11, DE14]', () => {
+  test('registration settings are read [DE11, DE14]', () => {
     expect(read().config.registration).toMatchObject({ disabled: false, disallowPlus: false });
     expect(read({ DISABLE_REGISTRATION: 'true', DISALLOW_PLUS: 'true' }).config.registration).toMatchObject({ disabled: true, disallowPlus: true });
   });
 
-  test('generic OIDC login and the buttons of networks [DE15, DE16, DE17, DE18, DE19, DE20, DE21, DE22, DE23, DE24]', () => {
+  test('settings of OIDC login and login buttons are read [DE15, DE16, DE17, DE18, DE19, DE20, DE21, DE22, DE23, DE24]', () => {
     expect(read().config.login).toMatchObject({ generic: { enabled: false, scope: 'openid profile email' }, facebook: false, x: false, linkedin: false });
     const login = {
       SERVICE_GENERIC_OAUTH: 'true',
@@ -495,7 +495,7 @@ describe('single settings', () => {
     expect(found({ ...development, SERVICE_GENERIC_OAUTH: 'true' }, 'warning')).toHaveLength(5);
   });
 
-  test("the database pool, destructive schema, traces' name, budgets, X", () => {
+  test('settings of pool, schema changes, trace names, budgets and X are read', () => {
     expect(read().config).toMatchObject({
       database: { connections: 8, poolTimeoutSeconds: undefined, allowDestructive: false },
       telemetry: { serviceName: 'service-backend', otlpEndpoint: undefined },
@@ -522,7 +522,7 @@ describe('single settings', () => {
     });
   });
 
-  test('the address to listen on decides about loopback for outbound requests [DE35, S265]', () => {
+  test('the listen address decides about loopback for outbound requests [DE35, S265]', () => {
     expect(read({ BACKEND_LISTEN_HOST: '0.0.0.0' }).config).toMatchObject({
       http: { host: '0.0.0.0', backendUrl: 'http://127.0.0.1:3000' },
       outbound: { allowedPrivateCidrs: [] },
@@ -535,18 +535,18 @@ describe('single settings', () => {
     expect(read({ SSRF_ALLOWED_PRIVATE_CIDRS: 'all' }).config.outbound.allowedPrivateCidrs).toEqual([]);
   });
 
-  test('METRICS_LISTEN_HOST is the address of the numbers, and one that others reach needs METRICS_TOKEN', () => {
+  test('METRICS_LISTEN_HOST is the address of the metrics, and a reachable one requires METRICS_TOKEN', () => {
     expect(read({}).config.telemetry.metricsHost).toBe('127.0.0.1');
     expect(read({ METRICS_LISTEN_HOST: '::1' })).toMatchObject({ exits: false, config: { telemetry: { metricsHost: '::1' } } });
     expect(read({ METRICS_LISTEN_HOST: '0.0.0.0' }).exits).toBe(true);
     expect(found({ METRICS_LISTEN_HOST: '0.0.0.0' }, 'fatal')).toEqual(['METRICS_LISTEN_HOST']);
     expect(read({ METRICS_LISTEN_HOST: '0.0.0.0', METRICS_TOKEN: 'a-token-that-is-long-enough-to-be-one' }).exits).toBe(false);
   });
-  test('SHUTDOWN_DELAY_SECONDS is 3 in production and 0 elsewhere, unless told', () => {
+  test('SHUTDOWN_DELAY_SECONDS defaults to 3 in production and 0 elsewhere', () => {
     const delay = (more: Environment) => readConfig({ JWT_SECRET: JWT, ...more }).config.http.shutdownDelayMs;
     expect([delay({}), delay({ NODE_ENV: 'production' }), delay({ SHUTDOWN_DELAY_SECONDS: '7' })]).toEqual([0, 3_000, 7_000]);
   });
-  test('return origins of partners [DE25]', () => {
+  test('return origins of partners are read [DE25]', () => {
     expect(read({ INTEGRATION_RETURN_URL_ALLOWLIST: 'https://a.example, https://b.example:8443/' }).config.social.returnUrlAllowlist).toEqual([
       'https://a.example',
       'https://b.example:8443',
@@ -590,11 +590,11 @@ describe('single settings', () => {
   });
 });
 
-describe('the engine', () => {
+describe('ACTOR_ENGINE', () => {
   const sidecar = { DAPR_HTTP_PORT: '3500', DAPR_GRPC_PORT: '50001' };
   const shared = { DATABASE_URL: 'postgres://u@db/r', REDIS_URL: 'redis://cache' };
 
-  test('is Dapr when a sidecar set both its ports, unless ACTOR_ENGINE says otherwise', () => {
+  test('the engine is Dapr when a sidecar sets both its ports, unless ACTOR_ENGINE says otherwise', () => {
     expect(read({ ...sidecar, ...shared })).toMatchObject({
       issues: [],
       config: { actors: { engine: 'dapr', dapr: { httpPort: 3500, grpcPort: 50_001 } } },
@@ -603,19 +603,19 @@ describe('the engine', () => {
     expect(read({ DAPR_HTTP_PORT: '3500' })).toMatchObject({ exits: false, issues: [{ level: 'warning' }], config: { actors: { engine: 'embedded' } } });
   });
 
-  test.each(['APP_API_TOKEN', 'DAPR_API_TOKEN', 'UPLOAD_FOLDER_SHARED'])('needs %s in production', (name) => {
+  test.each(['APP_API_TOKEN', 'DAPR_API_TOKEN', 'UPLOAD_FOLDER_SHARED'])('%s is required in production', (name) => {
     const all = { APP_API_TOKEN: KEY, DAPR_API_TOKEN: KEY, UPLOAD_FOLDER_SHARED: 'true' };
     expect(readConfig({ ...production, ...sidecar, ...without(all, name) })).toMatchObject({ exits: true, issues: [{ setting: name, level: 'fatal' }] });
     expect(readConfig({ ...production, ...sidecar, ...all }).exits).toBe(false);
   });
 
-  test('cannot be Dapr without a sidecar or without a database that all processes reach', () => {
+  test('Dapr is refused without a sidecar or without a database that all processes reach', () => {
     expect(read({ ACTOR_ENGINE: 'dapr', ...shared })).toMatchObject({ exits: true, issues: [{ setting: 'ACTOR_ENGINE' }] });
     expect(read({ ...sidecar, REDIS_URL: 'redis://cache' })).toMatchObject({ exits: true, issues: [{ setting: 'DATABASE_URL' }] });
   });
 });
 
-describe('secrets', () => {
+describe('secret settings', () => {
   const key = (more: Environment) => read(more).config.secrets.encryptionKey;
   const bytes = Buffer.alloc(32, 7);
 
@@ -630,7 +630,7 @@ describe('secrets', () => {
     expect(key({ JWT_SECRET: bytes.toString('hex') })).toEqual(createHash('sha256').update(bytes.toString('hex')).digest());
   });
 
-  test('ENCRYPTION_KEY_PREVIOUS is the former key in each of its forms, JWT_SECRET that stood in for one included', () => {
+  test('ENCRYPTION_KEY_PREVIOUS is the former key in each of its forms, including a JWT_SECRET used as key', () => {
     const hex = bytes.toString('hex');
     expect(read({ ENCRYPTION_KEY_PREVIOUS: hex }).config.secrets.formerKeys).toEqual([bytes, createHash('sha256').update(hex).digest()]);
     expect(read().config.secrets.formerKeys).toEqual([]);
@@ -667,7 +667,7 @@ describe('app credentials of networks', () => {
     telegram: ['TELEGRAM_BOT_NAME', 'TELEGRAM_TOKEN'],
   };
 
-  test.each(Object.entries(pairs))('%s is read from %p', (provider, [id, secret]) => {
+  test.each(Object.entries(pairs))('credentials of %s are read from %p', (provider, [id, secret]) => {
     expect(read({ [id]: 'the id', [secret]: 'the secret' }).config.social.apps[provider]).toMatchObject({ clientId: 'the id', clientSecret: 'the secret' });
   });
 
@@ -695,7 +695,7 @@ describe('app credentials of networks', () => {
     expect(apps['x']).toEqual({ clientId: '', clientSecret: '', consumer: { key: 'k', secret: 's' } });
   });
 
-  test('half a pair is a warning and gives nothing', () => {
+  test('an incomplete pair is a warning and gives no credentials', () => {
     expect(read({ SLACK_ID: 'x' })).toMatchObject({ issues: [{ setting: 'SLACK_SECRET', level: 'warning' }], config: { social: { apps: {} } } });
     expect(read({ VK_ID: 'public' }).config.social.apps['vk']).toEqual({ clientId: 'public', clientSecret: '' });
   });
@@ -708,7 +708,7 @@ describe('app credentials of networks', () => {
   });
 });
 
-test('the reference names every setting, and the committed one is fresh', () => {
+test('the reference names every setting, and the committed file is current', () => {
   const reference = settingsReference();
   for (const name of Object.keys(SETTINGS)) expect(reference).toContain(`| \`${name}\` |`);
   expect(readFileSync(new URL('../../../docs/settings.gen.md', import.meta.url), 'utf8')).toBe(reference);

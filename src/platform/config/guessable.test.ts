@@ -20,9 +20,9 @@ describe('isGuessable', () => {
     'supersecretpassword1234',
     'deadbeef'.repeat(8),
     'x'.repeat(30) + 'abcdefgh',
-  ])('finds %s', (secret) => expect(isGuessable(secret)).toBe(true));
+  ])('isGuessable is true for %s', (secret) => expect(isGuessable(secret)).toBe(true));
 
-  test('takes what random bytes make, in each usual form', () => {
+  test('isGuessable is false for random bytes in each usual form', () => {
     for (let n = 0; n < 500; n += 1)
       for (const form of ['hex', 'base64', 'base64url'] as const) {
         const secret = createHash('sha256').update(String(n)).digest(form);

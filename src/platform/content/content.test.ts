@@ -14,7 +14,7 @@ describe('cleanContent', () => {
     ['<p></p><p> </p>\n'],
     ['👋 Grüße'],
     [''],
-  ])('keeps what the editor makes as it was sent: %s [T15]', (content) => expect(cleanContent(content)).toBe(content));
+  ])('editor output is kept as sent: %s [T15]', (content) => expect(cleanContent(content)).toBe(content));
 
   test.each([
     ['<p>a <b>b</b> <blink>c</blink> <img src=x onerror=alert(1)>d</p>', '<p>a b c d</p>'],
@@ -38,7 +38,7 @@ describe('cleanContent', () => {
     ['<span style="x">a</span><span class="mention" onclick="x">@b<span>c</span>d</span>', 'a<span class="mention">@bcd</span>'],
     ['<svg><a href="https://a.example/"><script>x</script></svg>', '<a href="https://a.example/"></a>'],
     ['5 <b href="', '5 &lt;b href="'],
-  ])('drops everything else and keeps the text: %s [T15, X5]', (content, clean) => {
+  ])('everything else is dropped and its text kept: %s [T15, X5]', (content, clean) => {
     expect(cleanContent(content)).toBe(clean);
     expect(cleanContent(clean)).toBe(clean);
   });
@@ -58,11 +58,11 @@ describe('cleanContent', () => {
     'https:/\\a b',
     'https://',
     `https://a.example/${'x'.repeat(4_000)}`,
-  ])('a link leads to the web or is none: %j [X5]', (href) => expect(cleanContent(`<a href="${href}">x</a>`)).toBe('x'));
+  ])('a link has a web address or is removed: %j [X5]', (href) => expect(cleanContent(`<a href="${href}">x</a>`)).toBe('x'));
 
   // The proof needs no parser: every `<` of the result begins a tag of the list, written by us.
   const TAG = /<(?:\/?(?:p|strong|em|u|a|ul|ol|li|h[123]|span)|br|a href="https?:\/\/[^"<]*"|span(?: (?:class|data-[a-z-]+)="[^"<]*")+)>/gi;
-  test('whatever is sent, nothing but the tags of the list is left, and cleaning it again changes nothing [X5]', () => {
+  test('any input leaves only allowed tags, and cleaning it again changes nothing [X5]', () => {
     const piece = fc.oneof(
       ...['<', '>', '"', "'", '=', '/', ' ', '&', '&lt;', '&lt', '!--', '-->', '<![CDATA[', ']]>', '\n', 'x', 'lt;', '#60;', '\u2028'].map(fc.constant),
       fc.constantFrom('p', 'script', 'style', 'a href=', 'https://a.b', 'span class=mention', 'li', 'ul', 'svg', 'math', 'title', 'plaintext', 'xmp', 'div'),
@@ -81,7 +81,7 @@ describe('cleanContent', () => {
   });
 });
 
-test('what one request may ask to be read is bounded, however it is divided', () => {
+test('the total input of one request is bounded, however it is divided', () => {
   const contents = (piece: string, count: number, times = 1) =>
     Array.from({ length: times }, (_, n) => ({ field: `posts.${n}.value.0.content`, content: piece.repeat(count) }));
   expect(cleanContents(contents('<p>a</p>', 100, 100))).toEqual(Array.from({ length: 100 }, () => '<p>a</p>'.repeat(100)));
@@ -117,7 +117,7 @@ describe('contentToText', () => {
     expect(contentToText(cleanContent(html))).toBe(text);
   });
 
-  test('says the same of what was sent and of what is stored', () => {
+  test('stored content gives the same text as sent content', () => {
     const piece = fc.constantFrom(
       '<p>',
       '</p>',
@@ -148,7 +148,7 @@ describe('contentToText', () => {
 });
 
 // Contents come from anybody with an account: a cost that grows with the square of the length would stop the service for all.
-describe('four times the content is not sixteen times the work', () => {
+describe('cost of content parsing', () => {
   const pieces = [
     '<',
     '<a ',
@@ -190,7 +190,7 @@ describe('four times the content is not sixteen times the work', () => {
         return process.cpuUsage(before).user / 1_000;
       }),
     );
-  test.each([...pieces, ...links])('%j, over and over', (piece) => {
+  test.each([...pieces, ...links])('%j repeated takes linear time', (piece) => {
     const [small, large] = [20_000, 80_000].map((length) => costOf(`<u><em>${piece.repeat(length / piece.length)}x`)) as [number, number];
     expect(large < 150 || large < 9 * small).toBe(true); // below that it is noise
   });

@@ -4,7 +4,7 @@ import type { Sql } from './client.ts';
 
 const sql = {} as Sql;
 
-test('calls that meet while a statement is under way travel together, at most `max` of them', async () => {
+test('calls during a running statement travel together, at most `max` of them', async () => {
   const sizes: number[] = [];
   let free = () => {};
   const double = groupCommit(
@@ -28,7 +28,7 @@ test.each([
   ['22P02', 4, ['fulfilled', 'rejected', 'fulfilled']],
   ['23505', 4, ['fulfilled', 'rejected', 'fulfilled']],
   ['CONNECTION_CLOSED', 1, ['rejected', 'rejected', 'rejected']],
-])('after %s rows are tried singly only when the data was at fault', async (code, statements, outcome) => {
+])('a batch that fails with %s is repeated row by row only for a data error', async (code, statements, outcome) => {
   let calls = 0;
   const write = groupCommit(async (_: Sql, rows: readonly number[]) => {
     calls += 1;
@@ -39,7 +39,7 @@ test.each([
   expect([calls, told.map(({ status }) => status)]).toEqual([statements, outcome]);
 });
 
-test('in a transaction a data error is everybody’s, as it is: the transaction takes no further statement', async () => {
+test('a data error in a transaction fails every call unchanged, since the transaction is aborted', async () => {
   let calls = 0;
   const transaction = { savepoint() {} } as unknown as Sql;
   const write = groupCommit(async (_: Sql, rows: readonly number[]) => {
@@ -50,7 +50,7 @@ test('in a transaction a data error is everybody’s, as it is: the transaction 
   expect([calls, told]).toMatchObject([1, [1, 7].map(() => ({ status: 'rejected', reason: { code: '23505' } }))]);
 });
 
-test('a row that is found locked is tried again by itself, and holds up none of the others', async () => {
+test('a locked row is retried by itself, and holds up none of the others', async () => {
   const batches: (readonly number[])[] = [];
   let locked = true;
   const write = groupCommit(async (_: Sql, rows: readonly number[]) => {
@@ -66,7 +66,7 @@ test('a row that is found locked is tried again by itself, and holds up none of 
   expect(batches.at(-1)).toEqual([7]);
 });
 
-test('a statement carries no more than is said, one row at the least, and owners take turns', async () => {
+test('a statement stays within its size, with one row at least, and owners take turns', async () => {
   const batches: (readonly string[])[] = [];
   const write = groupCommit(
     async (_: Sql, rows: readonly string[]) => {

@@ -13,7 +13,7 @@ const paper = table({
 const sql = { unsafe: (words: string) => words } as unknown as Sql; // a table writes nothing but constant text
 
 describe('table', () => {
-  test('lists the columns of a use, by their names in the database and by their keys', () => {
+  test('a table lists the columns of a use, by database name and by key', () => {
     expect([
       paper.names(sql, 'create'),
       paper.names(sql, 'read', 'p'),
@@ -29,24 +29,24 @@ describe('table', () => {
     ]);
   });
 
-  test('assigns only what a change has, and keeps the rest', () => {
+  test('an assignment holds only the changed columns', () => {
     expect(paper.assign(sql, 'edit', 'e', 'b.own')).toBe(
       `last_page = case when b.own and e.given ? 'lastPage' then e."lastPage" else p.last_page end, ` +
         `marks = case when b.own and e.given ? 'marks' then e."marks" else p.marks end`,
     );
   });
 
-  test('makes a schema of a use, in which what may be null may be left out', () => {
+  test('the schema of a use makes nullable columns optional', () => {
     const schema = z.strictObject(paper.shape('create'));
     expect(schema.parse({ id: 'i', group: 'g' })).toEqual({ id: 'i', group: 'g' });
     expect(schema.safeParse({ id: 'i', group: 'g', marks: [] }).success).toBe(false);
   });
 
-  test('picks what of a value has the use and is given', () => {
+  test('pick takes the columns of a use that the value has', () => {
     expect(paper.pick('edit', { id: 'i', lastPage: null, marks: undefined })).toEqual({ lastPage: null });
   });
 
-  test('does not compile with an unknown use or a missing column', () => {
+  test('code with an unknown use or a missing column does not compile', () => {
     const row: RowOf<typeof paper, 'read'> = { id: 'i', group: 'g', marks: [] };
     // @ts-expect-error: the column is not of this use
     const page = row.lastPage;

@@ -31,7 +31,7 @@ function world(options: Partial<BatcherOptions<Item>> = {}) {
 }
 
 describe('openBatcher', () => {
-  test('sends what comes at once together, and what comes meanwhile with the next batch', async () => {
+  test('items of one tick are sent together, and later ones with the next batch', async () => {
     const { ask, underWay, numbers } = world();
     ask();
     ask();
@@ -50,7 +50,7 @@ describe('openBatcher', () => {
     expect(numbers().at(-1)).toEqual([5]);
   });
 
-  test('has as many batches under way as it may, and says when it is idle', async () => {
+  test('the batcher keeps its number of batches under way, and reports when it is idle', async () => {
     let idle = 0;
     const { ask, underWay, numbers } = world({ atOnce: 2, max: 1, onIdle: () => (idle += 1) });
     for (let n = 0; n < 3; n += 1) ask();
@@ -63,7 +63,7 @@ describe('openBatcher', () => {
     expect([numbers(), idle]).toEqual([[[0], [1], [2]], 1]);
   });
 
-  test('loses nothing, keeps the order within an owner and every bound, however heavy items are', async () => {
+  test('the batcher loses nothing, and keeps the order within an owner and every bound for items of any weight', async () => {
     const item = fc.record({ owner: fc.constantFrom('a', 'b', 'c'), weight: fc.nat(12) });
     await fc.assert(
       fc.asyncProperty(

@@ -3,7 +3,7 @@ import { systemClock } from '../kernel/index.ts';
 import { atMost } from './deadline.ts';
 
 describe('atMost', () => {
-  test('ends with the work, and leaves no timer behind', async () => {
+  test('atMost ends with the work, and leaves no timer behind', async () => {
     let timers = 0;
     const clock = {
       ...systemClock,
@@ -17,11 +17,11 @@ describe('atMost', () => {
     expect(timers).toBe(0);
   });
 
-  test('ends after the time when the work does not, and says so to the work', async () => {
+  test('atMost ends after the time limit, and aborts the work', async () => {
     let signal: AbortSignal | undefined;
     expect(await atMost(systemClock, 5, (over) => ((signal = over), new Promise(() => {})))).toBe(false);
     expect(signal?.aborted).toBe(true);
   });
 
-  test('rejects as the work does', () => expect(atMost(systemClock, 60_000, () => Promise.reject(new Error('no')))).rejects.toThrow('no'));
+  test('atMost rejects with the error of the work', () => expect(atMost(systemClock, 60_000, () => Promise.reject(new Error('no')))).rejects.toThrow('no'));
 });

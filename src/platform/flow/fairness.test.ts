@@ -143,7 +143,7 @@ describe.each<[string, (bounds: Bounds) => Dealer, fc.Arbitrary<Pick<Bounds, 'pe
   ['a limiter without lanes', limiter, fc.record({ perLane: fc.constant(Infinity), perOwner: fc.constantFrom('share' as const, 1, 2, Infinity) })],
   ['a fair queue with some at work', fairQueue, fc.record({ perLane: fc.constant(Infinity), perOwner: fc.constant(Infinity) })],
 ])('%s', (_name, open, limits) => {
-  test('breaks no bound, wastes no place, lets owners take turns and nobody wait for ever', async () => {
+  test('scheduling keeps every bound, leaves no free place unused, alternates owners and starves nobody', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 9 }), limits, fc.array(action, { maxLength: 120 }), async (total, given, actions) => {
         const bounds = { total, ...given };

@@ -18,7 +18,7 @@ function world(options: LimiterOptions) {
 }
 
 describe('openLimiter', () => {
-  test('deals places in turn, however many one owner asks for', async () => {
+  test('places are dealt in turn, however many one owner asks for', async () => {
     const { got, places, ask } = world({ total: 1 });
     const asked = ['a', 'a', 'a', 'b', 'c', 'a'].map((owner) => ask(owner));
     for (let n = 0; n < 6; n += 1) {
@@ -31,7 +31,7 @@ describe('openLimiter', () => {
     expect(got).toEqual(['a', 'a', 'b', 'c', 'a', 'a']);
   });
 
-  test('never gives all places to one owner', async () => {
+  test('one owner never gets all places', async () => {
     const { limiter, got, places, ask } = world({ total: 3, perOwner: 2 });
     for (const owner of ['a', 'a', 'a', 'b', 'b']) void ask(owner);
     await tick();
@@ -41,7 +41,7 @@ describe('openLimiter', () => {
     expect(got).toEqual(['a', 'a', 'b', 'b']);
   });
 
-  test('forgets who gives up, who then keeps nobody from a place', async () => {
+  test('a cancelled caller is removed and blocks no place', async () => {
     const { limiter, got, places, ask } = world({ total: 1 });
     void ask('a');
     const over = new AbortController();
@@ -56,7 +56,7 @@ describe('openLimiter', () => {
     expect([got, limiter.inFlight, limiter.waiting]).toEqual([['a', 'c'], 1, 0]);
   });
 
-  test('gives the free place of a lane to the next one who waits there, when the one whose turn it was gives up', async () => {
+  test('the free place of a lane goes to the next waiting caller when the one before it cancels', async () => {
     const limiter = openLimiter({ total: 2, perLane: 1, perOwner: 'share' });
     const got: string[] = [];
     const enter = async (owner: string, lane: string, signal?: AbortSignal) => {
@@ -78,7 +78,7 @@ describe('openLimiter', () => {
     expect(got).toEqual(['x', 'y', 'e', 'c']);
   });
 
-  test('leaves no place of a lane unused because one who waits there holds too much', async () => {
+  test('a lane leaves no place unused because a waiting caller holds too much', async () => {
     const limiter = openLimiter({ total: 5, perLane: 1, perOwner: 'share' });
     const got: string[] = [];
     const enter = async (owner: string, lane: string) => {
@@ -99,7 +99,7 @@ describe('openLimiter', () => {
     expect(got).toEqual(['e', 'b', 'x', 'f', 'e', 'c']);
   });
 
-  test('says whether somebody waits who could have the place of an owner', async () => {
+  test('the limiter reports whether a waiting caller could use the place of an owner', async () => {
     const { limiter, got, ask } = world({ total: 3, perOwner: 2 });
     const a1 = await ask('a');
     await ask('a');
@@ -117,7 +117,7 @@ describe('openLimiter', () => {
     expect(limiter.isWanted('b')).toBe(false);
   });
 
-  test('lets every other owner through in turn while one floods it', async () => {
+  test('every other owner gets its turn while one floods the limiter', async () => {
     const limiter = openLimiter({ total: 1, perLane: 1, perOwner: 'share' });
     const order: string[] = [];
     const enter = (owner: string) =>
@@ -137,7 +137,7 @@ describe('openLimiter', () => {
     ).toEqual(['a', 'b', 'c']);
   });
 
-  test('holds only the lane in which calls hang', async () => {
+  test('hanging calls block only their own lane', async () => {
     const limiter = openLimiter({ total: 10, perLane: 3, perOwner: 'share' });
     for (let n = 0; n < 20; n++) void limiter.enter(`org${n % 4}`, { lane: 'hangs' });
     await tick();
@@ -147,7 +147,7 @@ describe('openLimiter', () => {
     expect(limiter.inFlight).toBe(3);
   });
 
-  test('refuses those who wait when it closes; a place given back twice counts once', async () => {
+  test('closing refuses waiting callers; a place given back twice counts once', async () => {
     const limiter = openLimiter({ total: 1, perLane: 1, perOwner: 'share' });
     const { leave } = await limiter.enter('a', { lane: 'x' });
     const waits = limiter.enter('b', { lane: 'x' });
@@ -159,7 +159,7 @@ describe('openLimiter', () => {
     expect([limiter.inFlight, limiter.waiting]).toEqual([0, 0]);
   });
 
-  test('has a place for whoever comes while all calls of others hang, however many lanes they hang in', async () => {
+  test('a new caller gets a place while all calls of others hang, in any number of lanes', async () => {
     const limiter = openLimiter({ total: 64, perLane: 16, perOwner: 'share' });
     for (let n = 0; n < 500; n++) void limiter.enter('a', { lane: `hangs${n}` });
     await tick();
@@ -171,7 +171,7 @@ describe('openLimiter', () => {
     leave();
   });
 
-  test('counts calls in a lane whose last call hung twice, until one of them answers', async () => {
+  test('calls of a lane whose last call hung twice are counted until one of them answers', async () => {
     const limiter = openLimiter({ total: 30, perLane: 30, perOwner: 'share' });
     (await limiter.enter('a', { lane: 'lane' })).leave(true);
     const inside: Place[] = [];
@@ -187,7 +187,7 @@ describe('openLimiter', () => {
     expect(limiter.waiting).toBe(0);
   });
 
-  test('gives every place that comes back to an owner who is alone', async () => {
+  test('a sole owner gets every place that is given back', async () => {
     const limiter = openLimiter({ total: 8, perLane: 8, perOwner: 'share' });
     let entered = 0;
     const calls = Array.from({ length: 100 }, async (_, n) => {

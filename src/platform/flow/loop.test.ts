@@ -31,7 +31,7 @@ function world(options: Partial<LoopOptions> = {}) {
 }
 
 describe('startLoop', () => {
-  test('rests as long as a round says, else for restMs, and not at all for 0', async () => {
+  test('the loop rests as long as a round returns, else for restMs, and not at all for 0', async () => {
     const { rests, rounds, sleepOver } = world();
     for (const ms of [5, undefined, 0]) {
       rounds.at(-1)!.end(ms);
@@ -42,7 +42,7 @@ describe('startLoop', () => {
     expect([rests, rounds.length]).toEqual([[5, 10], 4]);
   });
 
-  test('waits for firstRestMs before the first round', async () => {
+  test('the loop waits for firstRestMs before the first round', async () => {
     const { rests, rounds, sleepOver } = world({ firstRestMs: 7 });
     await settled();
     expect([rests, rounds.length]).toEqual([[7], 0]);
@@ -64,7 +64,7 @@ describe('startLoop', () => {
     expect([rests, rounds.length]).toEqual([[10], 3]);
   });
 
-  test('a round that throws is told and rests as long as onError says, also when it was woken meanwhile', async () => {
+  test('a round that throws is reported and rests as long as onError returns, also after a wake in between', async () => {
     const told: unknown[] = [];
     const { loop, rests, rounds, sleepOver } = world({ onError: (error) => (told.push(error), told.length === 1 ? 99 : undefined) });
     loop.wake();
@@ -83,7 +83,7 @@ describe('startLoop', () => {
     expect(rounds).toHaveLength(3);
   });
 
-  test('the end waits for the round under way, tells nothing of its failure and gives up the lease', async () => {
+  test('the end waits for the running round, does not report its failure, and releases the lease', async () => {
     const acts: string[] = [];
     const { loop, rests, rounds, told } = world({ lease: { release: async () => void acts.push('released') } });
     const end = loop[Symbol.asyncDispose]().then(() => acts.push('ended'));
@@ -94,7 +94,7 @@ describe('startLoop', () => {
     expect([acts, told, rests, rounds.length]).toEqual([['released', 'ended'], [], [], 1]);
   });
 
-  test('the end of a loop that rests comes at once, whether or not the lease can be given up', async () => {
+  test('the end of a resting loop is immediate, whether or not the lease can be released', async () => {
     const { loop, rounds } = world({ lease: { release: async () => Promise.reject(new Error('away')) } });
     rounds[0]!.end();
     await settled();

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { fc } from '../../../test/support/properties.ts';
 import { FairQueue, Fifo } from './queues.ts';
 
-test('a Fifo gives back what it got, in order, however pushes and shifts mix', () => {
+test('a Fifo returns its items in order, however pushes and shifts mix', () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.integer(), { nil: undefined }), { maxLength: 5_000 }), (moves) => {
       const queue = new Fifo<number>();

@@ -27,7 +27,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((look) => setTimeout(look, 1));
 }
 
-test('no more is claimed than there is room for, and a place that becomes free is used at once', async () => {
+test('the worker claims no more than it has room for, and fills a free place at once', async () => {
   const { ends, claims, worker } = queueOf(1, 2, 3);
   await using _worker = worker();
   await until(() => ends.size === 2);
@@ -38,7 +38,7 @@ test('no more is claimed than there is room for, and a place that becomes free i
   for (const end of ends.values()) end();
 });
 
-test('work that throws is told with its row and frees its place', async () => {
+test('a job that throws is reported with its row and frees its place', async () => {
   const { ends, failed, worker } = queueOf(1, 2, 3);
   await using _worker = worker();
   await until(() => ends.size === 2);
@@ -49,7 +49,7 @@ test('work that throws is told with its row and frees its place', async () => {
   for (const end of ends.values()) end();
 });
 
-test('a claim that fails is told and made again', async () => {
+test('a failed claim is reported and repeated', async () => {
   const { due, ends, failed, worker } = queueOf(1);
   let claims = 0;
   await using _worker = worker({
@@ -64,7 +64,7 @@ test('a claim that fails is told and made again', async () => {
   ends.get(1)!();
 });
 
-test('the end waits for what is under way and claims nothing more', async () => {
+test('the end waits for running jobs and claims no more', async () => {
   const { ends, claims, worker } = queueOf(1, 2, 3, 4);
   const running = worker();
   await until(() => ends.size === 2);

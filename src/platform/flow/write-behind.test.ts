@@ -19,7 +19,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 describe('openWriteBehind', () => {
-  test('writes once for all that was noted within the time', async () => {
+  test('all notes within the interval are written at once', async () => {
     const { behind, writes } = world();
     behind.soon();
     behind.soon();
@@ -30,7 +30,7 @@ describe('openWriteBehind', () => {
     writes[1]!.end();
   });
 
-  test('writes one after another; a flush rejects as its write does', async () => {
+  test('writes run one after another; a flush rejects with the error of its write', async () => {
     const { behind, writes, told } = world();
     const first = behind.flush();
     const second = behind.flush();
@@ -45,7 +45,7 @@ describe('openWriteBehind', () => {
     expect(told).toEqual([]);
   });
 
-  test('tells of a write that nobody waits for, and writes what is left at its end', async () => {
+  test('a failed background write is reported, and the rest is written at the end', async () => {
     const { behind, writes, told } = world();
     behind.soon();
     await until(() => writes.length === 1);

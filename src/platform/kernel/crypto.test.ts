@@ -15,7 +15,7 @@ test('a sealed value is `v2:` with a 12-byte IV, a 16-byte tag and AES-256-GCM, 
   expect(Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString()).toBe('tökén');
 });
 
-test('anything but an intact v2 value is refused with one and the same error [SC3]', () => {
+test('anything but an intact v2 value is refused with the same error [SC3]', () => {
   const sealed = vault.seal('secret');
   const bytes = Buffer.from(sealed.slice(3), 'base64');
   const flipped = (at: number) => {
@@ -51,7 +51,7 @@ test('anything but an intact v2 value is refused with one and the same error [SC
   expect([...messages]).toEqual([expect.stringContaining('cannot be opened')]);
 });
 
-test('no IV comes twice', () => {
+test('no IV is used twice', () => {
   const seen = new Set(Array.from({ length: 20_000 }, () => Buffer.from(vault.seal('x').slice(3), 'base64').subarray(0, 12).toString('hex')));
   expect(seen.size).toBe(20_000);
 });
@@ -63,11 +63,11 @@ test('the key is taken from base64 or hexadecimal text of 32 bytes, and any othe
     expect(encryptionKey(text)).toEqual(createHash('sha256').update(text).digest());
 });
 
-test('under another key nothing opens [SC8]', () => {
+test('another key opens nothing [SC8]', () => {
   expect(() => openVault(randomBytes(32)).open(vault.seal('x'))).toThrow('cannot be opened');
 });
 
-test('a former key opens and never seals; renewing moves a value to the key of today, once [SC8]', () => {
+test('a former key opens and never seals; renewing moves a value to the current key, once [SC8]', () => {
   const today = randomBytes(32);
   const both = openVault(today, [randomBytes(32), key]);
   const old = vault.seal('kept');

@@ -25,7 +25,7 @@ test('every fault is reported with its field and rule, and the first is the mess
   expect(error.message).toBe((error.extra['errors'] as { message: string }[])[0]!.message);
 });
 
-describe('the sentence of each kind of fault', () => {
+describe('the message of each kind of fault', () => {
   const S = z.string();
   const table: readonly [kind: string, schema: z.ZodType, input: unknown, sentence: string, rule: string][] = [
     ['nothing', S, undefined, 'is required', 'required'],
@@ -82,14 +82,14 @@ describe('the sentence of each kind of fault', () => {
     expect(message).toMatch(/^of: must be one of value-0, value-1, .*, …$/);
     expect(message.length).toBeLessThan(250);
   });
-  test('of a union the option is told that takes this type of value', () => {
+  test('a fault in a union is reported for the option of the type of the value', () => {
     const schema = z.object({ of: z.union([z.string(), z.object({ a: z.string(), b: z.string() })]) });
     expect(judge(schema, { of: {} }).errors).toEqual([
       { field: 'of.a', message: 'of.a: is required', rule: 'required' },
       { field: 'of.b', message: 'of.b: is required', rule: 'required' },
     ]);
   });
-  test('the path of the input itself stands before', () =>
+  test('the path of the input itself comes first', () =>
     expect(judge(z.object({ a: z.string() }), {}, ['posts', 0]).errors).toEqual([{ field: 'posts.0.a', message: 'posts.0.a: is required', rule: 'required' }]));
 });
 
@@ -108,7 +108,7 @@ test('an unknown field comes first among several faults and gives the code [S7]'
   expect((error.extra['errors'] as { field: string }[]).map(({ field }) => field)).toEqual(['colour', 'name']);
 });
 
-test('a refusal has few and short words, whatever was refused', () => {
+test('the message of a refusal is short for any input', () => {
   const bird = '\u{1f426}';
   const error = refusal(Object.fromEntries([['posts', []], ...Array.from({ length: 500 }, (_, n) => [`${n}${bird.repeat(5_000)}`, n])]));
   const errors = error.extra['errors'] as FieldError[];
@@ -123,13 +123,13 @@ test('a refusal has few and short words, whatever was refused', () => {
   expect(AppError.fromJSON(JSON.parse(JSON.stringify(error)) as { code: 'unknown_field'; message: string }).extra).toEqual(error.extra);
 });
 
-test('a business error survives the way over JSON', () => {
+test('a business error survives JSON', () => {
   const error = new AppError('limit_exceeded', 'Plan limit reached: channel (3)', { limit: 'channel', max: 3 });
   const back = AppError.fromJSON(JSON.parse(JSON.stringify(error)) as { code: 'limit_exceeded'; message: string });
   expect(back).toMatchObject({ code: 'limit_exceeded', status: 402, message: error.message, extra: error.extra });
 });
 
-test('ids sort by the time of their making and are told from other text', async () => {
+test('ids sort by creation time and are told from other text', async () => {
   const early = newId();
   await new Promise((wait) => setTimeout(wait, 3));
   const late = newId();

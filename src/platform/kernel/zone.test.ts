@@ -23,9 +23,9 @@ test.each([
   ['Europe/Berlin', '2026-10-25T02:59', '2026-10-25T00:59'],
   ['Europe/Berlin', '2026-10-25T03:00', '2026-10-25T02:00'],
   ['America/New_York', '2026-11-01T01:30', '2026-11-01T05:30'],
-])('in %s clocks show %s at %s', (zone, local, instant) => expect(instantOf(zone, local)).toBe(instant));
+])('clocks in %s show %s at %s', (zone, local, instant) => expect(instantOf(zone, local)).toBe(instant));
 
-test('clocks show what they are asked for, at every half hour of a year, but where they skip', () => {
+test('a local time converts to an instant and back at every half hour of a year, except where clocks skip', () => {
   for (const name of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata']) {
     const zone = zoneOf(name);
     const start = Date.UTC(2026, 0, 1);
@@ -34,5 +34,5 @@ test('clocks show what they are asked for, at every half hour of a year, but whe
   }
 });
 
-test.each(['Europe/Berlin', 'UTC', 'America/Argentina/Buenos_Aires'])('%s is a zone', (text) => expect(isTimezone(text)).toBe(true));
-test.each(['', 'Mars/Olympus', '+01:00', '-05:00', 'Europe', 'Europe/Berlin '])('%j is none', (text) => expect(isTimezone(text)).toBe(false));
+test.each(['Europe/Berlin', 'UTC', 'America/Argentina/Buenos_Aires'])('%s is a time zone', (text) => expect(isTimezone(text)).toBe(true));
+test.each(['', 'Mars/Olympus', '+01:00', '-05:00', 'Europe', 'Europe/Berlin '])('%j is no time zone', (text) => expect(isTimezone(text)).toBe(false));

@@ -4,7 +4,7 @@ import { openGuard } from './guard.ts';
 
 const guard = openGuard([]);
 
-describe('an address is judged', () => {
+describe('address rules', () => {
   test.each([
     '0.0.0.0',
     '0.255.255.255',
@@ -114,7 +114,7 @@ describe('an address is judged', () => {
     '3fff:1000::1',
   ])('%s is public', (address) => expect(guard.judgeAddress(address)).toBe('public'));
 
-  test('an opened range opens neither its neighbours nor other writings of its addresses [OB9]', () => {
+  test('an allowed range opens neither its neighbours nor other forms of its addresses [OB9]', () => {
     const opened = openGuard(['10.1.2.0/24', 'fd12::/64', '127.0.0.1']);
     expect(['10.1.2.0', '10.1.2.255', 'fd12::ffff', '127.0.0.1'].map(opened.judgeAddress)).toEqual(Array(4).fill('opened'));
     expect(
@@ -133,20 +133,20 @@ describe('an address is judged', () => {
   });
 });
 
-describe('the addresses of one name', () => {
+describe('addresses of one name', () => {
   const opened = openGuard(['127.0.0.1/32']);
-  test('are all used when all are public', () => expect(guard.choose(['1.1.1.1', '2606:4700::1'], 'https:')).toEqual(['1.1.1.1', '2606:4700::1']));
+  test('all addresses are used when all are public', () => expect(guard.choose(['1.1.1.1', '2606:4700::1'], 'https:')).toEqual(['1.1.1.1', '2606:4700::1']));
   test.each([[['1.1.1.1', '10.0.0.1']], [['1.1.1.1', '::1']], [['10.0.0.1']], [[]]])('%j is refused as a whole', (addresses) =>
     expect(() => guard.choose(addresses, 'https:')).toThrow('Blocked URL'),
   );
-  test('opened ones are used beside a refused one', () => expect(opened.choose(['::1', '127.0.0.1'], 'http:')).toEqual(['127.0.0.1']));
-  test('plain http goes to opened ones only', () => {
+  test('allowed addresses are used beside a refused one', () => expect(opened.choose(['::1', '127.0.0.1'], 'http:')).toEqual(['127.0.0.1']));
+  test('plain http goes to allowed addresses only', () => {
     expect(() => opened.choose(['1.1.1.1'], 'http:')).toThrow('Blocked URL');
     expect(() => opened.choose(['1.1.1.1', '127.0.0.1'], 'http:')).toThrow('Blocked URL');
   });
 });
 
-describe('a URL is judged by its form', () => {
+describe('URL rules', () => {
   test.each(['', 'x', '//example.com', '/hook', 'https://', 'https://[::1', 'https://256.256.256.256', 'https://1.2.3.4.5/', 'https://[fe80::1%25eth0]/'])(
     '%j is no URL',
     (url) => expect(() => guard.judgeUrl(url)).toThrow('This is not a URL'),
@@ -193,10 +193,10 @@ describe('a URL is judged by its form', () => {
     expect(['blocked_url', 'validation_failed']).toContain(code);
   });
   test.each(['https://example.com', 'https://example.com:8443/a?b=c#d', 'https://8.8.8.8/', 'https://[2606:4700::1]/', 'https://münchen.example/'])(
-    '%j may be called',
+    '%j is allowed',
     (url) => expect(guard.judgeUrl(url).protocol).toBe('https:'),
   );
-  test('plain http is for opened ranges', () => {
+  test('plain http is allowed for allowed ranges only', () => {
     const opened = openGuard(['127.0.0.1/32']);
     expect(opened.judgeUrl('http://127.0.0.1:9/hook').port).toBe('9');
     expect(opened.judgeUrl('http://localhost:9/hook').port).toBe('9');
@@ -205,7 +205,7 @@ describe('a URL is judged by its form', () => {
   });
 });
 
-test('texts become addresses and ranges, or nothing', () => {
+test('texts parse to addresses and ranges, or to nothing', () => {
   expect(parseAddress('[::1]')).toEqual({ family: 6, value: 1n });
   expect(parseAddress('1:2:3:4:5:6:1.2.3.4')?.value).toBe(0x0001_0002_0003_0004_0005_0006_0102_0304n);
   expect(parseAddress('::ffff:1.2.3.4')?.value).toBe(0xffff_0102_0304n);

@@ -26,6 +26,6 @@ export async function doesNotCompile(sql: Sql, from: Fragment, value: Fragment) 
   await append(sql, [{ ...entity, topic: 'channel.deleted', payload: { providerId: 'x', name: 'Acme', reason: 'plan' } }]);
 }
 
-test('announcing nothing is refused', () => {
+test('an announcement without facts is refused', () => {
   expect(() => announce((() => undefined) as unknown as Sql, {})).toThrow('no topic');
 });

@@ -13,7 +13,7 @@ function logged(level = 'debug', format: 'json' | 'plain' = 'json') {
   return { lines, log: openLogs({ level, format, write: (line) => lines.push(line) }).of('posts') };
 }
 
-describe('what never reaches a log', () => {
+describe('redaction of secrets in the log', () => {
   const providers = localProviders(); // which says what its adapters declare
   afterAll(async () => providers[Symbol.asyncDispose]());
   const fields = adapters.flatMap((adapter) => {
@@ -26,20 +26,20 @@ describe('what never reaches a log', () => {
       .filter(([, { secret }]) => secret)
       .map(([name]) => [`${adapter.domain}/${adapter.id}`, name] as const);
   });
-  test('there are adapters with secret fields, among them some whose name alone says nothing', () =>
+  test('adapters declare secret fields, some of which are not secret by name', () =>
     expect(fields).toEqual(
       expect.arrayContaining([
         ['social/bluesky', 'password'],
         ['vpn/mullvad', 'accountNumber'],
       ]),
     ));
-  test('a name that is declared elsewhere counts from then on, as a whole', () => {
+  test('a declared secret name is redacted from then on, as a whole name', () => {
     const detail = { pebbleStone: CANARY, Pebble_Stone: CANARY, pebbleStoneId: 'stays' };
     expect(JSON.stringify(redact(detail))).toContain(CANARY);
     keepOutOfLogs(['pebbleStone']);
     expect(redact(detail)).toEqual({ pebbleStone: '[redacted]', Pebble_Stone: '[redacted]', pebbleStoneId: 'stays' });
   });
-  test.each(fields)('the secret field of %s: %s', (_, name) => {
+  test.each(fields)('the secret field of %s is redacted: %s', (_, name) => {
     const { lines, log } = logged();
     log.info({ [name]: CANARY, deeper: { credentials: { [name]: CANARY }, list: [{ [name]: CANARY }] } }, 'a line');
     expect(lines.join()).not.toContain(CANARY);
@@ -62,7 +62,7 @@ describe('what never reaches a log', () => {
     'privateKey',
     'DATABASE_URL',
     'X-Service-Signature',
-  ])('the value of %s', (name) => expect(JSON.stringify(redact({ headers: { [name]: CANARY } }))).not.toContain(CANARY));
+  ])('the value of %s is redacted', (name) => expect(JSON.stringify(redact({ headers: { [name]: CANARY } }))).not.toContain(CANARY));
 
   test.each([
     ['pm_live_AbCd0123456789AbCd0123456789AbCd0123456789A'],
@@ -74,7 +74,7 @@ describe('what never reaches a log', () => {
     ['https://user:hunter2@example.com/x'],
     ['https://a.example/cb?code=abcdef&x=1'],
     ['nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5'],
-  ])('%s inside a text, a message, an error and its cause', (secret) => {
+  ])('%s is redacted inside a text, a message, an error and its cause', (secret) => {
     const tail = secret.slice(-10);
     const { lines, log } = logged();
     const error = new Error(`failed with ${secret}`, { cause: new Error(secret) });
@@ -84,7 +84,7 @@ describe('what never reaches a log', () => {
     expect(lines.join()).not.toMatch(/hunter2|abcdef/);
   });
 
-  test('what helps stays: ids, codes, counts, true and false, the message and stack of an error', () => {
+  test('ids, codes, counts, booleans, message and stack of an error are kept', () => {
     const { lines, log } = logged();
     log.warn(
       { postId: 'p1', attempt: 2, hasPassword: true, idempotencyKey: 'k', status: 429, err: new AppError('busy', 'Too much at once', { retryAfterMs: 5 }) },
@@ -106,31 +106,31 @@ describe('what never reaches a log', () => {
     expect(Date.parse(String(line['time']))).not.toBeNaN();
   });
 
-  test('endless and circular things end', () => {
+  test('endless and circular values end', () => {
     const circle: Record<string, unknown> = { big: 10n, bytes: Buffer.alloc(5) };
     circle['self'] = circle;
     expect(JSON.stringify(redact(circle))).toContain('[deeper]');
   });
 });
 
-describe('lines', () => {
-  test('below the level nothing is written', () => {
+describe('log lines', () => {
+  test('a line below the level is not written', () => {
     const { lines, log } = logged('warn');
     log.info({}, 'no');
     log.warn({}, 'yes');
     expect(lines).toHaveLength(1);
   });
 
-  test('for people they begin with time, level and room, and say what went wrong', () => {
+  test('a pretty line begins with time, level and room, and says what failed', () => {
     const { lines, log } = logged('info', 'plain');
     log.warn({ slots: 3, name: 'x', err: new Error('gone', { cause: new Error('no route') }) }, 'slots could not be prolonged');
     expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} WARN  posts    slots could not be prolonged  slots=3  name=x\n {4}gone\n {4}because: no route\n$/);
   });
 });
 
-describe('lines cannot be forged', () => {
+describe('log injection', () => {
   const forged = 'x\n2026-01-01T00:00:00.000Z\r\n12:00:00.000 ERROR start     all is lost\u001b[2K\u202e\u2028';
-  test.each(['json', 'plain'] as const)('in %s: what a stranger sends stays within its own entry', (format) => {
+  test.each(['json', 'plain'] as const)('foreign input in %s stays within its own entry', (format) => {
     const lines: string[] = [];
     const log = openLogs({ level: 'info', format, write: (line) => lines.push(line) }).of('http');
     log.info({ userAgent: forged, nested: { name: forged }, err: new Error(forged, { cause: new Error(forged) }) }, 'a request was refused');
@@ -141,8 +141,8 @@ describe('lines cannot be forged', () => {
   });
 });
 
-describe('numbers', () => {
-  test('are told in Prometheus form, with what is read from elsewhere', async () => {
+describe('metrics', () => {
+  test('metrics are presented in Prometheus form, including collected ones', async () => {
     const metrics = openMetrics({ processMetrics: false });
     metrics.requests.inc({ method: 'get', route: '/posts/:id', status: '200' });
     let turns = 7;
@@ -156,7 +156,7 @@ describe('numbers', () => {
     expect(await metrics.text()).toContain('rookery_host_turns_total 9');
   });
 
-  test('the process tells of itself, event loop delay included', async () => {
+  test('the process reports itself, event loop delay included', async () => {
     expect(await openMetrics().text()).toMatch(/rookery_nodejs_eventloop_lag_p99_seconds/);
   });
 
@@ -186,7 +186,7 @@ describe('numbers', () => {
     ]);
   });
 
-  test('a source that fails has no number, and the others are told all the same', async () => {
+  test('a collector that fails has no number, and the others are presented all the same', async () => {
     const metrics = openMetrics({ processMetrics: false });
     metrics.gauge('away', 'Away.', () => Promise.reject(new Error('away')));
     metrics.gauge(

@@ -157,10 +157,7 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
   APP_PORT: OPERATED,
   DAPR_PLACEMENT_HEALTH_URL: OPERATED,
   METRICS_PORT: OPERATED,
-  METRICS_LISTEN_HOST: [
-    'src/platform/config/config.test.ts',
-    'METRICS_LISTEN_HOST is the address of the numbers, and one that others reach needs METRICS_TOKEN',
-  ],
+  METRICS_LISTEN_HOST: ['src/platform/config/config.test.ts', 'METRICS_LISTEN_HOST is the address of the metrics, and a reachable one requires METRICS_TOKEN'],
   SHUTDOWN_DELAY_SECONDS: ['test/e2e/drain.test.ts', 'the process is not ready during SHUTDOWN_DELAY_SECONDS, serves on, and tells each connection to close'],
   ALLOW_DESTRUCTIVE_SCHEMA: ['test/integration/platform/db.migrate.test.ts', 'a migration that drops data needs ALLOW_DESTRUCTIVE_SCHEMA [DE36]'],
 };

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { fc } from '../../../../test/support/properties.ts';
 import { escapeName, isDigest, readName, unescapeName, wireName } from './escape.ts';
 
-test('any text survives the way over the wire, in characters that Dapr leaves alone', () => {
+test('any text survives the wire, in characters that Dapr leaves alone', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const wire = escapeName(text);
@@ -16,17 +16,15 @@ test.each(['', '_', '__', '.', '..', 'a/b', 'a\\b', 'a%2Fb', '#?', '\n\0', 'ü',
   expect(unescapeName(escapeName(text))).toBe(text);
 });
 
-test('ids as we make them look the same on the wire', () => {
+test('our own ids look the same on the wire', () => {
   expect(escapeName('0199-aa:0199-bb')).toBe('0199-aa:0199-bb');
 });
 
-test.each(['_x', 'a_', '_5F', '_ff', 'a b', '_41', '_5f'])('%j is refused: nothing of ours spells that way', (wire) =>
-  expect(unescapeName(wire)).toBeUndefined(),
-);
+test.each(['_x', 'a_', '_5F', '_ff', 'a b', '_41', '_5f'])('%j is refused as no escaped text', (wire) => expect(unescapeName(wire)).toBeUndefined());
 
 test('half a surrogate pair is refused, not replaced', () => expect(() => escapeName('\ud800')).toThrow(TypeError));
 
-test('a name that is too long becomes a digest, which only its own text fits', () => {
+test('a name that is too long becomes a digest that is unique to its text', () => {
   const long = 'é'.repeat(200);
   const wire = wireName(long);
   expect(wire).toMatch(/^_h[A-Za-z0-9_-]{43}$/);

@@ -23,7 +23,7 @@ test('messages reach their handler as JSON; a failing one is tried six times and
   expect(heard).toEqual([{ at: '2026-01-01T00:00:00.000Z' }]);
 });
 
-test('what waits beyond the bound is dropped, and disposing waits for the handlers that run', async () => {
+test('messages beyond the bound are dropped, and disposing waits for the running handlers', async () => {
   let handled = 0;
   let running = 0;
   {

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { fc } from '../../../../test/support/properties.ts';
 import { Heap } from './heap.ts';
 
-test('the heap gives back what was not dropped, the smallest first', () => {
+test('the heap returns its entries smallest first, without the dropped ones', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 50 }), fc.boolean()), { maxLength: 4_000 }), (given) => {
       const heap = new Heap<{ at: number; dropped: boolean }>();

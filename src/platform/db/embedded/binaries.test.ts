@@ -20,18 +20,18 @@ function machine({ isRoot = true, canMake = true, owner, ...names }: { isRoot?: 
   return { users, there, said, user: () => serverUser('/data/postgres', (line) => said.push(line), users) };
 }
 
-test('a normal user runs the server himself', () => {
+test('a normal user runs the server directly', () => {
   expect(machine({ isRoot: false }).user()).toBeUndefined();
 });
 
-test('as root the server runs as who owns its data, else as postgres', () => {
+test('root runs the server as the owner of the data, else as postgres', () => {
   const normal = { uid: 1_000, gid: 1_000 };
   expect(machine({ owner: normal, postgres: POSTGRES }).user()).toEqual(normal);
   expect(machine({ postgres: POSTGRES }).user()).toEqual(POSTGRES);
   expect(machine({ owner: { uid: 0, gid: 0 }, postgres: POSTGRES }).user()).toEqual(POSTGRES);
 });
 
-test('where postgres is missing it is made, and that is said; to look for a server makes no user', () => {
+test('a missing user postgres is created and reported; the search for a server creates none', () => {
   const here = machine();
   expect(knownServerUser('/data/postgres', here.users)).toBeUndefined();
   expect(Object.keys(here.there)).toEqual(['nobody']);
@@ -42,7 +42,7 @@ test('where postgres is missing it is made, and that is said; to look for a serv
 test.each([
   ['postgres cannot be made', machine({ canMake: false }), 'Start as a normal user, make that user (useradd --system postgres), or set DATABASE_URL'],
   ['its data belong to nobody', machine({ owner: NOBODY, postgres: POSTGRES }), 'chown -R postgres: /data/postgres/data'],
-])('the server never runs as nobody: where %s the start is refused, and says what to do', (_, here, advice) => {
+])('the server never runs as nobody: where %s the start is refused with a remedy', (_, here, advice) => {
   expect(here.user).toThrow(StartError);
   expect(here.user).toThrow(advice);
 });
