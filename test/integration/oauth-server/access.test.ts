@@ -51,7 +51,7 @@ const ask = (route: AnyRoute, token: string) =>
     .send(route.method.toUpperCase(), route.path.replace(/:\w+/g, newId()), route.method === 'get' ? undefined : {}, { authorization: `Bearer ${token}` });
 
 describe('the public API', () => {
-  test('every form of the header is taken, and resolves to org and user [AU12, S13]', async () => {
+  test('accepts every form of the header and resolves the token to org and user [AU12, S13]', async () => {
     const { access } = await tokensFor(app, bob, client);
     for (const authorization of [access, `Bearer ${access}`, `bearer ${access}`, `BEARER   ${access}`]) {
       const answer = await app.client().get('/public/v1/integrations', { authorization, showorg: ann.orgId });
@@ -62,7 +62,7 @@ describe('the public API', () => {
     expect((await app.client().get(`/public/v1/integrations?apiKey=${access}`)).status).toBe(401);
   });
 
-  test('there are routes of both kinds', () => {
+  test('covers routes that read and routes that write', () => {
     expect(open.filter(({ method }) => method === 'get').length).toBeGreaterThan(4);
     expect(open.filter(({ method }) => method !== 'get').length).toBeGreaterThan(4);
   });
@@ -80,14 +80,14 @@ describe('the public API', () => {
     expect([wide.status === 403, wide.status === 401]).toEqual([false, false]);
   });
 
-  test('a token with nothing granted still reads [MC9]', async () => {
+  test('lets a token without granted scopes read [MC9]', async () => {
     const { access } = await tokensFor(app, bob, client);
     await db.sql`update oauth_tokens set scope = '{}' where access_hash = ${sha256(access)}`;
     expect(await opens(app, access)).toBe(200);
     expect((await app.client().post('/public/v1/webhooks', {}, { authorization: access })).body.code).toBe('insufficient_scope');
   });
 
-  test('the role of the user decides too: a viewer’s token writes nothing, whatever was approved; a role of the org’s own as it says [S89]', async () => {
+  test('limits a token to the role of its user: that of a viewer writes nothing, whatever was approved [S89]', async () => {
     const cid = await app.signUp();
     const { access } = await tokensFor(app, cid, client);
     const create = () => app.client().post('/public/v1/webhooks', {}, { authorization: access });
@@ -107,15 +107,15 @@ describe('the public API', () => {
     ]);
   });
 
-  test.each(named(routes.filter(({ auth }) => auth.includes('session') && !auth.includes('oauth'))))('%s is not opened by a token [S14]', async (_, route) => {
+  test.each(named(routes.filter(({ auth }) => auth.includes('session') && !auth.includes('oauth'))))('%s rejects a token [S14]', async (_, route) => {
     expect((await ask(route, write)).status).toBe(401);
   });
 
-  test('a header that fails is never saved by a cookie [S14]', async () => {
+  test('an invalid header is not rescued by a valid cookie [S14]', async () => {
     expect((await bob.client.get('/public/v1/is-connected', { authorization: `pos_${'x'.repeat(43)}` })).status).toBe(401);
   });
 
-  test('the use is noted in batches, not by each request', async () => {
+  test('records the use of a token in batches, not on each request', async () => {
     const cid = await app.signUp();
     const { access } = await tokensFor(app, cid, client);
     await app.context.oauth.access.flush(); // what tests before this one used
@@ -143,7 +143,7 @@ describe('the end of a token', () => {
     ['the org was deleted', ({ user }) => db.sql`update organizations set deleted_at = now() where id = ${user.orgId}`],
     ['the user was deleted', ({ user }) => db.sql`update users set deleted_at = now() where id = ${user.userId}`],
   ];
-  test.each(ends)('%s: 401 Invalid OAuth token within a second, in every process; there is no way to refresh it [OA18, OA22, OA38, S12]', async (what, end) => {
+  test.each(ends)('%s: 401 Invalid OAuth token within a second in every process; the token cannot be refreshed [OA18, OA22, OA38, S12]', async (what, end) => {
     const owner = await app.signUp();
     const user = await app.signUp();
     const orgApp = await makeApp(owner);
@@ -161,7 +161,7 @@ describe('the end of a token', () => {
     expect([400, 401]).toContain(again.status);
   });
 
-  test('who comes back to an org does not get the tokens of before back', async () => {
+  test('a user who rejoins an org does not regain the earlier tokens', async () => {
     const user = await app.signUp();
     const { access, refresh } = await tokensFor(app, user, client);
     await db.sql`delete from memberships where user_id = ${user.userId}`;
@@ -175,7 +175,7 @@ describe('the end of a token', () => {
   });
 });
 
-test('two hundred requests of one token at once cost one look-up of it [AU12]', async () => {
+test('200 concurrent requests with one token share one look-up of it [AU12]', async () => {
   const { access } = await tokensFor(app, bob, client);
   pass(1_000); // nothing is remembered, and no look-up of before is under way
   db.statements.length = 0;

@@ -29,7 +29,7 @@ const acts = async (orgId: string) =>
   );
 
 describe('the app of an org', () => {
-  test('its whole life: the shapes, the secret shown twice, the hash kept, each act in the audit log [OA1, OA2, OA4, OA5, OA6, OA7, OA19, OA20, OA21, OA22, OA23, S81, S82, S83, S84]', async () => {
+  test('is created, shown, changed and deleted: the secret is shown twice, the hash is stored, each act is in the audit log [OA1, OA2, OA4, OA5, OA6, OA7, OA19, OA20, OA21, OA22, OA23, S81, S82, S83, S84]', async () => {
     const ann = await app.signUp();
     expect(await ann.client.get('/user/oauth-app')).toMatchObject({ status: 200, text: 'null' });
 
@@ -92,7 +92,7 @@ describe('the app of an org', () => {
     ]);
   });
 
-  test('a second one is refused, twenty at once leave one [OA8, S82, X25]', async () => {
+  test('is single: a second one is refused, and of twenty concurrent creates one succeeds [OA8, S82, X25]', async () => {
     const ann = await app.signUp();
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => ann.client.post('/user/oauth-app', { name: `App ${n}`, redirectUrl: CALLBACK })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
@@ -100,7 +100,7 @@ describe('the app of an org', () => {
     expect(await acts(ann.orgId)).toEqual(['oauth_app.created']);
   });
 
-  test('fields that cannot be are refused by name, and what is foreign is as unknown [S82, S9]', async () => {
+  test('rejects invalid fields by name and answers a foreign app as unknown [S82, S9]', async () => {
     const ann = await app.signUp();
     const eve = await app.signUp();
     const theirs = await picture(eve.orgId);
@@ -146,7 +146,7 @@ describe('the app of an org', () => {
     }
   });
 
-  test('of an org that is disabled or deleted opens nothing anywhere: no consent, no exchange, no refresh, and its tokens end [S211, S44]', async () => {
+  test('of a disabled or deleted org gets no consent, exchange or refresh, and its tokens end [S211, S44]', async () => {
     for (const column of ['disabled_at', 'deleted_at']) {
       const [ann, bob] = [await app.signUp(), await app.signUp()];
       const client = await makeApp(ann);
@@ -173,7 +173,7 @@ describe('the app of an org', () => {
     expect((await app.client().get(`/oauth/authorize?client_id=${clientId}&redirect_uri=${encodeURIComponent(`${CALLBACK}/`)}`)).status).toBe(400);
   });
 
-  test('a rotated secret is dead at once, the new one works [OA23, S84]', async () => {
+  test('rejects a rotated secret at once and accepts the new one [OA23, S84]', async () => {
     const ann = await app.signUp();
     const client = await makeApp(ann);
     const { body } = await ann.client.post('/user/oauth-app/rotate-secret');
@@ -182,7 +182,7 @@ describe('the app of an org', () => {
     expect((await exchange(app, { ...client, clientSecret: body.clientSecret }, { code })).status).toBe(200);
   });
 
-  test('deleting it revokes every authorization and token of it [OA22, X18]', async () => {
+  test('revokes every authorization and token of the app when it is deleted [OA22, X18]', async () => {
     const ann = await app.signUp();
     const client = await makeApp(ann);
     const { access, refresh: refreshToken } = await tokensFor(app, ann, client);

@@ -54,15 +54,15 @@ describe('PKCE', () => {
     ['longer', (right) => ({ code_verifier: `${right}A` })],
     ['in a list', (right) => ({ code_verifier: [right] })],
   ];
-  test.each(verifiers)('a verifier that is %s [OA15, OA31, S253]', async (_, change) => {
+  test.each(verifiers)('a verifier that is %s is refused [OA15, OA31, S253]', async (_, change) => {
     const right = await codeOf();
     refused(await exchange(app, client, { ...right, ...change(right.code_verifier) }));
   });
-  test('the verifier of another code [OA15]', async () => {
+  test('the verifier of another code is refused [OA15]', async () => {
     const [mine, other] = [await codeOf(), await codeOf()];
     refused(await exchange(app, client, { ...mine, code_verifier: other.code_verifier }), 'invalid_grant');
   });
-  test('a verifier twice in a form [S253]', async () => {
+  test('a verifier given twice in a form is refused [S253]', async () => {
     const { code, code_verifier: verifier } = await codeOf();
     const form = new URLSearchParams({
       grant_type: 'authorization_code',
@@ -85,11 +85,11 @@ describe('PKCE', () => {
     const agent = await register(app);
     refused(await bob.client.post('/oauth/authorize', approval(agent.client_id, { ...pkce().challenge, ...change })), 'invalid_request');
   });
-  test('the challenge was taken away on the way: a verifier without one is refused [S88]', async () => {
+  test('a verifier for a code whose challenge was removed on the way is refused [S88]', async () => {
     const { code } = await approve(bob, client.clientId);
     refused(await exchange(app, client, { code, code_verifier: pkce().verifier }), 'invalid_grant');
   });
-  test('a failed exchange burns the code: the right verifier comes too late [S254]', async () => {
+  test('a failed exchange burns the code: the right verifier afterwards is refused [S254]', async () => {
     const right = await codeOf();
     refused(await exchange(app, client, { ...right, code_verifier: 'x'.repeat(43) }), 'invalid_grant');
     refused(await exchange(app, client, right), 'invalid_grant');
@@ -97,7 +97,7 @@ describe('PKCE', () => {
 });
 
 describe('codes', () => {
-  test('used twice: the second is refused, and what the first produced dies, refreshed tokens included [S92, S254, X16]', async () => {
+  test('a code used twice is refused the second time and everything it produced is revoked, refreshed tokens included [S92, S254, X16]', async () => {
     const right = await codeOf();
     const { body } = await exchange(app, client, right);
     const next = await refresh(app, client, body.refresh_token);
@@ -118,7 +118,7 @@ describe('codes', () => {
     expect(await closes(app, won[0]!.body.access_token)).toBe(true);
     refused(await refresh(app, client, won[0]!.body.refresh_token), 'invalid_grant');
   });
-  test('expired, of another app, of another redirect, invented [OA14, OA33, S92]', async () => {
+  test('a code that is expired, of another app, of another redirect or invented is refused [OA14, OA33, S92]', async () => {
     const expired = await codeOf();
     await db.sql`update oauth_codes set expires_at = now() where code_hash = ${sha256(expired.code)}`;
     refused(await exchange(app, client, expired), 'invalid_grant');
@@ -127,7 +127,7 @@ describe('codes', () => {
     refused(await exchange(app, client, { ...(await codeOf()), redirect_uri: undefined }), 'invalid_grant');
     for (const code of ['', 'x', 'x'.repeat(43), '0', 'null', "' or 1=1 --", 'x'.repeat(10_000)]) refused(await exchange(app, client, { code }));
   });
-  test('of a member who was removed, disabled, or whose org was deleted in between [S92]', async () => {
+  test('a code of a removed or disabled member, or of a deleted org, is refused [S92]', async () => {
     for (const end of [
       (user: SignedUp) => db.sql`delete from memberships where user_id = ${user.userId}`,
       (user: SignedUp) => db.sql`update memberships set disabled = true where user_id = ${user.userId}`,
@@ -140,7 +140,7 @@ describe('codes', () => {
       refused(await exchange(app, client, { code }), 'invalid_grant');
     }
   });
-  test('of an authorization that was revoked in between [OA38]', async () => {
+  test('a code of an authorization revoked meanwhile is refused [OA38]', async () => {
     const cid = await app.signUp();
     const { code } = await approve(cid, client.clientId);
     const [{ id }] = (await cid.client.get('/user/approved-apps')).body;
@@ -185,8 +185,8 @@ const MUTATIONS: [string, string][] = [
   ['data', 'data:text/html,https://client.example/callback'],
   ['a prefix', 'https://client.example/call'],
 ];
-describe('a redirect_uri that was changed', () => {
-  test.each(MUTATIONS)('%s is refused where it is asked, approved and exchanged, and nobody is sent there [OA3, S86, X18]', async (_, uri) => {
+describe('a changed redirect_uri', () => {
+  test.each(MUTATIONS)('%s is refused at authorize, approval and exchange, and nobody is redirected there [OA3, S86, X18]', async (_, uri) => {
     const query = new URLSearchParams({ client_id: client.clientId, redirect_uri: uri });
     refused(await app.client().get(`/oauth/authorize?${query}`), 'invalid_request');
     const browser = await app.client().get(`/oauth/authorize?${query}`, { accept: 'text/html' });
@@ -197,7 +197,7 @@ describe('a redirect_uri that was changed', () => {
     refused(await exchange(app, client, { ...(await codeOf()), redirect_uri: uri }), 'invalid_grant');
   });
 
-  test('of a loopback address only the port may differ [S86, X18]', async () => {
+  test('a loopback address may differ in its port only [S86, X18]', async () => {
     const agent = await register(app, { redirect_uris: ['http://127.0.0.1:3000/cb', 'http://localhost/cb', 'http://[::1]/cb?a=1'] });
     const ask = (uri: string) =>
       app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: agent.client_id, redirect_uri: uri, ...pkce().challenge })}`);
@@ -225,7 +225,7 @@ describe('a redirect_uri that was changed', () => {
 });
 
 describe('scope and state', () => {
-  test('state comes back as it was given, and nothing of it becomes another parameter [OA12, OA24]', async () => {
+  test('state comes back unchanged, and no part of it becomes another parameter [OA12, OA24]', async () => {
     for (const state of ['a&code=stolen&iss=https://evil.example', '#x', '%26code=x', 'ä 👩‍👧 "\'<>', '\u2028', ' ', 'a+b'])
       for (const action of ['approve', 'deny']) {
         const { body } = await bob.client.post('/oauth/authorize', { ...approval(client.clientId, { state }), action });
@@ -235,7 +235,7 @@ describe('scope and state', () => {
     const { redirect } = await approve(bob, client.clientId, { state: undefined });
     expect(redirect.searchParams.has('state')).toBe(false);
   });
-  test('scope is not widened at the exchange; unknown and reserved ones are refused [S89, S90, MC7]', async () => {
+  test('scope is not widened at the exchange; unknown and reserved scopes are refused [S89, S90, MC7]', async () => {
     const narrow = await codeOf({ scope: 'mcp:read' });
     const { body } = await exchange(app, client, { ...narrow, scope: 'mcp:read mcp:posts:write mcp:admin' });
     expect(body.scope).toBe('mcp:read');
@@ -246,7 +246,7 @@ describe('scope and state', () => {
       expect((await approve(bob, client.clientId, { scope })).code).toBeNull();
     }
   });
-  test('a client gets no more than it registered for, whatever is asked [S89]', async () => {
+  test('a client gets at most the scopes that it registered for [S89]', async () => {
     const agent = await register(app, { scope: 'mcp:read', token_endpoint_auth_method: 'client_secret_post' });
     const { code } = await approve(bob, agent.client_id, { scope: 'mcp:posts:write' });
     expect((await exchange(app, { clientId: agent.client_id, clientSecret: agent.client_secret! }, { code })).body.scope).toBe('mcp:read');
@@ -254,7 +254,7 @@ describe('scope and state', () => {
 });
 
 describe('client authentication', () => {
-  test('a secret that is wrong, rotated, another app’s, empty, its own hash, or in a list; and the code survives, for nobody was authenticated [S92]', async () => {
+  test('a secret that is wrong, rotated, foreign, empty, a hash or in a list is refused; the code stays valid [S92]', async () => {
     const right = await codeOf();
     for (const secret of [
       'pcs_wrong',
@@ -273,7 +273,7 @@ describe('client authentication', () => {
     client = { ...client, clientSecret: body.clientSecret };
     expect((await exchange(app, client, right)).status).toBe(200);
   });
-  test('a client with a secret is not taken for a public one, nor the reverse [S90, S253]', async () => {
+  test('a confidential client is not accepted as a public one, nor the reverse [S90, S253]', async () => {
     refused(await exchange(app, { clientId: client.clientId }, await codeOf()), 'invalid_client');
     const agent = await register(app);
     const { verifier, challenge } = pkce();
@@ -289,12 +289,12 @@ describe('client authentication', () => {
     ['no base64', () => ({ authorization: 'Basic ****' })],
     ['another scheme', () => ({ authorization: `Bearer ${client.clientSecret}` })],
     ['two ways at once', () => basic(`${client.clientId}:${client.clientSecret}`), true],
-  ] as const)('Basic with %s [S90]', async (_, headers, ...both) => {
+  ] as const)('Basic with %s is refused [S90]', async (_, headers, ...both) => {
     const right = await codeOf();
     const body = { grant_type: 'authorization_code', ...right, ...(both.length > 0 && { client_id: client.clientId, client_secret: client.clientSecret }) };
     refused(await app.client().post('/oauth/token', body, headers()));
   });
-  test('an unknown client and a wrong secret are told alike [S92]', async () => {
+  test('an unknown client and a wrong secret get the same answer [S92]', async () => {
     const answers = [
       await exchange(app, { clientId: 'pca_unknown', clientSecret: 'x' }, { code: 'x' }),
       await exchange(app, { ...client, clientSecret: 'x' }, { code: 'x' }),
@@ -324,7 +324,7 @@ describe('grants', () => {
 });
 
 describe('tokens', () => {
-  test('a dead refresh token used again revokes everything of the authorization [S93, X16]', async () => {
+  test('a used refresh token revokes everything of the authorization when it is used again [S93, X16]', async () => {
     const cid = await app.signUp();
     const first = await tokensFor(app, cid, client);
     const apart = await tokensFor(app, cid, client);
@@ -336,7 +336,7 @@ describe('tokens', () => {
     expect(notes.map(({ ...note }) => note)).toEqual([{ detail: { reused: 'refresh token' }, user_id: null }]);
     expect((await tokensFor(app, cid, client)).access).toMatch(/^pos_/); // the person may approve again
   });
-  test.each([10, 100])('%i refreshes of one token at once: one succeeds, and as this looks like a theft everything is revoked [S93, X25]', async (many) => {
+  test.each([10, 100])('%i concurrent refreshes of one token: one succeeds, then everything is revoked as after a theft [S93, X25]', async (many) => {
     const cid = await app.signUp();
     const { refresh: token } = await tokensFor(app, cid, client);
     const answers = await Promise.all(Array.from({ length: many }, () => refresh(app, client, token)));
@@ -346,7 +346,7 @@ describe('tokens', () => {
     expect(await closes(app, won[0]!.body.access_token)).toBe(true);
     refused(await refresh(app, client, won[0]!.body.refresh_token), 'invalid_grant');
   });
-  test('the refresh token of another app, an access token in its place, and the reverse; none of it harms the rightful ones [S92]', async () => {
+  test('the refresh token of another app, an access token in its place and the reverse are refused; valid tokens survive [S92]', async () => {
     const { access, refresh: token } = await tokensFor(app, bob, client);
     refused(await refresh(app, evil, token), 'invalid_grant');
     refused(await refresh(app, client, access), 'invalid_grant');
@@ -364,11 +364,11 @@ describe('tokens', () => {
     }
     expect([await opens(app, access), (await refresh(app, client, token)).status]).toEqual([200, 200]);
   });
-  test('a wider scope at refresh [S93, S253]', async () => {
+  test('a wider scope at refresh is refused [S93, S253]', async () => {
     const { refresh: token } = await tokensFor(app, bob, client, { scope: 'mcp:read' });
     for (const scope of ['mcp:posts:write', 'mcp:read mcp:posts:write', 'mcp:admin']) refused(await refresh(app, client, token, { scope }), 'invalid_scope');
   });
-  test('codes, secrets and keys are no access tokens, and access tokens no sessions [S14, S28]', async () => {
+  test('codes, secrets and keys are not accepted as access tokens, nor access tokens as sessions [S14, S28]', async () => {
     const { access } = await tokensFor(app, bob, client);
     const { code } = await approve(bob, client.clientId);
     for (const credential of [code, `pos_${code}`, client.clientSecret, client.clientId]) {
@@ -403,12 +403,12 @@ describe('registration', () => {
       'mailto:a@example.com',
       'http://0.0.0.0/',
     ].map((uri): [string, string[]] => [uri, [CALLBACK, uri]]),
-  ])('redirect_uris: %s [S94, S255]', async (what, uris) => {
+  ])('redirect_uris %s are refused [S94, S255]', async (what, uris) => {
     const answer = await app.client().post('/oauth/register', { redirect_uris: uris });
     if (what === 'https://*.example/') return expect(answer.status).toBe(201); // a name like any other: it is only ever compared whole
     refused(answer, 'invalid_redirect_uri');
   });
-  test('other metadata that cannot be is named so [S94]', async () => {
+  test('other invalid metadata is refused with its name [S94]', async () => {
     for (const wrong of [
       { client_name: 7 },
       { client_name: 'x'.repeat(101) },
@@ -419,7 +419,7 @@ describe('registration', () => {
       refused(await app.client().post('/oauth/register', { redirect_uris: [CALLBACK], ...wrong }), 'invalid_client_metadata');
     refused(await app.client().post('/oauth/register', {}), 'invalid_redirect_uri');
   });
-  test('nothing that it names is ever fetched [S94]', async () => {
+  test('URLs in the metadata are never fetched [S94]', async () => {
     let asked = 0;
     const server = createServer((_, response) => {
       asked += 1;
@@ -444,14 +444,14 @@ describe('registration', () => {
     expect(asked).toBe(0);
     await new Promise((resolve) => server.close(resolve));
   });
-  test('names are shown as they are and nothing else: no markup is made of them [X5]', async () => {
+  test('client names are shown as plain text and never become markup [X5]', async () => {
     const name = '<img src=x onerror=alert(1)>';
     const agent = await register(app, { client_name: name });
     const answer = await app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: agent.client_id, ...pkce().challenge })}`);
     attacks += 1;
     expect([answer.body.app.name, answer.headers.get('content-type')]).toEqual([name, 'application/json; charset=utf-8']);
   });
-  test('what a client says of itself stays in its line and reads in its direction [S94, X5]', async () => {
+  test('client names cannot break their line or reverse the direction of reading [S94, X5]', async () => {
     const said = { client_name: 'Planner\n\u202eevil\u2066', client_uri: 'https://client.example/\r\nIt could\nRead nothing', logo_uri: '\u200f\t' };
     const { body: agent } = await app.client().post('/oauth/register', { redirect_uris: [CALLBACK], ...said });
     const answer = await app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: agent.client_id, ...pkce().challenge })}`);
@@ -466,13 +466,13 @@ describe('registration', () => {
 
 describe('consent', () => {
   const ask = () => approval(client.clientId);
-  test('without a session, with a broken one, with an API key or a token in its place [OA26, S87]', async () => {
+  test('consent without a session, with a broken one, or with an API key or a token in its place is refused [OA26, S87]', async () => {
     const { access } = await tokensFor(app, bob, client);
     const { key } = await bob.withKey();
     for (const headers of [{}, { cookie: 'auth=x.y.z' }, { auth: 'x.y.z' }, { authorization: access }, { authorization: key }])
       refused(await app.client().post('/oauth/authorize', ask(), headers));
   });
-  test('without the CSRF token, or with another login’s [X9]', async () => {
+  test('consent without the CSRF token, or with that of another login, is refused [X9]', async () => {
     for (const csrf of [undefined, '', eve.client.csrf, 'x'.repeat(64)]) refused(await bob.client.post('/oauth/authorize', ask(), { 'x-csrf-token': csrf }));
     refused(
       await bob.client.send('POST', '/oauth/authorize', new URLSearchParams(ask() as Record<string, string>).toString(), {
@@ -481,7 +481,7 @@ describe('consent', () => {
       }),
     );
   });
-  test('a decision that is none, and one by the address alone [OA26]', async () => {
+  test('an invalid decision, or one in the query string alone, is refused [OA26]', async () => {
     for (const action of [undefined, '', 'yes', 'APPROVE', ['approve'], true]) refused(await bob.client.post('/oauth/authorize', { ...ask(), action }));
     attacks += 1;
     const answer = await bob.client.get(`/oauth/authorize?${new URLSearchParams({ client_id: client.clientId, action: 'approve' })}`, {
@@ -491,7 +491,7 @@ describe('consent', () => {
   });
 });
 
-test('there were enough attacks, and none was accepted [X16, X18]', () => {
+test('the suite runs enough attacks, and none is accepted [X16, X18]', () => {
   expect(attacks).toBeGreaterThanOrEqual(60);
   expect(accepted).toBe(0);
   process.stderr.write(`OAuth: ${attacks} attacks, ${accepted} accepted\n`);

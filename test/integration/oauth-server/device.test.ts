@@ -27,7 +27,7 @@ const asked = (code: string, seconds: number) =>
 const approve = (code: string, who = ann) => who.client.post('/device/approve', { user_code: code });
 
 describe.each(['/device', '/oauth/device'])('%s', (prefix) => {
-  test('a code that a person approves is an API key named CLI of that person in that org, once [S95, S256]', async () => {
+  test('an approved code yields, once, an API key named CLI of that person in that org [S95, S256]', async () => {
     const answer = await app.client().post(`${prefix}/code`, {});
     expect([answer.status, answer.body]).toEqual([
       200,
@@ -61,33 +61,33 @@ describe.each(['/device', '/oauth/device'])('%s', (prefix) => {
     ]);
   });
 
-  test('one that is denied says so [S95, S256]', async () => {
+  test('a denied code answers access_denied [S95, S256]', async () => {
     const { device_code: deviceCode, user_code: userCode } = await start(`${prefix}/code`);
     expect(await ann.client.post(`${prefix}/deny`, { user_code: userCode })).toMatchObject({ status: 200, body: { success: true } });
     expect(await poll(deviceCode, `${prefix}/token`)).toMatchObject({ status: 400, body: { error: 'access_denied' } });
   });
 });
 
-test('neither code is kept as it is [OA9]', async () => {
+test('neither code is stored in plain text [OA9]', async () => {
   const { device_code: deviceCode, user_code: userCode } = await start();
   const [row] = await db.sql`select * from oauth_devices where device_hash = ${sha256(deviceCode)}`;
   for (const secret of [deviceCode, userCode, userCode.replace('-', '')]) expect(JSON.stringify(row)).not.toContain(secret);
 });
 
-test('a form does as JSON does [S8]', async () => {
+test('a form works like JSON [S8]', async () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const { body } = await app.client().post('/device/code', 'client_id=cli', form);
   expect((await app.client().post('/device/token', `device_code=${body.device_code}&grant_type=x`, form)).body.error).toBe('authorization_pending');
 });
 
-test('a person may type the code in small letters, with or without the hyphen [S256]', async () => {
+test('the code is accepted in lower case, with or without the hyphen [S256]', async () => {
   for (const typed of [(code: string) => code.toLowerCase(), (code: string) => code.replace('-', ''), (code: string) => ` ${code.replace('-', ' ')} `]) {
     const { user_code: code } = await start();
     expect((await approve(typed(code))).status).toBe(200);
   }
 });
 
-test('asking sooner than every five seconds is slow_down, and from then on five seconds more are due [S95]', async () => {
+test('polling before five seconds answers slow_down and adds five seconds to the interval [S95]', async () => {
   const { device_code: code, user_code: userCode } = await start();
   const errors: string[] = [];
   const ask = async () => errors.push((await poll(code)).body.error);
@@ -106,7 +106,7 @@ test('asking sooner than every five seconds is slow_down, and from then on five 
   expect((await poll(code)).status).toBe(200);
 });
 
-test('guessed, expired, empty and missing codes [S95]', async () => {
+test('guessed, expired, empty and missing codes are refused [S95]', async () => {
   const { device_code: code, user_code: userCode } = await start();
   for (const guess of ['x', 'x'.repeat(43), userCode, `${code}x`])
     expect(await poll(guess)).toMatchObject({ status: 400, body: { error: 'invalid_device_code' } });
@@ -116,7 +116,7 @@ test('guessed, expired, empty and missing codes [S95]', async () => {
   expect((await approve(userCode)).body.errors[0]).toMatchObject({ field: 'user_code', rule: 'unknown_id' });
 });
 
-test('decided once: neither a second approval nor a change of mind counts, and nobody else can take it over [S256]', async () => {
+test('a decided code accepts no second approval, no change of mind and no other user [S256]', async () => {
   const { device_code: code, user_code: userCode } = await start();
   expect((await approve(userCode)).status).toBe(200);
   for (const [who, act] of [
@@ -129,7 +129,7 @@ test('decided once: neither a second approval nor a change of mind counts, and n
   expect((await poll(code)).body.organization_id).toBe(ann.orgId);
 });
 
-test('a hundred approvals and a hundred polls at once: one decision, one key [S256, X25]', async () => {
+test('a hundred concurrent approvals and polls yield one decision and one key [S256, X25]', async () => {
   const { device_code: code, user_code: userCode } = await start();
   const decided = await Promise.all(
     Array.from({ length: 100 }, (_, n) => (n % 2 ? eve : ann).client.post(`/device/${n % 3 ? 'approve' : 'deny'}`, { user_code: userCode })),
@@ -145,7 +145,7 @@ test('a hundred approvals and a hundred polls at once: one decision, one key [S2
   expect((await poll(code)).status).not.toBe(500);
 });
 
-test('who types a code is shown from where it was asked for, and when, until it is decided [S256]', async () => {
+test('the page shows where and when the code was requested until it is decided [S256]', async () => {
   const before = Date.now();
   const { body } = await app.client().post('/device/code', {}, { 'user-agent': 'phisher/1.0' });
   const found = await ann.client.post('/device/find', { user_code: body.user_code });
@@ -157,7 +157,7 @@ test('who types a code is shown from where it was asked for, and when, until it 
     expect((await ann.client.post('/device/find', { user_code: code })).body.errors[0]).toMatchObject({ field: 'user_code', rule: 'unknown_id' });
 });
 
-test('its key ends after 90 days, and its owner is told by mail for which device it is', async () => {
+test('the key expires after 90 days, and a mail tells its owner the device', async () => {
   await using mailing = await testApp({ sql: db.sql, env: WITH_MAIL });
   const { body } = await mailing.client().post('/device/code', {}, { 'user-agent': 'a device' });
   await approve(body.user_code);
@@ -173,7 +173,7 @@ test('its key ends after 90 days, and its owner is told by mail for which device
   });
 });
 
-test('a key that cannot be made gives the request back', async () => {
+test('a request is returned to pending when its key cannot be created', async () => {
   const cid = await app.signUp();
   await db.sql`
     insert into api_keys (id, org_id, user_id, name, prefix, key_hash)
@@ -186,7 +186,7 @@ test('a key that cannot be made gives the request back', async () => {
   expect((await poll(code)).status).toBe(200);
 });
 
-test('who left the org before the device asked gives it nothing', async () => {
+test('a user who leaves the org before the device polls gets no key', async () => {
   const cid = await app.signUp();
   const { device_code: code, user_code: userCode } = await start();
   await approve(userCode, cid);

@@ -35,7 +35,7 @@ describe.each([
   });
   afterAll(() => app[Symbol.asyncDispose]());
 
-  test('the document of the server is there by both rules, whether or not a proxy strips /api, for every origin [OA34, OA35, S20, MC7]', async () => {
+  test('server metadata is served under both path rules to every origin, whether or not a proxy strips /api [OA34, OA35, S20, MC7]', async () => {
     for (const path of [
       '/.well-known/oauth-authorization-server',
       '/api/.well-known/oauth-authorization-server',
@@ -48,7 +48,7 @@ describe.each([
     }
   });
 
-  test('what would mislead a client is 404', async () => {
+  test('misleading well-known paths answer 404', async () => {
     for (const path of [
       '/.well-known/openid-configuration',
       '/.well-known/oauth-protected-resource',
@@ -77,7 +77,7 @@ test('NEXT_PUBLIC_OVERRIDE_BACKEND_URL moves the token endpoint and nothing else
   });
 });
 
-test('what is advertised is served, and the public endpoints answer every origin without credentials [S20]', async () => {
+test('advertised endpoints exist, and public ones answer every origin without credentials [S20]', async () => {
   await using app = await opened({});
   const { body } = await app.client().get('/.well-known/oauth-authorization-server');
   const served = { authorization_endpoint: 'GET', token_endpoint: 'POST', registration_endpoint: 'POST', revocation_endpoint: 'POST' } as const;

@@ -27,7 +27,7 @@ const authorize = (query: Record<string, string>, headers: Record<string, string
   app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: client.clientId, ...query })}`, headers);
 
 describe('GET /oauth/authorize', () => {
-  test('answers what a consent screen shows and the given state, without a login [OA24, S85]', async () => {
+  test('answers the data of the consent screen and the given state, without a login [OA24, S85]', async () => {
     const { challenge } = pkce();
     const answer = await authorize({ redirect_uri: CALLBACK, response_type: 'code', state: 'a b&c', scope: 'mcp:read', ...challenge });
     expect([answer.status, answer.body]).toEqual([
@@ -42,7 +42,7 @@ describe('GET /oauth/authorize', () => {
     expect((await authorize({})).body).toMatchObject({ state: null, scope: 'mcp:read mcp:posts:write', scopes: ['mcp:read', 'mcp:posts:write'] });
   });
 
-  test('scopes are those asked for that the app may have, and always mcp:read [S89, MC9]', async () => {
+  test('limits scopes to those requested that the app may have and always includes mcp:read [S89, MC9]', async () => {
     const narrow = await register(app, { scope: 'mcp:read' });
     const { challenge } = pkce();
     const ask = async (clientId: string, scope: string) =>
@@ -53,7 +53,7 @@ describe('GET /oauth/authorize', () => {
     expect(await ask(narrow.client_id, 'mcp:posts:write')).toBe('mcp:read');
   });
 
-  test('faults are 400 with an OAuth body; of client and address before all others [OA25, OA32, S85, S88, S252, MC7]', async () => {
+  test('answers faults with 400 and an OAuth body; those of client and address come first [OA25, OA32, S85, S88, S252, MC7]', async () => {
     const { challenge } = pkce();
     const wrong: [Record<string, string>, string][] = [
       [{ client_id: 'pca_unknown' }, 'invalid_client'],
@@ -80,7 +80,7 @@ describe('GET /oauth/authorize', () => {
     expect([twice.status, twice.body.error]).toEqual([400, 'invalid_request']);
   });
 
-  test('a browser is sent to the consent page with the same query; with a fault back to the client, but never to an address that is not its own [S85, S252]', async () => {
+  test('redirects a browser to the consent page with the same query, and faults only to a registered address of the client [S85, S252]', async () => {
     const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
     const query = { redirect_uri: CALLBACK, state: 'a b', scope: 'mcp:read' };
     const there = await authorize(query, browser);
@@ -106,7 +106,7 @@ describe('GET /oauth/authorize', () => {
 });
 
 describe('POST /oauth/authorize', () => {
-  test('approving answers a redirect with code, state and iss; only the hash of the code is kept [OA9, OA12, OA26, S87]', async () => {
+  test('answers an approval with a redirect with code, state and iss; only the hash of the code is stored [OA9, OA12, OA26, S87]', async () => {
     const { status, body } = await bob.client.post('/oauth/authorize', approval(client.clientId, { redirect_uri: CALLBACK, response_type: 'code' }));
     expect([status, Object.keys(body)]).toEqual([200, ['redirect']]);
     const redirect = new URL(body.redirect);
@@ -119,7 +119,7 @@ describe('POST /oauth/authorize', () => {
     expect([row!['org_id'], JSON.stringify(row).includes(code)]).toEqual([bob.orgId, false]);
   });
 
-  test('denying issues no code and carries error=access_denied [OA13]', async () => {
+  test('answers a denial with error=access_denied and no code [OA13]', async () => {
     const count = async () => (await db.sql`select count(*)::int as n from oauth_codes`)[0]!['n'];
     const before = await count();
     const { status, body } = await bob.client.post('/oauth/authorize', { ...approval(client.clientId), action: 'deny' });
@@ -134,7 +134,7 @@ describe('POST /oauth/authorize', () => {
     expect(await count()).toBe(before);
   });
 
-  test('a wrong scope goes back to the client, every other fault is 400 with an OAuth body, and unknown fields are ignored [S252, S7]', async () => {
+  test('returns a wrong scope to the client, answers other faults with 400 and an OAuth body, and ignores unknown fields [S252, S7]', async () => {
     const { error } = await approve(bob, client.clientId, { scope: 'mcp:admin' });
     expect(error).toBe('invalid_scope');
     for (const [more, name] of [
@@ -150,7 +150,7 @@ describe('POST /oauth/authorize', () => {
     expect((await approve(bob, client.clientId, { prompt: 'consent', nonce: 'x' })).code).toEqual(expect.any(String));
   });
 
-  test('the code stands for the org that the session acts for [S87]', async () => {
+  test('issues the code for the org of the session [S87]', async () => {
     const cid = await app.signUp();
     const made = await cid.client.post('/orgs', { name: 'Second' });
     const there = new Client(app.address);
@@ -162,7 +162,7 @@ describe('POST /oauth/authorize', () => {
 });
 
 describe('POST /oauth/token', () => {
-  test('exchanges a code for tokens, with exactly these keys, of which only hashes are kept [OA10, OA11, OA15, OA16, OA17, OA27, OA28, OA31, S91]', async () => {
+  test('exchanges a code for tokens with exactly these keys, of which only hashes are stored [OA10, OA11, OA15, OA16, OA17, OA27, OA28, OA31, S91]', async () => {
     const { verifier, challenge } = pkce();
     const { code } = await approve(bob, client.clientId, { ...challenge, redirect_uri: CALLBACK });
     const answer = await exchange(app, client, { code, code_verifier: verifier, redirect_uri: CALLBACK, scope: 'ignored', audience: 'ignored' });
@@ -186,7 +186,7 @@ describe('POST /oauth/token', () => {
     for (const secret of [answer.body.access_token, answer.body.refresh_token, code, verifier]) expect(JSON.stringify(row)).not.toContain(secret);
   });
 
-  test('with billing, cus is the org’s customer at the payment processor, and null while it has none [OA27, S91]', async () => {
+  test('sets cus to the payment customer of the org with billing, and to null while there is none [OA27, S91]', async () => {
     await using paid = await testApp({ sql: db.sql, env: WITH_BILLING });
     const cid = await paid.signUp();
     expect((await tokensFor(paid, cid, client)).body.cus).toBeNull();
@@ -195,7 +195,7 @@ describe('POST /oauth/token', () => {
     expect((await tokensFor(app, cid, client)).body.cus).toBeNull();
   });
 
-  test('a form does as JSON does, and the client may come by Basic [S90]', async () => {
+  test('accepts a form like JSON, and client credentials by Basic [S90]', async () => {
     const send = (body: Record<string, string>, headers: Record<string, string> = {}) =>
       app
         .client()
@@ -219,7 +219,7 @@ describe('POST /oauth/token', () => {
     expect([wrong.status, wrong.body.error, wrong.headers.get('www-authenticate')]).toEqual([401, 'invalid_client', 'Basic realm="oauth"']);
   });
 
-  test('a public client proves itself by PKCE alone, and must not send a secret [S88, S90, S94, S253]', async () => {
+  test('authenticates a public client by PKCE alone and refuses a secret from it [S88, S90, S94, S253]', async () => {
     const agent = await register(app);
     const { verifier, challenge } = pkce();
     expect((await bob.client.post('/oauth/authorize', approval(agent.client_id))).body.error).toBe('invalid_request');
@@ -231,12 +231,12 @@ describe('POST /oauth/token', () => {
     expect((await refresh(app, public_, body.refresh_token)).status).toBe(200);
   });
 
-  test('a client with a secret may leave PKCE out [S88]', async () => {
+  test('lets a confidential client omit PKCE [S88]', async () => {
     const { code } = await approve(bob, client.clientId);
     expect((await exchange(app, client, { code })).status).toBe(200);
   });
 
-  test('errors are those of RFC 6749 5.2, and nothing else is said [OA30, S92, S253]', async () => {
+  test('answers the errors of RFC 6749 5.2 and no further detail [OA30, S92, S253]', async () => {
     const { verifier, challenge } = pkce();
     const fresh = async () => ({
       code: (await approve(bob, client.clientId, { ...challenge, redirect_uri: CALLBACK })).code,
@@ -283,7 +283,7 @@ describe('POST /oauth/token', () => {
     }
   });
 
-  test('a code that is ten minutes old is refused, a younger one is taken [OA14, OA11]', async () => {
+  test('refuses a code after ten minutes and accepts a younger one [OA14, OA11]', async () => {
     const lives = async (code: string) => {
       const [row] = await db.sql`
         select extract(epoch from c.expires_at - l.at)::float8 as seconds from oauth_codes c
@@ -302,7 +302,7 @@ describe('POST /oauth/token', () => {
     }
   });
 
-  test('a redirect_uri that was named must be named again, character for character; where it was not, it may only be the registered one [OA33, S90]', async () => {
+  test('requires the same redirect_uri character for character; without one at authorize only the registered one [OA33, S90]', async () => {
     const named = await approve(bob, client.clientId, { redirect_uri: CALLBACK });
     expect((await exchange(app, client, { code: named.code, redirect_uri: CALLBACK })).status).toBe(200);
     const exchanged = async (redirectUri: string) =>
@@ -310,7 +310,7 @@ describe('POST /oauth/token', () => {
     expect([await exchanged(CALLBACK), await exchanged(`${CALLBACK}2`)]).toEqual([200, 400]);
   });
 
-  test('twenty a minute, then 429 slow_down with Retry-After [OA29, S17, S92]', async () => {
+  test('answers 429 slow_down with Retry-After after twenty requests a minute [OA29, S17, S92]', async () => {
     await using slow = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1' } });
     const answers = [];
     for (let n = 0; n < 21; n += 1) answers.push(await slow.client().post('/oauth/token', {}));
@@ -322,7 +322,7 @@ describe('POST /oauth/token', () => {
 });
 
 describe('refresh', () => {
-  test('makes both tokens new; the old refresh token is dead, the old access token lives on [OA28, S93, S254]', async () => {
+  test('rotates both tokens; the old refresh token is invalid, the old access token stays valid [OA28, S93, S254]', async () => {
     const first = await tokensFor(app, bob, client);
     const answer = await refresh(app, client, first.refresh);
     expect([answer.status, answer.body]).toEqual([
@@ -333,7 +333,7 @@ describe('refresh', () => {
     expect([await opens(app, first.access), await opens(app, answer.body.access_token)]).toEqual([200, 200]);
   });
 
-  test('scope may narrow, never widen, and a refused request costs nothing [S93, S253]', async () => {
+  test('narrows scope and never widens it; a refused request does not use up the token [S93, S253]', async () => {
     const { refresh: token } = await tokensFor(app, bob, client, { scope: 'mcp:read' });
     expect((await refresh(app, client, token, { scope: 'mcp:read mcp:posts:write' })).body.error).toBe('invalid_scope');
     expect((await refresh(app, client, token, { scope: 'mcp:admin' })).body.error).toBe('invalid_scope');
@@ -347,7 +347,7 @@ describe('refresh', () => {
     expect((await refresh(app, client, narrow.body.refresh_token)).body.scope).toBe('mcp:read mcp:posts:write'); // the grant itself is as it was (RFC 6749 6)
   });
 
-  test('thirty days after its making a refresh token is dead, without harm to others [OA17]', async () => {
+  test('rejects a refresh token thirty days after its issue and leaves others valid [OA17]', async () => {
     const { refresh: token, access } = await tokensFor(app, bob, client);
     await db.sql`update oauth_tokens set refresh_expires_at = now() where refresh_hash = ${sha256(token)}`;
     expect((await refresh(app, client, token)).body.error).toBe('invalid_grant');
@@ -361,7 +361,7 @@ describe('resource', () => {
     const { code } = await approve(bob, client.clientId, { ...challenge, ...(at === 'authorize' && { resource }) });
     return exchange(app, client, { code, code_verifier: verifier, ...(at === 'token' && { resource }) });
   };
-  test.each(['authorize', 'token'] as const)('a token that was bound by %s opens its surface only [S97, X23]', async (at) => {
+  test.each(['authorize', 'token'] as const)('a token bound by %s is accepted by its surface only [S97, X23]', async (at) => {
     const { body } = await bound(`${ISSUER}/mcp`, at);
     expect(await opens(app, body.access_token)).toBe(401);
     const { access } = app.context.oauth;
@@ -372,7 +372,7 @@ describe('resource', () => {
     const next = await refresh(app, client, body.refresh_token);
     expect(await opens(app, next.body.access_token)).toBe(401);
   });
-  test('an approval for one surface is not exchanged for another, and the names of a surface are one [S97]', async () => {
+  test('an approval for one surface is not exchanged for another; aliases of a surface are equal [S97]', async () => {
     const { code } = await approve(bob, client.clientId, { resource: `${ISSUER}/mcp` });
     expect((await exchange(app, client, { code, resource: `${ISSUER}/media-mcp` })).body.error).toBe('invalid_target');
     for (const name of [`${ISSUER}/mcp/`, `${ISSUER}/api/mcp`, 'HTTPS://API.example.com:443/mcp']) expect((await bound(name, 'token')).status).toBe(200);
@@ -385,7 +385,7 @@ describe('POST /oauth/revoke', () => {
   const revoke = (token: string, more: Record<string, unknown> = {}) =>
     app.client().post('/oauth/revoke', { token, client_id: client.clientId, client_secret: client.clientSecret, ...more });
 
-  test('a refresh token takes all that comes from its code with it, an access token only itself; always 200 {} [S95]', async () => {
+  test('revokes all tokens of the code with a refresh token, only itself with an access token, and always answers 200 {} [S95]', async () => {
     const first = await tokensFor(app, bob, client);
     const second = await refresh(app, client, first.refresh);
     const other = await tokensFor(app, bob, client);
@@ -399,7 +399,7 @@ describe('POST /oauth/revoke', () => {
     expect([form.status, form.text]).toEqual([200, '{}']);
   });
 
-  test('another client cannot end it, and wrong credentials are no client [S95]', async () => {
+  test('leaves the token of another client valid and answers wrong credentials with invalid_client [S95]', async () => {
     const stranger = await makeApp(await app.signUp());
     const { access } = await tokensFor(app, bob, client);
     expect((await revoke(access, { client_id: stranger.clientId, client_secret: stranger.clientSecret })).text).toBe('{}');
@@ -410,7 +410,7 @@ describe('POST /oauth/revoke', () => {
 });
 
 describe('dynamic registration', () => {
-  test('answers what it made of the metadata; unsupported values are replaced [S94, S255]', async () => {
+  test('answers the accepted metadata; unsupported values are replaced [S94, S255]', async () => {
     const { status, body, headers } = await app.client().post('/oauth/register', {
       redirect_uris: [CALLBACK, 'http://localhost:3334/cb', 'cursor://anysphere.cursor-mcp/oauth/callback'],
       client_name: 'Inspector',
@@ -449,7 +449,7 @@ describe('dynamic registration', () => {
     expect(unnamed.body.error).toBe('invalid_request'); // it has three
   });
 
-  test.each(['client_secret_post', 'client_secret_basic'])('%s gets a secret, of which the hash is kept, and works with it [S94, OA7]', async (method) => {
+  test.each(['client_secret_post', 'client_secret_basic'])('%s gets a secret, stored as a hash, and works with it [S94, OA7]', async (method) => {
     const made = await register(app, { token_endpoint_auth_method: method });
     expect(made.client_secret).toMatch(/^pcs_[0-9A-Za-z]{43}$/);
     const [row] = await db.sql`select secret_hash from oauth_clients where client_id = ${made.client_id}`;
@@ -459,7 +459,7 @@ describe('dynamic registration', () => {
     expect((await exchange(app, { clientId: made.client_id, clientSecret: made.client_secret! }, { code })).status).toBe(200);
   });
 
-  test('it does not count as the org’s one app, and is deleted when nobody used it for 30 days [S94]', async () => {
+  test('does not count as the one app of the org and is deleted after 30 days without use [S94]', async () => {
     const [unused, used, young] = [await register(app), await register(app, { token_endpoint_auth_method: 'client_secret_post' }), await register(app)];
     await approve(bob, used.client_id);
     await db.sql`update oauth_clients set created_at = now() - interval '31 days' where client_id in (${unused.client_id}, ${used.client_id})`;
@@ -471,7 +471,7 @@ describe('dynamic registration', () => {
     expect((await ann.client.get('/user/oauth-app')).body.clientId).toBe(client.clientId);
   });
 
-  test('of those that nobody uses the newest 5,000 are kept, and every one that is used [S94]', async () => {
+  test('keeps the newest 5,000 unused clients and every used one [S94]', async () => {
     const used = await register(app, { token_endpoint_auth_method: 'client_secret_post' });
     await approve(bob, used.client_id);
     await db.sql`update oauth_clients set created_at = now() - interval '2 days' where client_id = ${used.client_id}`;
@@ -490,7 +490,7 @@ describe('dynamic registration', () => {
   });
 });
 
-test('what is over is swept: tokens after their last day, codes when nothing of theirs can live, requests of devices', async () => {
+test('sweeps expired tokens, codes and device requests', async () => {
   const { access } = await tokensFor(app, bob, client);
   const count = async () =>
     (

@@ -32,7 +32,7 @@ describe('the pages over HTTP', () => {
   test.each([
     ['/oauth/authorize', () => `/oauth/authorize?${query()}`],
     ['/device', () => '/device?user_code=BCDF-GHJK'],
-  ])('%s is one document that runs its own script and nothing else, in no frame, and says nothing of the request [S85, S256, X5]', async (_, path) => {
+  ])('%s is one document that runs only its own script, allows no frame and reflects nothing of the request [S85, S256, X5]', async (_, path) => {
     const { status, headers, text } = await app.client().get(path(), HTML);
     expect([
       status,
@@ -53,7 +53,7 @@ describe('the pages over HTTP', () => {
     for (const must of ['<html lang="en"', '<title>', '<h1', '<noscript>', '<label>']) expect(text).toContain(must);
   });
 
-  test('below /api, and at another host than the page’s, a browser is sent to the page [S85, S1]', async () => {
+  test('a browser below /api or at another host is redirected to the page [S85, S1]', async () => {
     await using other = await testApp({ sql: db.sql, env: { FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://api.example.com' } });
     const page = `https://app.example.com/oauth/authorize?${query()}`;
     for (const [path, headers] of [
@@ -105,7 +105,7 @@ async function openPage(path: string, person: SignedUp['client']) {
   return { byId, went };
 }
 
-test('the page says in words what each scope opens: every resource that its routes read or change [S85, S89]', async () => {
+test('the page describes each scope in words: every resource that its routes read or change [S85, S89]', async () => {
   const bob = await app.signUp();
   const { byId } = await openPage(`/oauth/authorize?${query()}`, bob.client);
   const shown = byId('scopes').textContent.split('\n');
@@ -120,7 +120,7 @@ test('the page says in words what each scope opens: every resource that its rout
   expect(changes).toMatch(/sent to addresses that the app chooses/);
 });
 
-test('a faulty request of a client that registered itself leads nowhere; of an organization’s app it goes back to it [S85, S94]', async () => {
+test('a faulty request of a self-registered client is not redirected; that of an app of an organization is [S85, S94]', async () => {
   const own = await register(app);
   for (const more of [{ response_type: 'x' }, { scope: 'mcp:admin' }]) {
     const parameters = (id: string) => new URLSearchParams({ client_id: id, response_type: 'code', ...more }).toString();
@@ -135,7 +135,7 @@ test('a faulty request of a client that registered itself leads nowhere; of an o
   }
 });
 
-test('a decision is for the organization that the page shows, whatever another tab has changed to meanwhile [S45, S87]', async () => {
+test('a decision is for the organization shown on the page, whatever another tab selects meanwhile [S45, S87]', async () => {
   const bob = await app.signUp({ company: 'Bob’s first' });
   const second = (await bob.client.post('/orgs', { name: 'Bob’s second' })).body.id;
   const { byId, went } = await openPage(`/oauth/authorize?${query()}`, bob.client);
@@ -153,7 +153,7 @@ await describePeer('chromium', findBrowser, ({ start }) => {
   }, 120_000);
   afterAll(async () => browser.stop());
 
-  test('a person without a session logs in, sees who asks for what, and approves by the keyboard; the app gets tokens [OA12, OA26, S85, S87]', async () => {
+  test('a person without a session logs in, sees the request and approves by keyboard; the app gets tokens [OA12, OA26, S85, S87]', async () => {
     const received: URL[] = [];
     const { createServer } = await import('node:http');
     const listener = createServer((request, response) => {
@@ -192,7 +192,7 @@ await describePeer('chromium', findBrowser, ({ start }) => {
     await new Promise((resolve) => listener.close(resolve));
   });
 
-  test('denying sends back with access_denied; a wrong request is explained and goes nowhere [OA13, S252]', async () => {
+  test('denying redirects with access_denied; an invalid request is explained and not redirected [OA13, S252]', async () => {
     await using tab = await openTab(browser.url);
     await tab.setCookies(app.address, ann.client.cookies);
     await tab.goto(`${app.address}/oauth/authorize?${query()}`);
@@ -234,7 +234,7 @@ await describePeer('chromium', findBrowser, ({ start }) => {
     expect([got.status, got.body.organization_id, tab.complaints]).toEqual([200, ann.orgId, []]);
   });
 
-  test('no other page can frame it, nor send a decision with the person’s cookies [X9]', async () => {
+  test('another page cannot frame it, nor send a decision with the cookies of the person [X9]', async () => {
     const { createServer } = await import('node:http');
     const evil = createServer((_, response) => {
       response.setHeader('content-type', 'text/html');

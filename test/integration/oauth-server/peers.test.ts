@@ -36,7 +36,7 @@ async function consent(authorization: string): Promise<URL> {
   return new URL(body.redirect);
 }
 
-describe('openid-client, strict about every RFC', () => {
+describe('openid-client, which is strict about every RFC', () => {
   const insecure = { execute: [strict.allowInsecureRequests] };
   const redirectUri = 'http://127.0.0.1:45678/callback';
 
@@ -67,7 +67,7 @@ describe('openid-client, strict about every RFC', () => {
     });
   });
 
-  test('registers itself as a public client, and understands a denial [S94, OA13]', async () => {
+  test('registers itself as a public client and handles a denial [S94, OA13]', async () => {
     const config = await strict.dynamicClientRegistration(
       new URL(app.address),
       { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' },
@@ -92,8 +92,8 @@ describe('openid-client, strict about every RFC', () => {
   });
 });
 
-describe('clients written by hand', () => {
-  test('a naive one: JSON, the secret in the body, no PKCE, no redirect_uri [S88, S90]', async () => {
+describe('hand-written clients', () => {
+  test('a naive client works with JSON, the secret in the body, no PKCE and no redirect_uri [S88, S90]', async () => {
     const back = await consent(`${app.address}/oauth/authorize?client_id=${client.clientId}&state=1`);
     const answer = await fetch(`${app.address}/oauth/token`, {
       method: 'POST',
@@ -108,7 +108,7 @@ describe('clients written by hand', () => {
     expect([answer.status, await opens(app, ((await answer.json()) as { access_token: string }).access_token)]).toEqual([200, 200]);
   });
 
-  test('a native one: a form, PKCE, no secret, a loopback port of the moment [S86, S88]', async () => {
+  test('a native client works with a form, PKCE, no secret and an ephemeral loopback port [S86, S88]', async () => {
     const agent = await register(app, { redirect_uris: ['http://127.0.0.1/cb'] });
     const { verifier, challenge } = pkce();
     const redirectUri = 'http://127.0.0.1:51234/cb';
@@ -147,7 +147,7 @@ await describePeer(
       return JSON.parse(text) as { first: Record<string, string>; second?: Record<string, string> };
     }
 
-    test('simple-oauth2: form-encoded, secret in the body, PKCE handed through; refreshes and revokes [S88, S90, S93, S95]', async () => {
+    test('simple-oauth2 works with a form, the secret in the body and PKCE; it refreshes and revokes [S88, S90, S93, S95]', async () => {
       await ann.client.put('/user/oauth-app', { redirectUrl: 'http://127.0.0.1/simple/callback' });
       const { first, second } = await logIn('simple', { server: app.address, id: client.clientId, secret: client.clientSecret });
       expect([first['token_type'], await opens(app, first['access_token']!)]).toEqual(['bearer', 401]); // it has revoked all of it
@@ -155,14 +155,14 @@ await describePeer(
       expect(await opens(app, second!['access_token']!)).toBe(401);
     });
 
-    test('passport-oauth2: its own state and PKCE [S88, S90]', async () => {
+    test('passport-oauth2 works with its own state and PKCE [S88, S90]', async () => {
       await ann.client.put('/user/oauth-app', { redirectUrl: 'http://127.0.0.1/passport/callback' });
       const { first } = await logIn('passport', { server: app.address, id: client.clientId, secret: client.clientSecret });
       expect([first['id'], await opens(app, first['access_token']!)]).toEqual([ann.orgId, 200]);
     });
 
     // Without a document of the surface the SDK takes the server of the same origin, and binds its tokens to nothing.
-    test.each(['/mcp', '/api/mcp', '/media-mcp'])('the MCP SDK at %s: discovers, registers, refreshes [S94]', async (at) => {
+    test.each(['/mcp', '/api/mcp', '/media-mcp'])('the MCP SDK at %s discovers, registers and refreshes [S94]', async (at) => {
       const { first, second } = await logIn('mcp', { server: app.address, at });
       expect([first['scope'], second!['access_token'] === first['access_token']]).toEqual(['mcp:read mcp:posts:write', false]);
       const { access } = app.context.oauth;
