@@ -22,7 +22,7 @@ function ending(stop: () => Promise<void>, clock: Clock = systemClock) {
 }
 
 describe('a signal', () => {
-  test('stops what runs, then exits with 0', async () => {
+  test('stops the process, then exits with 0', async () => {
     const order: string[] = [];
     const { exits } = ending(async () => void order.push('stopped'));
     process.emit('SIGTERM');
@@ -31,7 +31,7 @@ describe('a signal', () => {
     expect([order, exits]).toEqual([['stopped'], [0]]);
   });
 
-  test('a second one, while it ends or after, changes nothing', async () => {
+  test('changes nothing when it is a second one, during the stop or after', async () => {
     let stops = 0;
     let finish = () => {};
     const { exits, said } = ending(() => ((stops += 1), new Promise<void>((done) => (finish = done))));
@@ -49,7 +49,7 @@ describe('a signal', () => {
     expect(said.filter((line) => line.includes('already'))).toHaveLength(3);
   });
 
-  test('what does not stop in time, or fails to, ends with 1', async () => {
+  test('exits with 1 when the stop fails or takes too long', async () => {
     const slow = ending(() => new Promise(() => {}), { ...systemClock, sleep: async () => {} });
     await slow.end('test');
     expect(slow.exits).toEqual([1]);

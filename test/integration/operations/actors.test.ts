@@ -28,8 +28,8 @@ async function channelOf({ orgId }: SignedUp) {
 }
 const report = async () => (await ann.client.get('/admin/actors')).body;
 
-describe('who may ask', () => {
-  test('a super-admin, by cookie and by the header `auth`; a user is refused, programs and strangers are not known [S210]', async () => {
+describe('access to the actor view', () => {
+  test('a super-admin is admitted by cookie and by the header `auth`; a user is refused, programs and strangers are 401 [S210]', async () => {
     expect((await ann.client.get('/admin/actors')).status).toBe(200);
     const bare = Object.assign(ann.client, {});
     expect((await bare.get('/admin/actors', { auth: ann.client.cookies.get('auth'), cookie: undefined })).status).toBe(200);
@@ -43,8 +43,8 @@ describe('who may ask', () => {
   });
 });
 
-describe('what is shown', () => {
-  test('this host with its types, its active actors, the reminders of the engine and no runtime', async () => {
+describe('the actor view', () => {
+  test('shows this host with its types, its active actors, the reminders of the engine and no runtime', async () => {
     const channelId = await channelOf(ann);
     const before = await report();
     const { status } = await (
@@ -87,7 +87,7 @@ describe('what is shown', () => {
     ]);
   });
 
-  test('a host that fell silent is told with what it still holds, and hosts nothing for the table of types', async () => {
+  test('shows a silent host with its remaining actors, and without types in the host table', async () => {
     const lost = newId();
     const channelId = await channelOf(eve);
     await db.sql`insert into actor_hosts (incarnation, engine, address, types, active, last_heartbeat) values (${lost}, 'embedded', 'elsewhere', '{Channel}', '{"Channel": 7}', now() - interval '1 minute')`;
@@ -98,7 +98,7 @@ describe('what is shown', () => {
     await db.sql`delete from actor_hosts where incarnation = ${lost}`;
   });
 
-  test('the rows say the same of reminders as the engine, for processes that cannot ask it', async () => {
+  test('reports the same reminders from the rows as from the engine', async () => {
     const counted = (await product.context.engine.reminderCounts())!;
     expect(await product.context.posts.work()).toMatchObject({ pending: counted.pending, overdue: counted.overdue });
     const channelId = await channelOf(eve);
@@ -106,7 +106,7 @@ describe('what is shown', () => {
     expect(await product.context.posts.work()).toMatchObject({ pending: counted.pending, overdue: counted.overdue });
   });
 
-  test('what the rows hold for each host is counted by its incarnation', async () => {
+  test('counts rows for each host by its incarnation', async () => {
     const [channelId, webhookId, host] = [await channelOf(eve), newId(), newId()];
     await db.sql`insert into actor_hosts (incarnation, engine, address, types, last_heartbeat) values (${host}, 'embedded', 'elsewhere', '{}', now() + interval '1 hour')`; // lives for as long as this takes
     await db.sql`update channels set slot_incarnation = ${host}, slot_until = now() + interval '1 hour' where id = ${channelId}`;

@@ -39,7 +39,7 @@ const noted = () => db.sql<{ action: string; user: string; by: string | null; or
   select action, user_id as "user", impersonator_id as by, org_id as org, detail from audit_log order by id`;
 
 describe('POST /admin/impersonate', () => {
-  test('a super-admin acts as the user for an hour, in the user’s org and with the user’s rights, by cookie [S212, S42]', async () => {
+  test('lets a super-admin act as the user for an hour by cookie, in the org and with the rights of the user [S212, S42]', async () => {
     const { status, body, headers } = await begin();
     expect([status, body]).toEqual([200, { userId: ann.userId, email: ann.email, expiresAt: expect.any(String) }]);
     expect(Date.parse(body.expiresAt) - Date.now()).toBeGreaterThan(3_500_000);
@@ -50,12 +50,12 @@ describe('POST /admin/impersonate', () => {
     expect((await ann.client.get('/user/self')).body.impersonate).toBe(false);
   });
 
-  test('or by header, with the token that the answer holds when it is asked for [S212]', async () => {
+  test('accepts the token by header; the answer includes it on request [S212]', async () => {
     expect((await plain(await tokenOf()).get('/user/self')).body).toMatchObject({ id: ann.userId, impersonate: true });
     expect((await plain(undefined).get('/user/self')).body).toMatchObject({ id: root.userId, impersonate: false });
   });
 
-  test('on the routes of super-admins they stay themselves; `DELETE` ends it [S212]', async () => {
+  test('keeps the super-admin on super-admin routes; `DELETE` ends it [S212]', async () => {
     await begin();
     expect((await root.client.get('/admin/queue')).status).toBe(200);
     const { status, body, headers } = await root.client.delete('/admin/impersonate');
@@ -64,7 +64,7 @@ describe('POST /admin/impersonate', () => {
     expect((await root.client.get('/user/self')).body).toMatchObject({ id: root.userId, impersonate: false, isSuperAdmin: true });
   });
 
-  test('needs a super-admin, a user who is not one, and a reason [S210, S212]', async () => {
+  test('needs a super-admin, a target who is not one, and a reason [S210, S212]', async () => {
     expect((await begin(root.userId, ann.client)).body.code).toBe('super_admin_required');
     expect([(await begin(newId())).status, (await begin('nobody')).status]).toEqual([404, 400]);
     const second = await app.signUp();
@@ -77,8 +77,8 @@ describe('POST /admin/impersonate', () => {
   });
 });
 
-describe('every action is in the audit log with both ids', () => {
-  test('its begin with the reason, what was asked to change, what was changed, and its end [S212, S270]', async () => {
+describe('audit log of an impersonation', () => {
+  test('has both ids at the begin with the reason, at each attempt and change, and at the end [S212, S270]', async () => {
     await begin();
     await root.client.get('/user/api-keys');
     await root.client.post('/orgs', { name: 'Of hers' });
@@ -97,14 +97,14 @@ describe('every action is in the audit log with both ids', () => {
     ]);
   });
 
-  test('a request that CSRF refuses is not noted as one', async () => {
+  test('has no entry for a request that CSRF refuses', async () => {
     await begin();
     expect((await root.client.post('/orgs', { name: 'Of hers' }, { 'x-csrf-token': undefined })).body.code).toBe('csrf_failed');
     expect((await noted()).map(({ action }) => action)).toEqual(['impersonation.begun']);
   });
 });
 
-describe('reads as somebody else', () => {
+describe('reads during an impersonation', () => {
   let bob: SignedUp;
   beforeAll(async () => {
     bob = await app.signUp();
@@ -112,7 +112,7 @@ describe('reads as somebody else', () => {
   const reads = async () => (await noted()).flatMap(({ action, detail }) => (action === 'impersonation.acted' ? [detail] : []));
   const readable = routes.filter((route) => route.method === 'get' && route.auth.includes('session') && impersonationOf(route) === 'allowed');
 
-  test.each(readable.map((route): [string, AnyRoute] => [route.path, route]))('GET %s is noted under both names [S212]', async (_, route) => {
+  test.each(readable.map((route): [string, AnyRoute] => [route.path, route]))('GET %s is logged under both names [S212]', async (_, route) => {
     await begin(bob.userId);
     await root.client.get(route.path.replace(/:\w+/g, newId()));
     // a query that is refused was read by nobody
@@ -125,7 +125,7 @@ describe('reads as somebody else', () => {
     );
   });
 
-  test('are one note a route and minute, however often a page polls', async () => {
+  test('are one entry a route and minute, however often a page polls', async () => {
     await begin((await app.signUp()).userId);
     for (let n = 0; n < 3; n += 1) await root.client.get('/user/self');
     await root.client.get('/user/organizations');
@@ -136,11 +136,11 @@ describe('reads as somebody else', () => {
   });
 });
 
-describe('refused while acting as somebody else', () => {
+describe('actions refused during an impersonation', () => {
   const refused = routes.filter((route) => route.auth.includes('session') && impersonationOf(route) === 'refused');
   const named = (list: readonly AnyRoute[]): [string, AnyRoute][] => list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
 
-  test('billing, password and key creation are among it, and what gives others the user’s rights [S212]', () => {
+  test('include billing, passwords, key creation and grants of the rights of the user [S212]', () => {
     const names = new Set(named(refused).map(([name]) => name));
     for (const name of [
       'POST /user/change-password',
@@ -168,19 +168,19 @@ describe('refused while acting as somebody else', () => {
   const closed = /^\/(billing|members|roles|settings\/team|user\/(api-keys|sessions|oauth-app|approved-apps|change-password|change-email|join-org|leave-org))/;
   const changes = routes.filter(({ method, auth }) => method !== 'get' && auth.includes('session'));
   test.each(named(changes.filter(({ path, permission }) => closed.test(path) || /^(members|roles|api_keys|billing|oauth_apps):/.test(permission ?? ''))))(
-    '%s is closed to it: billing, passwords, keys, sessions, apps, roles, members, invitations, joining and leaving [S212]',
+    '%s is refused: billing, passwords, keys, sessions, apps, roles, members, invitations, joining and leaving [S212]',
     (_, route) => {
       expect(impersonationOf(route)).toBe('refused');
     },
   );
 
-  test('a change is refused until its declaration allows it [S212]', () => {
+  test('include every change whose declaration does not allow it [S212]', () => {
     const undeclared = changes.filter(({ impersonation }) => impersonation === undefined);
     expect(undeclared.length).toBeGreaterThan(5);
     expect(undeclared.map(impersonationOf)).toEqual(undeclared.map(() => 'refused'));
   });
 
-  test.each(named(refused))('%s is 403, and changes nothing [S212]', async (_, route) => {
+  test.each(named(refused))('%s answers 403 and changes nothing [S212]', async (_, route) => {
     await begin();
     const body = route.method === 'get' ? undefined : route.body ? example(inputSchema(route.body)) : {};
     const { status, body: answer } = await root.client.send(route.method.toUpperCase(), route.path.replace(/:\w+/g, newId()), body);
@@ -189,14 +189,14 @@ describe('refused while acting as somebody else', () => {
   });
 });
 
-describe('an impersonation that does not hold is refused with 401, and its cookie is taken away', () => {
+describe('an invalid impersonation is 401 and its cookie is cleared', () => {
   const isRefused = async (client: Client, headers: Record<string, string> = {}) => {
     const { status, body, headers: answered } = await client.get('/user/self', headers);
     expect([status, body.code]).toEqual([401, 'invalid_token']);
     expect(answered.getSetCookie().some((line) => line.startsWith('impersonate=; Max-Age=0'))).toBe(true);
   };
 
-  test('after it ended, after its hour, and after another one began in the same session [S212]', async () => {
+  test('when it has ended, after its hour, and after another one begins in the same session [S212]', async () => {
     const ended = await tokenOf();
     await root.client.delete('/admin/impersonate');
     await isRefused(plain(ended));
@@ -208,7 +208,7 @@ describe('an impersonation that does not hold is refused with 401, and its cooki
     expect((await plain(second).get('/user/self')).status).toBe(200);
   });
 
-  test('of another super-admin, of another session of the same one, and of whoever is none', async () => {
+  test('when it is of another super-admin, of another session, or of a user who is not a super-admin', async () => {
     const token = await tokenOf();
     const other = await app.signUp();
     await db.sql`update users set is_super_admin = true where id = ${other.userId}`;
@@ -221,7 +221,7 @@ describe('an impersonation that does not hold is refused with 401, and its cooki
     await isRefused(plain(token, again.cookies.get('auth')));
   });
 
-  test('when the user is deactivated, becomes a super-admin, or loses every org', async () => {
+  test('when the user is deactivated, becomes a super-admin or loses every org', async () => {
     const bob = await app.signUp();
     const token = (await begin(bob.userId, root.client, { returnToken: true })).body.token;
     for (const [change, back] of [
@@ -239,7 +239,7 @@ describe('an impersonation that does not hold is refused with 401, and its cooki
     }
   });
 
-  test('no other kind of token is one, and it is none of them [S28]', async () => {
+  test('when the token is of another kind; its own token is not accepted as another kind [S28]', async () => {
     const [session, token] = [root.client.cookies.get('auth')!, await tokenOf()];
     for (const odd of [session, '', 'x', 'x.y.z', `${token}x`, token.slice(0, -1)].filter(Boolean)) await isRefused(plain(odd));
     expect((await app.client().get('/user/self', { auth: token })).status).toBe(401);
@@ -247,7 +247,7 @@ describe('an impersonation that does not hold is refused with 401, and its cooki
     expect((await app.client().get('/user/self', { impersonate: token })).status).toBe(401); // alone it opens nothing
   });
 
-  test('when the super-admin is one no longer, or the session has ended', async () => {
+  test('when the super-admin is demoted or the session has ended', async () => {
     const boss = await app.signUp();
     await db.sql`update users set is_super_admin = true where id = ${boss.userId}`;
     const token = (await begin(ann.userId, boss.client, { returnToken: true })).body.token;
@@ -262,7 +262,7 @@ describe('an impersonation that does not hold is refused with 401, and its cooki
   });
 });
 
-test('logging out while acting as somebody else logs out the super-admin, and leaves the user logged in [S212]', async () => {
+test('logging out during an impersonation ends the session of the super-admin and not that of the user [S212]', async () => {
   const boss = await app.signUp();
   await db.sql`update users set is_super_admin = true where id = ${boss.userId}`;
   await begin(ann.userId, boss.client);
@@ -274,7 +274,7 @@ test('logging out while acting as somebody else logs out the super-admin, and le
   await db.sql`update users set is_super_admin = false where id = ${boss.userId}`;
 });
 
-test('what is over is forgotten a day later', async () => {
+test('ended impersonations are deleted a day later', async () => {
   await begin();
   await db.sql`update impersonations set expires_at = now() - interval '2 days'`;
   const { length } = await db.sql`select 1 from impersonations`;

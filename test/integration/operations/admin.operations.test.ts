@@ -31,7 +31,7 @@ describe('GET /admin/errors', () => {
       retentionDays: 90,
     });
 
-  test('shows what the rooms of every process logged as errors, newest first, by room and page by page [S213]', async () => {
+  test('shows errors logged by every process, newest first, by room and page by page [S213]', async () => {
     await using errors = open();
     errors.logs.of('posts').warn({}, 'a warning is none');
     errors.logs.of('posts').error({ postId: 'post-1', err: new TypeError('x is not a function') }, 'an adapter failed');
@@ -57,7 +57,7 @@ describe('GET /admin/errors', () => {
     expect(lines.filter((line) => line.includes('an adapter failed'))).toHaveLength(1); // the log has it as before
   });
 
-  test('a secret in an error is kept as little as it is logged [X19]', async () => {
+  test('redacts secrets in errors as the log does [X19]', async () => {
     await db.sql`delete from errors`;
     const errors = open();
     const key = `pm_live_${'A'.repeat(43)}`;
@@ -67,7 +67,7 @@ describe('GET /admin/errors', () => {
     expect(row!.whole).not.toMatch(/A{40}|hunter2/);
   });
 
-  test('odd errors are kept too, and a flood is cut', async () => {
+  test('stores unusual errors and truncates a flood', async () => {
     await db.sql`delete from errors`;
     const errors = open();
     const log = errors.logs.of('http');
@@ -89,7 +89,7 @@ describe('GET /admin/errors', () => {
     expect(await db.sql`select 1 from errors`).toHaveLength(200);
   });
 
-  test('errors of a process that ends are written before it does; those of a database that is away are lost, aloud', async () => {
+  test('writes the errors of a process before it ends, and logs those lost while the database is away', async () => {
     await db.sql`delete from errors`;
     const errors = open();
     errors.logs.of('start').error({}, 'the last words');
@@ -107,7 +107,7 @@ describe('GET /admin/errors', () => {
     ]);
   });
 
-  test('a process that ends waits for those that are being written, too', async () => {
+  test('waits for writes under way when the process ends', async () => {
     await db.sql`delete from errors`;
     const errors = open();
     let end: PromiseLike<void> | undefined;
@@ -125,7 +125,7 @@ describe('GET /admin/errors', () => {
     expect(await db.sql`select 1 from errors where message = 'slow words'`).toHaveLength(1);
   });
 
-  test('they are forgotten after their days [RT6]', async () => {
+  test('deletes errors after their retention [RT6]', async () => {
     await db.sql`delete from errors`;
     await db.sql`insert into errors (incarnation, room, message, at) values ('h', 'http', 'old', now() - interval '91 days'), ('h', 'http', 'young', now())`;
     expect([await app.context.errors.dropOld(100), (await db.sql`select message from errors`).map(({ message }) => message as string)]).toEqual([1, ['young']]);

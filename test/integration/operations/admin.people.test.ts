@@ -72,7 +72,7 @@ describe('orgs', () => {
     for (const id of [newId(), 'nothing']) expect((await root.client.get(`/admin/orgs/${id}`)).body.code).toBe('not_found');
   });
 
-  test('a disabled org: its members and keys are refused within a minute, and work again when it is enabled [S211, S53]', async () => {
+  test('are refused within a minute when disabled, members and keys alike, and work again when enabled [S211, S53]', async () => {
     const ann = await app.signUp();
     const key = await ann.withKey();
     expect([(await ann.client.get('/user/self')).status, (await key.get('/public/v1/is-connected')).status]).toEqual([200, 200]);
@@ -91,7 +91,7 @@ describe('orgs', () => {
     ]);
   });
 
-  test('a person of two orgs goes on in the other one', async () => {
+  test('leave a member of two orgs active in the other one when one is disabled', async () => {
     const ann = await app.signUp();
     const other = (await ann.client.post('/orgs', { name: 'Another one' })).body.id;
     await root.client.send('PATCH', `/admin/orgs/${ann.orgId}`, { disabled: true });
@@ -99,7 +99,7 @@ describe('orgs', () => {
     expect((await ann.client.post('/user/change-org', { id: ann.orgId })).status).toBe(404);
   });
 
-  test('queued posts of a disabled org wait, paused, and go on when it is enabled; what comes back to the queue is stopped again [S211]', async () => {
+  test('pause queued posts while disabled and resume them when enabled; a requeued post is paused again [S211]', async () => {
     const ann = await app.signUp();
     const [channel, soon, running] = [newId(), newId(), newId()];
     await db.sql`
@@ -129,7 +129,7 @@ describe('orgs', () => {
     expect([await details(), await dueAt()]).toEqual([['scheduled', 'scheduled'], expect.any(Date)]);
   });
 
-  test('nobody shuts the org that they act for, and unknown fields are refused', async () => {
+  test('are not disabled by a super-admin acting for them; unknown fields are refused', async () => {
     const { status, body } = await root.client.send('PATCH', `/admin/orgs/${root.orgId}`, { disabled: true });
     expect([status, body.code]).toEqual([409, 'conflict']);
     expect((await root.client.send('PATCH', `/admin/orgs/${root.orgId}`, { disabled: 'yes' })).body.errors[0].field).toBe('disabled');
@@ -163,7 +163,7 @@ describe('users', () => {
     expect((await root.client.get('/admin/users')).body.items[0].id).toBe(ann.userId);
   });
 
-  test('a user who is not activated any more is logged out at once, and their keys are refused [S211]', async () => {
+  test('are logged out at once when deactivated, and their keys are refused [S211]', async () => {
     const ann = await app.signUp();
     const key = await ann.withKey();
     expect((await change(ann.userId, { activated: false })).body.activated).toBe(false);
@@ -175,7 +175,7 @@ describe('users', () => {
     expect(await actions(ann.userId)).toEqual(expect.arrayContaining([['user.changed', root.userId]]));
   });
 
-  test('a user’s sessions are ended by a super-admin, their keys are not, and they may log in again', async () => {
+  test('lose their sessions and keep their keys when a super-admin ends the sessions; they may log in again', async () => {
     const ann = await app.signUp();
     const key = await ann.withKey();
     const end = (id: string, client: Client = root.client) => client.post(`/admin/users/${id}/sessions/revoke-all`, {});
@@ -188,7 +188,7 @@ describe('users', () => {
     expect((await end(newId())).status).toBe(404);
   });
 
-  test('all sessions of the instance are ended but that of the super-admin who asks', async () => {
+  test('lose all sessions of the instance except that of the requesting super-admin', async () => {
     const [ann, bob] = [await app.signUp(), await app.signUp()];
     const other = app.client();
     await other.post('/auth/login', { provider: 'LOCAL', email: root.email, password: root.password });
@@ -200,7 +200,7 @@ describe('users', () => {
     expect(await db.sql`select 1 from audit_log where action = 'instance.sessions_ended' and user_id = ${root.userId}`).toHaveLength(1);
   });
 
-  test('the last super-admin stays one: 409 [S211]', async () => {
+  test('answer 409 to the demotion of the last super-admin [S211]', async () => {
     for (const body of [{ isSuperAdmin: false }, { activated: false }]) {
       const { status, body: refused } = await change(root.userId, body);
       expect([status, refused.code]).toEqual([409, 'conflict']);
@@ -208,7 +208,7 @@ describe('users', () => {
     expect((await root.client.get('/user/self')).body.isSuperAdmin).toBe(true);
   });
 
-  test('of two super-admins who unmake each other at once, one stays, every time [S211]', async () => {
+  test('keep one super-admin when two demote each other at once, every time [S211]', async () => {
     const ann = await app.signUp();
     const set = (userId: string, to: boolean) => db.sql`update users set is_super_admin = ${to} where id = ${userId}`; // one row each: notes of use hold several
     for (let round = 0; round < 10; round += 1) {
@@ -231,8 +231,8 @@ describe('users', () => {
   });
 });
 
-describe('who may', () => {
-  test('a super-admin by cookie with CSRF, or by the header `auth`; nobody else, and no key [S210, AU6]', async () => {
+describe('access to the admin routes', () => {
+  test('is for a super-admin by cookie with CSRF or by the header `auth`, for nobody else and no key [S210, AU6]', async () => {
     const ann = await app.signUp();
     const key = await root.withKey();
     for (const path of ['/admin/orgs', '/admin/users', '/admin/errors', '/admin/queue', '/admin/emails', '/admin/audit']) {
@@ -272,7 +272,7 @@ test('routes of other products are not there [S215]', async () => {
 });
 
 describe('POST /webhooks/email', () => {
-  test('is 404 without a provider that tells of deliveries, and asks for no CSRF token [S172, EM6, EM9]', async () => {
+  test('is 404 without a provider that reports deliveries, and asks for no CSRF token [S172, EM6, EM9]', async () => {
     for (const [body, type] of [
       ['{}', 'application/json'],
       ['[{"event":"delivered"}]', 'application/json'],

@@ -13,7 +13,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const change = (orgId: string, body: object) => root.client.send('PATCH', `/admin/orgs/${orgId}`, body);
 const lineOf = async (orgId: string) => (await root.client.get(`/admin/orgs?search=${orgId}`)).body.items[0];
 
-test('an org without a subscription is on STARTER; a super-admin gives it a plan by hand, and shuts it in the same step or not at all [S211, S217]', async () => {
+test('an org without a subscription is on STARTER; a super-admin sets its plan and disables it in one step or not at all [S211, S217]', async () => {
   const ann = await world.signUp();
   expect((await lineOf(ann.orgId)).tier).toBe('STARTER');
   const { status, body } = await change(ann.orgId, { tier: 'TEAM', disabled: true });
@@ -22,7 +22,7 @@ test('an org without a subscription is on STARTER; a super-admin gives it a plan
   expect((await change(ann.orgId, { disabled: false })).body).toMatchObject({ tier: 'TEAM', disabled: false });
 });
 
-test('one that pays changes its plan itself: 409, and it is not shut either [S211]', async () => {
+test('an org that pays answers 409 to a plan by an operator and is not disabled either [S211]', async () => {
   const ann = await world.signUp();
   await world.sql`update organizations set allow_trial = false where id = ${ann.orgId}`;
   await world.buy(ann, 'PRO', 'MONTHLY');

@@ -30,7 +30,7 @@ async function said(address?: string): Promise<{ code: number; text: string }> {
   return { code, text: lines.join('\n') };
 }
 
-test('where the sandbox is off it says which setting opens it, and leaves no account', async () => {
+test('the demo command names the setting of a disabled sandbox and leaves no account', async () => {
   await using app = await testApp({ sql: db.sql, env: { SANDBOX_ENABLED: 'false' } });
   await app.signUp(); // whoever runs it
   const { code, text } = await said(app.address);
@@ -40,21 +40,21 @@ test('where the sandbox is off it says which setting opens it, and leaves no acc
   expect(JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'))).toEqual({});
 });
 
-test('the sandbox is known by the catalog, where it is on', async () => {
+test('the demo command finds the sandbox in the catalog when it is on', async () => {
   await using app = await testApp({ sql: db.sql, env: { SANDBOX_ENABLED: 'true' } });
   const { client } = await app.signUp();
   const { body } = await client.get('/providers/catalog?domain=social');
   expect(body.map(({ providerId }: { providerId: string }) => providerId)).toContain('sandbox');
 });
 
-test('where an address is to be confirmed by mail it says so', async () => {
+test('the demo command says when an address needs confirmation by mail', async () => {
   await using app = await testApp({ sql: db.sql, env: WITH_MAIL });
   const { code, text } = await said(app.address);
   expect([code, text]).toEqual([1, expect.stringMatching(/confirmed by mail.*forgotten after seven days/)]);
   expect((await db.sql`select from users where activated and email like 'demo-%' and deleted_at is null`).count).toBe(0);
 });
 
-test.each(['', 'cluster'])('without an address it finds what runs with its data folder (%j), whatever the port', async (within) => {
+test.each(['', 'cluster'])('the demo command without an address finds the running service of its data folder (%j), whatever the port', async (within) => {
   const mark = join(folder, within, 'running.json');
   mkdirSync(join(folder, within), { recursive: true });
   await using hold = await holdFile(mark);

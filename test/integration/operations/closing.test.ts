@@ -13,8 +13,8 @@ import { wholeProduct } from '../../support/worlds/product.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 
-describe('a process that ends', () => {
-  test('hands back the post that waits for its call, and marks a call that does not end in time as unconfirmed', async () => {
+describe('a closing process', () => {
+  test('hands back a post that waits for its call and marks a call that exceeds its time as unconfirmed', async () => {
     /** The 8 s that calls and deliveries have to end are over at once. */
     const clock: Clock = { ...systemClock, sleep: (ms, signal) => (ms === 8_000 ? Promise.resolve() : systemClock.sleep(ms, signal)) };
     await using db = await testDatabase();
@@ -53,7 +53,7 @@ describe('a process that ends', () => {
     expect(asked).toBe(1);
   });
 
-  test('ends reconciler and sweeper first: both give up their leases', async () => {
+  test('ends reconciler and sweeper first: both release their leases', async () => {
     /** Their first rounds begin at once. */
     const clock: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms === 5_000 || ms === 30_000 ? 10 : ms, signal) };
     await using db = await testDatabase();
@@ -67,7 +67,7 @@ describe('a process that ends', () => {
     expect(await held()).toEqual([]);
   });
 
-  test('waits for the messages that are being handled', async () => {
+  test('waits for messages that are being handled', async () => {
     const product = await wholeProduct();
     const [started, release] = [gate(), gate()];
     product.context.bus.subscribe('of this test', async () => {
@@ -82,7 +82,7 @@ describe('a process that ends', () => {
     expect(await closing).toBe('closed');
   });
 
-  test('gives the database up to the next one, also where others keep its connections open', async () => {
+  test('releases the database to the next process, even while others hold its connections open', async () => {
     const open = (sql: Database) =>
       openContext(readConfig({ JWT_SECRET }).config, { logs: { of: quietLog }, actorTypes, channelReminder: dueReminder, sandboxUrl: undefined, sql });
     await using db = await testDatabase();

@@ -92,7 +92,7 @@ async function comeAndGo(): Promise<void> {
   expect((await me.delete('/user', { password: PASSWORD })).status).toBe(200);
 }
 
-test('30 days after the deletion of an account no table holds the address, the name, the browser or where they came from', async () => {
+test('30 days after the deletion of an account no table holds its address, name, browser or origin', async () => {
   await comeAndGo();
   const before = [...(await placesOf(WORD)), ...(await placesOf(CAME_FROM))];
   for (const place of ['users.email', 'users.agent', 'user_profiles.name', 'emails.to_address', 'audit_log.ip']) expect(before).toContain(place);
@@ -108,7 +108,7 @@ test('30 days after the deletion of an account no table holds the address, the n
   expect(await placesOf(WORD)).toEqual([]);
 });
 
-test('the audit log forgets from where somebody came after IP_RETENTION_DAYS, and keeps the note', async () => {
+test('the audit log drops addresses after IP_RETENTION_DAYS and keeps the entries', async () => {
   await using plain = await testApp({ sql: db.sql, env: { IP_RETENTION_DAYS: '10' } });
   const { userId } = await signUp(plain.address, {});
   const notes = async () => (await db.sql<{ ip: string | null }[]>`select ip from audit_log where user_id = ${userId}`).map(({ ip }) => ip);

@@ -29,8 +29,8 @@ const valueOf = (text: string, series: string): number =>
       ?.slice(series.length + 1) ?? 0,
   );
 
-describe('who may read', () => {
-  test('a caller on this machine; one behind a proxy only with the token', async () => {
+describe('access to metrics', () => {
+  test('is granted to a local caller; behind a proxy only with the token', async () => {
     const { status, headers, text } = await stranger().get('/metrics');
     expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8', 'no-store']);
     expect(text).toMatch(/^# HELP rookery_/m);
@@ -43,7 +43,7 @@ describe('who may read', () => {
         expect((await stranger().get('/metrics', { ...forwarded, authorization })).status).toBe(404);
     }
   });
-  test('the refusal is that of a path that does not exist, whoever asks', async () => {
+  test('answers a refusal like a path that does not exist, to every caller', async () => {
     const told = async (path: string) => {
       const { status, headers, text } = await ann.client.get(path, { 'x-forwarded-for': '198.51.100.1' });
       return { status, type: headers.get('content-type'), text: text.replaceAll(path, '<path>') };
@@ -52,7 +52,7 @@ describe('who may read', () => {
     expect(refused).toEqual(await told('/metricz'));
     expect(refused).toMatchObject({ status: 404, text: expect.stringContaining('<path>') });
   });
-  test('without a token nobody else', async () => {
+  test('is refused to remote callers where no token is set', async () => {
     await using plain = await wholeProduct();
     const forwarded = { 'x-forwarded-for': '198.51.100.1' };
     const client = new Client(plain.address);
@@ -60,7 +60,7 @@ describe('who may read', () => {
       expect((await client.get('/metrics', { ...forwarded, authorization })).status).toBe(404);
     expect((await client.get('/metrics')).status).toBe(200);
   });
-  test('in production the token alone opens them, wherever the caller is', async () => {
+  test('needs the token in production, even from a local caller', async () => {
     const urls = { FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://app.example.com/api' };
     for (const token of [undefined, TOKEN]) {
       await using app = await testApp({ sql: product.db.sql, env: { NODE_ENV: 'production', ...urls, ...(token && { METRICS_TOKEN: token }) } });
@@ -68,7 +68,7 @@ describe('who may read', () => {
       expect((await app.client().get('/metrics', { authorization: `Bearer ${TOKEN}` })).status).toBe(token ? 200 : 404);
     }
   });
-  test('a process without the API tells them on a port of its own, to others by a token, and nothing else', async () => {
+  test('has a port of its own in a process without the API, by token for remote callers, and no other routes', async () => {
     const here = { host: '127.0.0.1', token: undefined };
     const metrics = openMetrics({ processMetrics: false });
     metrics.gauge('there', 'There.', () => 3);
@@ -92,7 +92,7 @@ describe('who may read', () => {
   });
 });
 
-describe('what the numbers say', () => {
+describe('metric values', () => {
   let text: string;
   let secrets: string[];
   beforeAll(async () => {
@@ -149,7 +149,7 @@ describe('what the numbers say', () => {
     ['rookery_outbox_waiting', 0],
     ['rookery_cache_away', 0],
     ['rookery_failed_turns_total', 0],
-  ])('%s is %p', (series, value) => expect(valueOf(text, series)).toBe(value));
+  ])('%s has the value %p', (series, value) => expect(valueOf(text, series)).toBe(value));
 
   test.each([
     'rookery_turns_total',
@@ -157,14 +157,14 @@ describe('what the numbers say', () => {
     'rookery_actor_batches_total',
     'rookery_actors_active{type="Organization"}',
     'rookery_process_resident_memory_bytes',
-  ])('%s goes up', (series) => expect(valueOf(text, series)).toBeGreaterThan(0));
+  ])('%s increases', (series) => expect(valueOf(text, series)).toBeGreaterThan(0));
 
-  test('connections to the database and the finds of the reconciler are told', async () => {
+  test('database connections and finds of the reconciler are reported', async () => {
     expect(text).toMatch(/^rookery_database_connections\{state="(active|idle)"\} [1-9]/m);
     await eventually('a sweep was counted', async () => /^rookery_reconciler_found_total\{kind="woken"\} \d/m.test((await stranger().get('/metrics')).text));
   });
 
-  test('no label is an id, an address or a text of anybody', () => {
+  test('no label contains an id, an address or a user text', () => {
     for (const secret of secrets) expect(text).not.toContain(secret);
     expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}|@|https?:\/\//);
     const labels = [...text.matchAll(/(\w+)="([^"]*)"/g)].filter(([, name]) => name !== 'le' && name !== 'version');

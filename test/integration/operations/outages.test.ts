@@ -56,7 +56,7 @@ describe('a database that is stopped and started again', () => {
     ['GET /health', () => stranger().get('/health')],
   ];
 
-  test('503 `unavailable` with Retry-After while it is away, ready 503; both well again afterwards, in the same process [HE1, HE2, HE3, HE4]', async () => {
+  test('answers 503 `unavailable` with Retry-After while it is away, ready 503; both recover in the same process [HE1, HE2, HE3, HE4]', async () => {
     expect((await stranger().get('/health/ready')).status).toBe(200);
     await postgres[Symbol.asyncDispose]();
     for (let round = 0; round < 2; round++) {
@@ -109,7 +109,7 @@ const port = redis && Number(new URL(redis.url).port);
   /** What is left of the bucket of a route, as the service tells. */
   const left = async () => Number((await new Client(product.address).get('/auth/can-register')).headers.get('x-ratelimit-remaining'));
 
-  test('the service serves throughout; ready says what is away; limits count per process meanwhile [HE2, HE3, HE4, RL7]', async () => {
+  test('is survived by the service; ready names the missing part and limits count per process meanwhile [HE2, HE3, HE4, RL7]', async () => {
     const away = await ready();
     expect([away.status, away.body.dependencies.database.ok, away.body.dependencies.redis.ok]).toEqual([503, true, false]);
     const ann = await product.signUp();

@@ -45,7 +45,7 @@ const left = async (table: 'posts' | 'post_timeline', { orgId }: SignedUp) => {
 };
 
 describe('deleted posts', () => {
-  test('go with their timeline after SOFT_DELETE_RETENTION_DAYS, and not before [RT9]', async () => {
+  test('are removed with their timeline after SOFT_DELETE_RETENTION_DAYS and not before [RT9]', async () => {
     const ann = await app.signUp();
     const channel = await channelOf(ann);
     const living = await post(ann, channel, { created: 400, deleted: null });
@@ -56,14 +56,14 @@ describe('deleted posts', () => {
     expect(await dropDeletedPosts(db.sql, 30, 500)).toBe(0);
   });
 
-  test('that count in a billing month that may still run stay, however short the retention [RT9, LM13]', async () => {
+  test('that count in an open billing month stay, however short the retention [RT9, LM13]', async () => {
     const ann = await app.signUp();
     const counted = await post(ann, await channelOf(ann), { created: 20, deleted: 19 });
     await dropDeletedPosts(db.sql, 1, 500);
     expect(await left('posts', ann)).toEqual([counted]);
   });
 
-  test('never take a living post of their thread along [RT9]', async () => {
+  test('never remove a live post of their thread [RT9]', async () => {
     const ann = await app.signUp();
     const channel = await channelOf(ann);
     const root = await post(ann, channel, { created: 100, deleted: 60 });
@@ -92,7 +92,7 @@ describe('a deleted org', () => {
   const there = async ({ orgId }: SignedUp) => (await db.sql`select from organizations where id = ${orgId}`).count;
   const drop = (limit: number) => app.context.organizations.dropRemoved(limit);
 
-  test('is gone after 30 days with everything of its own, and its files are left to be removed [S44]', async () => {
+  test('is removed after 30 days with all its rows, and its files are queued for removal [S44]', async () => {
     const [gone, kept] = [await removed(31), await removed(29)];
     expect(await drop(10)).toBe(1);
     expect([await there(gone), await there(kept)]).toEqual([0, 1]);
@@ -107,7 +107,7 @@ describe('a deleted org', () => {
     ]);
   });
 
-  test('waits until the payment processor was told that it has ended [S44]', async () => {
+  test('waits until the payment processor is told of the end [S44]', async () => {
     const owing = await removed(40);
     await db.sql`insert into payment_tasks (id, org_id, kind, subscription_id) values (${newId()}, ${owing.orgId}, 'cancel', 'sub_1')`;
     await drop(10);
@@ -117,7 +117,7 @@ describe('a deleted org', () => {
     expect(await there(owing)).toBe(0);
   });
 
-  test('goes once, whoever asks at the same moment, and as many as were asked for [S44]', async () => {
+  test('is removed once by concurrent sweeps, and up to the requested number [S44]', async () => {
     const orgs = [await removed(31), await removed(32), await removed(33)];
     expect((await Promise.all([drop(1), drop(1)])).reduce((n, one) => n + one)).toBe(2);
     expect(await there(orgs[0]!)).toBe(1); // the youngest
@@ -132,7 +132,7 @@ describe('address and agent', () => {
         select ip, agent, array(select ip || user_agent from sessions where user_id = ${userId}) as sessions from users where id = ${userId}`
     )[0]!;
 
-  test('of users and sessions are forgotten after IP_RETENTION_DAYS, and sessions go on [RT10]', async () => {
+  test('of users and sessions are removed after IP_RETENTION_DAYS, and the sessions stay valid [RT10]', async () => {
     const [old, recent] = [await app.signUp(), await app.signUp()];
     // Their use of a moment ago is written behind the requests, and must not come after what is written here.
     const noted = () => db.sql`select from sessions where user_id in (${old.userId}, ${recent.userId}) and last_used_at > created_at`;

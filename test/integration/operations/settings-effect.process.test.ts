@@ -14,7 +14,7 @@ const world = settingsWorld();
 const { at, open, whole } = world;
 const effect = effectsOf('process');
 
-describe('a process', () => {
+describe('process settings', () => {
   effect(['SANDBOX_PORT', 'LOG_LEVEL', 'LOG_FORMAT'], 'the sandbox listens there; as much is logged as was asked for, in that form', async () => {
     await using own = await testDatabase();
     const [port, sandbox] = [await freePort(), await freePort()];

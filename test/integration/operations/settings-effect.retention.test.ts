@@ -15,7 +15,7 @@ const world = settingsWorld();
 const { use, whole } = world;
 const effect = effectsOf('retention');
 
-describe('what is forgotten, and when', () => {
+describe('retention settings', () => {
   const DAYS = {
     EMAIL_LOG_RETENTION_DAYS: 11,
     ERRORS_RETENTION_DAYS: 12,
@@ -316,7 +316,7 @@ describe('what is forgotten, and when', () => {
       ).toEqual([6]),
   };
   test.each(Object.entries(SWEPT))('the sweep %s', async (_, see) => see());
-  test('each sweep there is has its row above, and the host of the actors runs them all', async () => {
+  test('each sweep has a row above and is run by the host of the actors', async () => {
     expect([...sweeps.keys()].toSorted()).toEqual(Object.keys(SWEPT).toSorted());
     await sql`delete from leases where name = 'sweeper'`;
     await sql`update cron_runs set last_run_at = null`;

@@ -13,11 +13,11 @@ import { ELSEWHERE, SHOWN_IN } from '../../support/worlds/settings-table.ts';
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-describe('the table', () => {
+describe('the table of settings', () => {
   const settings = SETTINGS as Record<string, Setting<unknown>>;
   const marked = Object.keys(settings).filter((name) => settings[name]!.later !== undefined);
 
-  test('has every setting that is not marked as later work, and none that is', () => {
+  test('has every setting that is not marked as later work, and no other', () => {
     const seen: readonly string[] = [...Object.values(SHOWN_IN).flat(), ...Object.keys(ELSEWHERE)];
     expect(Object.keys(settings).filter((name) => !seen.includes(name) && !marked.includes(name))).toEqual([]);
     expect(marked.filter((name) => seen.includes(name))).toEqual([]);
@@ -32,7 +32,7 @@ describe('the table', () => {
     for (const [file, title] of Object.values(ELSEWHERE)) expect([file, readFileSync(file, 'utf8').includes(`test('${title}`)]).toEqual([file, true]);
   });
 
-  test('what is marked as later work is read by nothing but the configuration', () => {
+  test('settings marked as later work are read by the configuration only', () => {
     const other = ({ type, fallback }: Setting<unknown>): string => {
       if (typeof fallback === 'number') return String(fallback + 1);
       return type === 'true or false' ? String(!fallback) : type === 'URL' ? 'https://other.example' : 'other';

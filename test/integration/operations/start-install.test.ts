@@ -86,22 +86,22 @@ function heldNpm(): Record<string, string> {
 const letNpmGo = () => write('go', '');
 const asked = () => (existsSync(join(project, 'asked')) ? readFileSync(join(project, 'asked'), 'utf8').length : 0);
 
-describe('what runs before a command', () => {
-  test('installs, says so, and has no word and no npm at the second time', async () => {
+describe('the install step before a command', () => {
+  test('installs and says so, and the second time prints nothing and does not run npm', async () => {
     const first = await run({ NODE_ENV: 'production' });
     expect(first).toMatchObject({ status: 0, said: expect.stringMatching(/^Installing .*\nInstalled in \d+ s\.\n$/) });
     expect(existsSync(join(project, `node_modules/${NODE}`))).toBe(true);
     expect(await run({ PATH: '/nowhere', npm_execpath: '/nowhere/npm.js' })).toEqual({ status: 0, said: '' });
   });
 
-  test('installs again when the lockfile names something else', async () => {
+  test('installs again when the lockfile differs', async () => {
     await run();
     depend(NODE, 'other');
     expect((await run()).said).toContain('Installed');
     expect(existsSync(join(project, 'node_modules/other'))).toBe(true);
   });
 
-  test('takes over what npm itself has installed whole, and not what lacks a package', async () => {
+  test('accepts a complete npm installation and not one that lacks a package', async () => {
     depend(NODE, 'other');
     execFileSync('npm', ['ci', '--offline', '--no-audit', '--no-fund', '--loglevel=error'], {
       cwd: project,
@@ -116,13 +116,13 @@ describe('what runs before a command', () => {
     expect(existsSync(join(project, 'node_modules/third'))).toBe(true);
   });
 
-  test('a lockfile that was made for another package.json is refused', async () => {
+  test('refuses a lockfile made for another package.json', async () => {
     write('package.json', { name: 'small', version: '1.0.0', dependencies: { [NODE]: `file:packages/${NODE}`, other: 'file:packages/other' } });
     const { status, said } = await run();
     expect([status, said]).toEqual([1, expect.stringMatching(/package\.json and package-lock\.json[^]* in sync/)]);
   });
 
-  test('two at a time: one installs, the other waits for it and has nothing to do', async () => {
+  test('is run by one of two concurrent starts; the other waits and does nothing', async () => {
     const npm = heldNpm();
     const both = [begin(npm), begin(npm)];
     await eventually('one waits for the other', () => both.some(({ said }) => said().includes('waiting')));
@@ -133,7 +133,7 @@ describe('what runs before a command', () => {
     expect(existsSync(join(project, '.cache/install.lock'))).toBe(false);
   });
 
-  test.each(['SIGTERM', 'SIGKILL'] as const)('cut by %s it begins again the next time', async (signal) => {
+  test.each(['SIGTERM', 'SIGKILL'] as const)('begins again after an interruption by %s', async (signal) => {
     const npm = heldNpm();
     const { child, done } = begin(npm);
     await eventually('npm is asked', () => asked() === 1);
@@ -145,7 +145,7 @@ describe('what runs before a command', () => {
     expect(existsSync(join(project, 'node_modules/.rookery-install'))).toBe(true);
   });
 
-  test('a lock that a dead process left holds nobody up', async () => {
+  test('ignores the lock of a dead process', async () => {
     const gone = spawn('true');
     await new Promise((done) => gone.once('exit', done));
     write('.cache/install.lock', String(gone.pid));
@@ -153,7 +153,7 @@ describe('what runs before a command', () => {
     expect([status, said.includes('waiting')]).toEqual([0, false]);
   });
 
-  test('says what to do when npm fails', async () => {
+  test('prints the remedy when npm fails', async () => {
     const locked = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as { packages: Record<string, object> };
     const absent = { version: '1.0.0', resolved: 'https://packages.invalid/absent-1.0.0.tgz', integrity: `sha512-${Buffer.alloc(64).toString('base64')}` };
     write('package.json', { name: 'small', version: '1.0.0', dependencies: { [NODE]: `file:packages/${NODE}`, absent: '1.0.0' } });
@@ -168,7 +168,7 @@ describe('what runs before a command', () => {
     expect(failed.said).toContain('Run it again');
   });
 
-  test('no script of a package runs, not even where npm is told to run them', async () => {
+  test('runs no script of a package, even where npm is told to run them', async () => {
     const script = (name: string) => `node -e "require('fs').writeFileSync('${join(project, name)}', '')"`;
     pack('other', { scripts: { preinstall: script('pre'), install: script('in'), postinstall: script('post'), prepare: script('prepare') } });
     depend(NODE, 'other');
@@ -177,7 +177,7 @@ describe('what runs before a command', () => {
     expect(['pre', 'in', 'post', 'prepare'].filter((name) => existsSync(join(project, name)))).toEqual([]);
   });
 
-  test('where NODE_ENV is production the packages for development stay away, and come when they are needed', async () => {
+  test('omits packages for development where NODE_ENV is production and installs them on demand', async () => {
     write('package.json', { name: 'small', version: '1.0.0', dependencies: files([NODE]), devDependencies: files(['other']) });
     lock();
     const other = () => existsSync(join(project, 'node_modules/other'));
@@ -188,7 +188,7 @@ describe('what runs before a command', () => {
     expect(await run({ NODE_ENV: 'production', npm_execpath: '/nowhere/npm.js' })).toEqual({ status: 0, said: '' }); // more than it needs
   });
 
-  test('npm 10 links no program whose name several packages have: it is linked here', async () => {
+  test('links the program whose name several packages share, which npm 10 does not', async () => {
     await run();
     const link = join(project, 'node_modules/.bin/node');
     for (const name of [link, join(project, 'node_modules/.rookery-install')]) rmSync(name);
@@ -196,7 +196,7 @@ describe('what runs before a command', () => {
     expect(execFileSync(link, ['--version'], { encoding: 'utf8' })).toBe(`v${VERSION}\n`);
   });
 
-  test('what npm installed without noting it, or another version of it, is installed again', async () => {
+  test('installs again what npm has installed without a record or in another version', async () => {
     await run();
     rmSync(join(project, 'node_modules/.rookery-install'));
     const noted = JSON.parse(readFileSync(join(project, 'node_modules/.package-lock.json'), 'utf8')) as { packages: Record<string, object> };
@@ -205,7 +205,7 @@ describe('what runs before a command', () => {
   });
 });
 
-describe('the archive of Node, where the lockfile has no package of it', () => {
+describe('the Node archive, where the lockfile has no package of it', () => {
   const machine = `${process.platform}-${process.arch}`;
   const name = `node-v${VERSION}-${machine}`;
   let archive: Buffer;
@@ -228,7 +228,7 @@ describe('the archive of Node, where the lockfile has no package of it', () => {
     write('scripts/node.json', { version: VERSION, archives: address(), sha256: { [machine]: sha256(archive) } });
   });
 
-  test('is fetched once, checked before it is unpacked, and runs what is to be run', async () => {
+  test('is downloaded once, verified before it is unpacked, and run', async () => {
     const first = await run();
     expect(first).toMatchObject({ status: 0, said: expect.stringContaining(`Fetching Node ${VERSION}`) });
     expect(existsSync(join(project, `.cache/${name}/bin/npm`))).toBe(false);
@@ -241,20 +241,20 @@ describe('the archive of Node, where the lockfile has no package of it', () => {
     expect(ran).toEqual({ status: 0, said: `ran ${join(project, 'some.ts')} one two\n` });
   });
 
-  test('with another checksum it is neither unpacked nor kept', async () => {
+  test('is neither unpacked nor kept with a wrong checksum', async () => {
     served = Buffer.concat([archive, Buffer.from('x')]);
     const { status, said } = await run();
     expect([status, said]).toEqual([1, expect.stringContaining(`its sha256 is ${sha256(served)}, and should be ${sha256(archive)}`)]);
     expect(readdirSync(join(project, '.cache'))).toEqual([]);
   });
 
-  test('that cannot be had is named with its address', async () => {
+  test('is named with its address when the download fails', async () => {
     write('scripts/node.json', { version: VERSION, archives: `${address()}away/`, sha256: { [machine]: sha256(archive) } });
     expect(await run()).toMatchObject({ status: 1, said: expect.stringContaining(`${address()}away/${name}.tar.gz: it answered 404`) });
   });
 });
 
-test('where no Node of ours runs, the one that is there is used when it is new enough', async () => {
+test('is replaced by the installed Node when that is new enough', async () => {
   write(PROGRAM, program('20.1.0'), 0o755);
   write('some.mjs', 'console.log(process.version, ...process.argv.slice(2))');
   const ran = await begin({ NODE_ENV: 'production' }, [SCRIPT, 'some.mjs', 'one']).done;

@@ -51,7 +51,7 @@ const inside = async <T>(url: string, work: (sql: postgres.Sql) => Promise<T>): 
 };
 
 describe('the embedded database', () => {
-  test('is made once, keeps what was written, and listens on this machine only, with a password', async () => {
+  test('is created once, keeps its data and listens on loopback only, with a password', async () => {
     const folder = newFolder();
     const lines: string[] = [];
     {
@@ -69,7 +69,7 @@ describe('the embedded database', () => {
     expect(lines.filter((line) => line.startsWith('Making'))).toHaveLength(1);
   });
 
-  test('takes the port that it is given, and says so when that is taken', async () => {
+  test('takes the given port and says so when it is taken', async () => {
     const port = await freePort();
     {
       await using server = await startEmbeddedPostgres({ folder: newFolder(), port });
@@ -81,7 +81,7 @@ describe('the embedded database', () => {
     taken.close();
   });
 
-  test('after kill -9 of the service its database is found again: ended by its id, its data whole', async () => {
+  test('is found again after kill -9 of the service: ended by its pid, with its data', async () => {
     const folder = newFolder();
     const first = await inAnotherProcess(folder);
     await inside(first.url, (sql) => sql`create table kept as select 4711 as n`);
@@ -95,7 +95,7 @@ describe('the embedded database', () => {
     expect(await inside(again.url, (sql) => sql`select n from kept`)).toEqual([{ n: 4711 }]);
   });
 
-  test('after kill -9 of both, a pid file that names another living process does not stop it', async () => {
+  test('starts again after kill -9 of both although a pid file names another living process', async () => {
     const folder = newFolder();
     const first = await inAnotherProcess(folder);
     await inside(first.url, (sql) => sql`create table kept as select 1 as n`);
@@ -110,7 +110,7 @@ describe('the embedded database', () => {
     expect(processStart(process.pid)).toBeDefined();
   });
 
-  test('a first start that was cut off begins again', async () => {
+  test('restarts an interrupted first start from the beginning', async () => {
     const folder = newFolder();
     mkdirSync(join(folder, 'data.new', 'base'), { recursive: true });
     writeFileSync(join(folder, 'data.new', 'PG_VERSION'), '18\n');
@@ -119,7 +119,7 @@ describe('the embedded database', () => {
     expect(existsSync(join(folder, 'data.new'))).toBe(false);
   });
 
-  test('a folder that a living process uses is refused, and the owner goes on', async () => {
+  test('refuses a folder in use by a living process, which keeps running', async () => {
     const folder = newFolder();
     const first = await inAnotherProcess(folder);
     await expect(startEmbeddedPostgres({ folder })).rejects.toMatchObject({ name: 'HeldError', holder: { pid: first.child.pid } });
@@ -130,7 +130,7 @@ describe('the embedded database', () => {
     await settles(() => expect(processStart(first.pid)).toBeUndefined()); // its files are removed at the end
   });
 
-  test('a server that dies under its service is started again, on its port and with its data, each time; the folder stays held', async () => {
+  test('is restarted on its port and with its data each time its server dies; the folder stays locked', async () => {
     const folder = newFolder();
     const warned: string[] = [];
     const killed: number[] = [];
@@ -149,7 +149,7 @@ describe('the embedded database', () => {
     for (const pid of [...killed, server.pid]) expect(processStart(pid)).toBeUndefined();
   });
 
-  test('a server that died while its service ends is not left behind', async () => {
+  test('leaves no server behind when it dies while its service ends', async () => {
     const server = await startEmbeddedPostgres({ folder: newFolder(), port: await freePort(), revive: true }); // which nobody else takes when it has ended
     process.kill(server.pid, 'SIGKILL');
     await settles(() => expect(processStart(server.pid)).toBeUndefined());
@@ -159,8 +159,8 @@ describe('the embedded database', () => {
   });
 });
 
-describe('what comes before the rooms', () => {
-  test('a free port, a migrated database, a banner that says what is where', async () => {
+describe('the preparation of a start', () => {
+  test('finds a free port, migrates the database and prints a banner with the addresses', async () => {
     const said: string[] = [];
     const config = configOf();
     await using prepared = await start(config, said);
@@ -176,7 +176,7 @@ describe('what comes before the rooms', () => {
     expect(config.database.url).toBeUndefined();
   });
 
-  test("the data folder that a start makes is its owner's, and lets the user of Postgres through when that is another", async () => {
+  test('makes a data folder private to its owner, traversable by the user of Postgres when that is another', async () => {
     const config = configOf({ JWT_SECRET: 'x'.repeat(32), DATA_FOLDER: join(newFolder(), 'data') });
     await using _prepared = await start(config);
     for (const folder of [config.database.dataFolder, join(config.database.dataFolder, 'postgres')])
@@ -184,7 +184,7 @@ describe('what comes before the rooms', () => {
     expect(existsSync(join(config.database.dataFolder, 'postgres', 'data'))).toBe(true);
   });
 
-  test('a second start is told who runs here, and where', async () => {
+  test('tells a second start which process runs and where', async () => {
     const config = configOf();
     await using prepared = await start(config);
     await prepared.listening();
@@ -194,7 +194,7 @@ describe('what comes before the rooms', () => {
     expect((refused as StartError).message).toContain('DATA_FOLDER=');
   });
 
-  test.each(['', 'data'])('a data folder that is a file, or below one, is named with its setting (%p)', async (below) => {
+  test.each(['', 'data'])('names the setting of a data folder that is a file, or below one (%p)', async (below) => {
     const file = newFolder();
     writeFileSync(file, '');
     const refused = await start(configOf({ JWT_SECRET: 'x'.repeat(32), DATA_FOLDER: join(file, below) })).catch((error: unknown) => error as StartError);
@@ -202,7 +202,7 @@ describe('what comes before the rooms', () => {
     expect((refused as StartError).message).toMatch(/^The data folder .*data-.* cannot be used \(E.*DATA_FOLDER/);
   });
 
-  test('a taken port is named with its setting, before anything is started', async () => {
+  test('names the setting of a taken port before anything is started', async () => {
     const taken = createServer();
     const port = await new Promise<number>((done) => taken.listen(0, '127.0.0.1', () => done((taken.address() as { port: number }).port)));
     const config = configOf({ PORT: String(port) });
@@ -212,11 +212,11 @@ describe('what comes before the rooms', () => {
     taken.close();
   });
 
-  test('an address that this machine has not is named with its setting', async () => {
+  test('names the setting of an address that this machine does not have', async () => {
     await expect(start(configOf({ BACKEND_LISTEN_HOST: '192.0.2.1', PORT: String(await freePort()) }))).rejects.toThrow('BACKEND_LISTEN_HOST');
   });
 
-  test('a database that is not there, or refuses, is named without its password', async () => {
+  test('names a database that is missing or refuses, without its password', async () => {
     const port = await freePort();
     const away = await start(configOf({ DATABASE_URL: `postgres://u:hunter2@127.0.0.1:${port}/x` })).catch((error: unknown) => error as StartError);
     expect(away).toBeInstanceOf(StartError);
@@ -226,13 +226,13 @@ describe('what comes before the rooms', () => {
     await expect(start(configOf({ DATABASE_URL: wrong }))).rejects.toThrow('Check DATABASE_URL');
   });
 
-  test('in production nothing embedded starts', async () => {
+  test('starts nothing embedded in production', async () => {
     const config = { ...configOf(), production: true };
     await expect(start(config)).rejects.toThrow('DATABASE_URL is missing');
     expect(existsSync(join(config.database.dataFolder, 'postgres'))).toBe(false);
   });
 
-  test('several replicas on a database of their own migrate side by side', async () => {
+  test('lets several replicas migrate one external database side by side', async () => {
     const folder = newFolder();
     await using server = await startEmbeddedPostgres({ folder });
     const config = configOf({ DATABASE_URL: server.url });

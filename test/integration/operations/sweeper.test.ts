@@ -39,28 +39,28 @@ const oldId = (days: number): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8)}${newId().slice(13)}`;
 };
 
-describe('what is swept', () => {
-  test('idempotency keys after a day [S18]', async () => {
+describe('sweeps', () => {
+  test('delete idempotency keys after a day [S18]', async () => {
     for (const age of ['25 hours', '23 hours'])
       await db.sql`insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until, created_at) values (${ann.orgId}, 'POST /x', ${age}, ${Buffer.of(1)}, ${newId()}, now(), now() - ${age}::interval)`;
     await everySweep.tick();
     expect(await db.sql`select key from idempotency_keys`).toEqual([{ key: '23 hours' }]);
   });
 
-  test('logins that nobody ended', async () => {
+  test('delete unfinished logins', async () => {
     for (const left of ['-1 second', '1 hour'])
       await db.sql`insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, expires_at) values (${Buffer.from(left)}, ${ann.orgId}, ${ann.userId}, 'sandbox', 'v1', '', now() + ${left}::interval)`;
     await everySweep.tick();
     expect(await db.sql`select state_hash as hash from connect_states`).toEqual([{ hash: Buffer.from('1 hour') }]);
   });
 
-  test('minutes of lateness, those of hosts that are gone too', async () => {
+  test('delete minutes of lateness, including those of hosts that are gone', async () => {
     for (const age of ['3 hours', '1 hour']) await db.sql`insert into lateness (minute, incarnation, buckets) values (now() - ${age}::interval, 'gone', '{1}')`;
     await everySweep.tick();
     expect(await count('lateness')).toBe(1);
   });
 
-  test('deliveries that were over and attempts, after 30 days; what waits stays', async () => {
+  test('delete finished deliveries and attempts after 30 days and keep waiting ones', async () => {
     const webhookId = newId();
     await db.sql`insert into webhooks (id, org_id, name, url) values (${webhookId}, ${ann.orgId}, 'Hook', 'https://example.com/')`;
     const delivery = async (days: number, state: string) => {
@@ -78,14 +78,14 @@ describe('what is swept', () => {
     expect(await run('webhook-deliveries')).toMatchObject({ lastStatus: 'ok', lastChanged: 5 });
   });
 
-  test('entries of the sandbox after a week', async () => {
+  test('delete entries of the sandbox after a week', async () => {
     for (const age of ['8 days', '6 days'])
       await db.sql`insert into sandbox_ledger (at, account, step, accepted, answered) values (now() - ${age}::interval, ${age}, 'publish', true, 'ok')`;
     await everySweep.tick();
     expect(await db.sql`select account from sandbox_ledger`).toEqual([{ account: '6 days' }]);
   });
 
-  test('copies of outside media: the room is asked', async () => {
+  test('delete copies of outside media through the room', async () => {
     await db.sql`
       insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, listed, source_url, created_at)
       values (${newId()}, ${ann.orgId}, 'a', 'a', 'x/y.png', 'image', 'image/png', 1, false, 'https://example.com/a.png', now() - interval '2 days')`;
@@ -94,7 +94,7 @@ describe('what is swept', () => {
   });
 });
 
-describe('how', () => {
+describe('the sweeper', () => {
   const sweep = (name: string, more: Partial<Sweep> = {}): Sweep & { limits: number[] } => {
     const limits: number[] = [];
     return {
@@ -121,7 +121,7 @@ describe('how', () => {
     await work(sweeper);
   };
 
-  test('when its interval is over, kept over restarts; a part at a time while parts come back full', async () => {
+  test('runs a sweep when its interval is over, across restarts, and repeats it while batches come back full', async () => {
     const parts = [10, 10, 3];
     const often = sweep('often', { run: async () => parts.shift() ?? 0 });
     await withSweeps([often], async (sweeper) => {
@@ -135,7 +135,7 @@ describe('how', () => {
     await withSweeps([often], async (sweeper) => expect(await sweeper.tick()).toEqual(['often']));
   });
 
-  test('one that fails says so and keeps nobody else from running', async () => {
+  test('goes on with the others when one sweep fails, and says so', async () => {
     const fine = sweep('b fine');
     await withSweeps([sweep('a broken', { run: () => Promise.reject(new Error('broken')) }), fine], async (sweeper) =>
       expect(await sweeper.tick()).toEqual(['a broken', 'b fine']),
@@ -144,7 +144,7 @@ describe('how', () => {
     expect(await run('a broken')).toMatchObject({ lastStatus: 'failed', lastChanged: 0 });
   });
 
-  test('nothing without the lease', async () => {
+  test('runs nothing without the lease', async () => {
     const mine = sweep('leased');
     await openLease({ sql: db.sql, name: 'sweeper of the test', holder: 'another process', seconds: 60 }).held();
     await withSweeps([mine], async (sweeper) => expect(await sweeper.tick()).toEqual([]));
@@ -152,7 +152,7 @@ describe('how', () => {
     await db.sql`delete from leases where name = 'sweeper of the test'`;
   });
 
-  test('the health summary and operators are told of the last runs [HE5, S24]', async () => {
+  test('reports the last runs to the health summary and to operators [HE5, S24]', async () => {
     await everySweep.tick();
     const { body } = await ann.client.get('/health');
     const names = ['idempotency-keys', 'lateness', 'logins', 'media', 'sandbox-ledger', 'webhook-deliveries'];
@@ -168,7 +168,7 @@ describe('how', () => {
     });
   });
 
-  test('each scan stands on an index and stops at its limit', async () => {
+  test('uses an index in each scan and stops at its limit', async () => {
     await db.sql`insert into sandbox_ledger (account, step, accepted, answered) select 'many', 'publish', false, 'error' from generate_series(1, 5000)`;
     await db.sql`insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until) select ${ann.orgId}, 'POST /many', n::text, '\\x00', gen_random_uuid(), now() from generate_series(1, 5000) n`;
     await db.sql`insert into lateness (minute, incarnation, buckets) select now(), n::text, '{1}' from generate_series(1, 5000) n`;
