@@ -28,7 +28,7 @@ const remote = (more: Record<string, unknown> = {}) =>
     ...more,
   });
 
-describe('what a wish means to a plan that runs', () => {
+describe('a requested change of a running plan', () => {
   test.each(TIERS.flatMap((tier) => TIERS.map((wanted) => [tier, wanted] as const)))('%s, wanted %s', (tier, wanted) => {
     const current = { tier, period: 'MONTHLY' as const, pendingTier: null };
     const lower = TIERS.indexOf(wanted) < TIERS.indexOf(tier);
@@ -37,7 +37,7 @@ describe('what a wish means to a plan that runs', () => {
     expect(moveTo(current, { tier: wanted, period: 'YEARLY' })).toBe(lower ? 'impossible' : 'now');
   });
 
-  test('with less wished for already: the same is a withdrawal, the wish again is nothing new', () => {
+  test('withdraws a pending downgrade when the current plan is requested, and is pending when it is requested again', () => {
     const current = { tier: 'TEAM' as const, period: 'YEARLY' as const, pendingTier: 'PRO' as const };
     expect(['TEAM', 'PRO', 'STARTER', 'AGENCY'].map((tier) => moveTo(current, { tier: tier as 'TEAM', period: 'YEARLY' }))).toEqual([
       'withdraw',
@@ -48,8 +48,8 @@ describe('what a wish means to a plan that runs', () => {
   });
 });
 
-describe('what the processor says', () => {
-  test('a plan is its metadata; a pending one is there until the processor forgets it', () => {
+describe('subscription state from the processor', () => {
+  test('reads the plan from metadata; a pending one stays until the processor drops it', () => {
     expect(readSubscription(remote())).toMatchObject({
       identifier: 'checkout',
       state: 'live',
@@ -67,7 +67,7 @@ describe('what the processor says', () => {
     expect(tiersAfter(read.item, undefined, 'sub_1')).toMatchObject({ tier: 'PRO', pending: { tier: 'STARTER' } });
   });
 
-  test('packs are the quantity of their item', () => {
+  test('reads packs from the quantity of their item', () => {
     const packs = remote({ metadata: { addon: 'channel' }, items: { data: [{ id: 'si_1', quantity: 7 }] } });
     expect(readSubscription(packs)).toMatchObject({ item: { kind: 'packs', dimension: 'channel', packs: 7 }, identifier: 'sub_1' });
     expect(readSubscription(remote({ metadata: { addon: 'cake' } }))).toBeUndefined();
@@ -82,15 +82,17 @@ describe('what the processor says', () => {
     ['paused', 'live', true],
     ['canceled', 'over', false],
     ['incomplete_expired', 'over', false],
-  ])('status %s is %s', (status, state, owing) => expect(readSubscription(remote({ status }))).toMatchObject({ state, owing, inTrial: status === 'trialing' }));
+  ])('maps status %s to %s', (status, state, owing) =>
+    expect(readSubscription(remote({ status }))).toMatchObject({ state, owing, inTrial: status === 'trialing' }),
+  );
 
-  test('the end of the period is at the item, or where older versions have it; a cancellation is at that end', () => {
+  test('reads the end of the period from the item, or from its older place; a cancellation is at that end', () => {
     expect(readSubscription(remote({ cancel_at_period_end: true }))).toMatchObject({ periodEnd: at(100), cancelAt: at(100) });
     expect(readSubscription(remote({ cancel_at: SECOND + 7 }))).toMatchObject({ cancelAt: at(7) });
     expect(readSubscription(remote({ current_period_end: SECOND + 9, items: { data: [{ id: 'si_1' }] } }))).toMatchObject({ periodEnd: at(9), cancelAt: null });
   });
 
-  test('an invoice in it counts when it is paid', () => {
+  test('counts an included invoice when it is paid', () => {
     const latest_invoice = { status: 'paid', billing_reason: 'subscription_cycle', created: SECOND };
     expect(readSubscription(remote({ latest_invoice }))).toMatchObject({ invoice: { cycle: true, createdAt: at(0) } });
     for (const [billing_reason, cycle] of [
@@ -104,7 +106,7 @@ describe('what the processor says', () => {
     expect(readSubscription(remote({ latest_invoice: 'in_1' }))).toMatchObject({ invoice: null });
   });
 
-  test('the paid invoice of a later period starts the lower plan, and no other', () => {
+  test('starts the lower plan with the paid invoice of a later period, and with no other', () => {
     const invoice = { cycle: true, createdAt: at(0) };
     expect([
       startsPending(invoice, at(0)),
@@ -115,7 +117,7 @@ describe('what the processor says', () => {
   });
 });
 
-test('what an event may do follows from what is known [S78]', () => {
+test('derives the effect of an event from the known state [S78]', () => {
   const known = { lastEventAt: at(10), changedAt: null, endedAt: null };
   expect(reachOf(at(1), undefined)).toBe('apply');
   expect([9, 10, 11].map((seconds) => reachOf(at(seconds), known))).toEqual(['ask', 'apply and ask', 'apply']);
@@ -123,7 +125,7 @@ test('what an event may do follows from what is known [S78]', () => {
   expect(reachOf(at(99), { ...known, endedAt: at(0) })).toBe('ended');
 });
 
-test('another price is another key, and so is another service, plan or period [AD10]', () => {
+test('a different price, service, plan or period gets a different key [AD10]', () => {
   const keys = [
     ...TIERS.flatMap((tier) => (['MONTHLY', 'YEARLY'] as const).map((period) => planOffer('service', { tier, period }).key)),
     planOffer('other', { tier: 'PRO', period: 'MONTHLY' }).key,
@@ -135,4 +137,4 @@ test('another price is another key, and so is another service, plan or period [A
   expect(keys[0]).toBe('service:plan-starter:month:900');
 });
 
-test('notices go out on day 0, 3 and 6 [S220]', () => expect(NOTICE_DAYS).toEqual([0, 3, 6]));
+test('notices are sent on day 0, 3 and 6 [S220]', () => expect(NOTICE_DAYS).toEqual([0, 3, 6]));

@@ -27,7 +27,7 @@ describe('packs', () => {
   ] as const;
   const order = (type: string) => ['channel', 'team_members', 'posts_per_month', 'webhooks', 'storage_gb'].indexOf(type);
   test.each(PACKS)(
-    'two packs of %s are in %s and add 2 × %i for %i cents a month each [AD9, BI8, BI55, LM9, S60, S66] %s',
+    'two packs of %s raise %s by 2 × %i for %i cents a month each [AD9, BI8, BI55, LM9, S60, S66] %s',
     async (type, column, size, cents, _ids) => {
       const { ann } = await subscribed();
       const { plan } = (await ann.client.get('/billing')).body.limits[type];
@@ -40,7 +40,7 @@ describe('packs', () => {
     },
   );
 
-  test.each(['video_exports', 'brand_kits', 'competitors'])('packs of %s, which is not there yet, are neither offered nor sold', async (type) => {
+  test.each(['video_exports', 'brand_kits', 'competitors'])('packs of %s, which is not available yet, are neither offered nor sold', async (type) => {
     const { ann } = await subscribed();
     const pages = world.processor.sessions.size;
     expect(await ann.client.post('/billing/addons', { type, packs: 1 })).toMatchObject({
@@ -54,7 +54,7 @@ describe('packs', () => {
     }
   });
 
-  test('packs that were bought of what is not sold any more are shown, and can be ended', async () => {
+  test('packs of a discontinued type are shown and can be cancelled', async () => {
     const { ann } = await subscribed();
     await world.buyPacks(ann, 'channel', 1);
     await world.sql`update payment_subscriptions set addon = 'brand_kits' where org_id = ${ann.orgId} and addon = 'channel'`;
@@ -62,7 +62,7 @@ describe('packs', () => {
     expect((await ann.client.delete('/billing/addons/brand_kits')).body).toEqual({ type: 'brand_kits', packs: 0 });
   });
 
-  test('the wanted number is set at once and synced on every event; less prunes; zero goes at the end of the period [BI55, S66, S219]', async () => {
+  test('the requested number applies at once and follows every event; a decrease prunes; zero cancels at the end of the period [BI55, S66, S219]', async () => {
     const { ann } = await subscribed();
     const remote = await world.buyPacks(ann, 'channel', 1);
     expect((await ann.client.post('/billing/addons', { type: 'channel', packs: 3 })).body).toEqual({ type: 'channel', packs: 3 });
@@ -88,7 +88,7 @@ describe('packs', () => {
     expect((await ann.client.delete('/billing/addons/cake')).status).toBe(404);
   });
 
-  test('packs survive a downgrade, and what is pruned goes by plan and packs together [AD11]', async () => {
+  test('packs survive a downgrade, and pruning counts plan and packs together [AD11]', async () => {
     const { ann, remote } = await subscribed('TEAM');
     await world.buyPacks(ann, 'channel', 1);
     await world.sql`
@@ -101,7 +101,7 @@ describe('packs', () => {
     expect(await world.sql`select 1 from channels where org_id = ${ann.orgId} and not disabled`).toHaveLength(8);
   });
 
-  test('a changed price is for new purchases only; whoever bought before keeps the old one, whatever number they change to [AD10, BI55]', async () => {
+  test('a changed price applies to new purchases only; earlier buyers keep theirs at any quantity [AD10, BI55]', async () => {
     const { ann } = await subscribed();
     const before = await world.buyPacks(ann, 'webhooks', 1);
     const env = { ...WITH_BILLING, ADDON_WEBHOOKS_PRICE_CENTS: '1100', ADDON_WEBHOOKS_PER_PACK: '12' };
@@ -122,7 +122,7 @@ describe('packs', () => {
     expect(await extras(ann)).toEqual({ extraWebhooks: 3 });
   });
 
-  test('packs come on top of a plan; a number beyond 1 to 100, an unknown type and an unknown field are 400', async () => {
+  test('packs add to a plan; a number outside 1 to 100, an unknown type and an unknown field are 400', async () => {
     const ann = await world.signUp();
     expect((await ann.client.post('/billing/addons', { type: 'channel', packs: 1 })).status).toBe(409);
     for (const [body, field] of [
@@ -135,7 +135,7 @@ describe('packs', () => {
       expect(await ann.client.post('/billing/addons', body)).toMatchObject({ status: 400, body: { errors: [{ field }] } });
   });
 
-  test('packs bought on two pages at once are both counted; setting a number leaves one', async () => {
+  test('packs bought on two pages at once are both counted; setting a number leaves one item', async () => {
     const { ann } = await subscribed();
     await ann.client.post('/billing/addons', { type: 'channel', packs: 1 });
     const first = [...world.processor.sessions.values()].at(-1)!;
@@ -150,7 +150,7 @@ describe('packs', () => {
   });
 });
 
-describe('packs and a plan for life', () => {
+describe('packs with a lifetime plan', () => {
   test('a lifetime org cannot buy packs: 402 [AD12, S66]', async () => {
     const { ann } = await subscribed();
     await world.sql`update subscriptions set is_lifetime = true, processor_id = null where org_id = ${ann.orgId}`;

@@ -38,8 +38,8 @@ const rows = async (ann: SignedUp) => {
   return row;
 };
 
-describe('who may tell', () => {
-  test('only what is signed with our key over these bytes not longer than 300 s ago; a bad signature is 400 and nothing is written [BI48, S77]', async () => {
+describe('authentication of events', () => {
+  test('accepts only a signature by our key over these bytes, at most 300 s old; a bad one is 400 and nothing is written [BI48, S77]', async () => {
     const one = await paid();
     const event = created(one);
     const now = Math.floor(new Date().getTime() / 1000);
@@ -65,7 +65,7 @@ describe('who may tell', () => {
     expect(await world.subscription(one.ann)).toMatchObject({ subscriptionTier: 'PRO' });
   });
 
-  test('events of another service are ignored; the two invoice events are judged by their subscription [BI49, BI50, S77]', async () => {
+  test('ignores events of another service and attributes the two invoice events by their subscription [BI49, BI50, S77]', async () => {
     const one = await paid();
     const foreign = changed(created(one), (event) => {
       event.id = `${event.id}_foreign`;
@@ -100,7 +100,7 @@ describe('who may tell', () => {
     expect((await rows(one.ann))['gracePeriodEnd']).not.toBeNull();
   });
 
-  test('an unknown type, an unknown customer and an unknown plan are 200 and ignored [S77]', async () => {
+  test('answers 200 to an unknown type, customer or plan and ignores it [S77]', async () => {
     const one = await paid();
     const odd = [
       (event: Odd) => (event.type = 'customer.created'),
@@ -123,7 +123,7 @@ describe('who may tell', () => {
     expect(await world.deliver(created(one))).toEqual(OK);
   });
 
-  test('the five events change what the org has, each by itself [BI47]', async () => {
+  test('applies each of the five events by itself [BI47]', async () => {
     const one = await paid();
     const { ann, remote } = one;
     expect(await world.deliver(created(one))).toEqual(OK);
@@ -146,7 +146,7 @@ describe('who may tell', () => {
     expect(await hears('customer.subscription.deleted', () => world.processor.end(remote.id))).toBeNull();
   });
 
-  test('whatever cookies it comes with, an event needs no token against forgery and is applied [BI39]', async () => {
+  test('applies an event with any cookies and without a CSRF token [BI39]', async () => {
     const [eve, gone] = [await world.signUp(), await world.signUp()];
     const auth = ({ client }: SignedUp) => client.cookies.get('auth')!;
     await gone.client.post('/user/logout');
@@ -171,7 +171,7 @@ describe('who may tell', () => {
     }
   });
 
-  test('the limit is 6,000 an hour of an address [S17]', async () => {
+  test('limits an address to 6,000 events an hour [S17]', async () => {
     const answer = await fetch(`${world.app.address}/api/payments`, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' });
     expect(answer.status).toBe(400);
     expect(Number(answer.headers.get('x-ratelimit-limit'))).toBe(6_000_000); // a thousand times as wide in tests
@@ -180,8 +180,8 @@ describe('who may tell', () => {
   });
 });
 
-describe('each event once', () => {
-  test('metadata makes the subscription: tier, period and id of the checkout; channels as the plan has them [BI5, BI7, BI8, BI9, BI52, BI53, S61]', async () => {
+describe('idempotency of events', () => {
+  test('an event creates the subscription from metadata: tier, period, checkout id and channels of the plan [BI5, BI7, BI8, BI9, BI52, BI53, S61]', async () => {
     const one = await paid('TEAM');
     expect(await world.deliver(created(one))).toEqual(OK);
     const body = await world.subscription(one.ann);
@@ -221,7 +221,7 @@ describe('each event once', () => {
     ).rejects.toThrow(/subscriptions_of_org/);
   });
 
-  test('twenty deliveries of one event at once have one effect, and so has one a day later [BI51]', async () => {
+  test('twenty concurrent deliveries of one event have one effect, and so has a repeat a day later [BI51]', async () => {
     const one = await paid();
     const answers = await Promise.all(Array.from({ length: 20 }, () => world.deliver(created(one))));
     expect(answers.filter(({ body }) => body['ignored'] === undefined)).toHaveLength(1);
@@ -232,7 +232,7 @@ describe('each event once', () => {
     expect(await world.audits(one.ann.orgId)).toEqual(['billing.checkout_opened', 'billing.subscribed']);
   });
 
-  test('two different contents under one id: one of them counts', async () => {
+  test('two different contents with one id: only one of them is applied', async () => {
     const one = await paid();
     const other = changed(created(one), (event) => (event.data.object['metadata'].billing = 'AGENCY'));
     const answers = await Promise.all([world.deliver(created(one)), world.deliver(other)]);
@@ -242,7 +242,7 @@ describe('each event once', () => {
 });
 
 describe('the order of events', () => {
-  test('one that is older than the last that was applied is written down and not applied [S78]', async () => {
+  test('an event older than the last applied one is recorded and not applied [S78]', async () => {
     const one = await paid();
     world.processor.advance(10);
     const early = created(one);
@@ -256,7 +256,7 @@ describe('the order of events', () => {
     expect(await rows(one.ann)).toMatchObject({ subscriptionTier: 'AGENCY' });
   });
 
-  test('what has ended stays ended, whatever comes late', async () => {
+  test('an ended subscription stays ended, whatever arrives late', async () => {
     const one = await paid();
     world.processor.advance(100);
     world.processor.change(one.remote.id, {});
@@ -268,7 +268,7 @@ describe('the order of events', () => {
     expect(await world.subscription(one.ann)).toBeNull();
   });
 
-  test('the paid invoice of a period before the wish for less does not start it [BI23]', async () => {
+  test('the paid invoice of a period before the downgrade request does not start it [BI23]', async () => {
     const one = await paid('TEAM');
     await world.deliver(created(one));
     world.processor.renew(one.remote.id);
@@ -284,7 +284,7 @@ describe('the order of events', () => {
     expect(await rows(one.ann)).toMatchObject({ subscriptionTier: 'STARTER', pendingTier: null });
   });
 
-  test('an event of a state from before our own change does not undo it, and what happened right after it counts', async () => {
+  test('an event of a state before our own change does not undo it, and later events apply', async () => {
     const one = await paid();
     await world.deliver(created(one));
     world.processor.change(one.remote.id, {});
@@ -300,7 +300,7 @@ describe('the order of events', () => {
     expect(await world.subscription(one.ann)).toBeNull();
   });
 
-  test('all orders of six events of one life end the same, each delivered twice [BI51, S78]', async () => {
+  test('all orders of the six events of a subscription end in the same state, each delivered twice [BI51, S78]', async () => {
     const orders = permutations([0, 1, 2, 3, 4, 5]);
     expect(orders).toHaveLength(720);
     const ends = new Set<string>();
@@ -325,8 +325,8 @@ describe('the order of events', () => {
   }, 1_800_000);
 });
 
-describe('what the model of billing has found', () => {
-  test('a plan that ended before it was heard of leaves no page behind that would be in the way of the next', async () => {
+describe('cases found by the model of billing', () => {
+  test('a plan that ends before its first event is known leaves no open page that blocks the next', async () => {
     const one = await paid();
     world.processor.end(one.remote.id);
     for (const event of one.told().toReversed()) await world.deliver(event);
@@ -335,7 +335,7 @@ describe('what the model of billing has found', () => {
     expect((await one.ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'TEAM' })).body).toEqual({ url: expect.any(String) });
   });
 
-  test('packs that are heard of after their plan has ended are ended too [S218]', async () => {
+  test('packs first reported after their plan has ended are cancelled too [S218]', async () => {
     const one = await paid();
     await world.deliver(created(one));
     await one.ann.client.post('/billing/addons', { type: 'channel', packs: 1 });
@@ -350,7 +350,7 @@ describe('what the model of billing has found', () => {
     expect(await world.subscription(one.ann)).toBeNull();
   });
 
-  test('a lower plan that was wished for in a trial begins with the invoice that finishing the trial makes [BI23]', async () => {
+  test('a downgrade requested in a trial begins with the invoice that ends the trial [BI23]', async () => {
     const ann = await world.signUp();
     await world.buy(ann, 'TEAM');
     await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'STARTER' });
@@ -361,8 +361,8 @@ describe('what the model of billing has found', () => {
   });
 });
 
-describe('half of it', () => {
-  test('the effects of an event and its id are one commit: when the one fails, so does the other, and the next delivery does both [BI51, S77]', async () => {
+describe('atomicity of events', () => {
+  test('the effects of an event and its id are one commit: if one fails both do, and the next delivery applies both [BI51, S77]', async () => {
     const one = await paid();
     await world.sql`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`;
     await world.sql`create trigger refuse before insert on audit_log for each row when (new.action = 'billing.subscribed') execute function refuse()`;
@@ -378,7 +378,7 @@ describe('half of it', () => {
     expect(await world.subscription(one.ann)).toMatchObject({ subscriptionTier: 'PRO' });
   });
 
-  test('what the processor must be told is told later, when it was away', async () => {
+  test('calls to the processor are repeated after it was away', async () => {
     const one = await paid();
     await world.deliver(created(one));
     await one.ann.client.post('/billing/addons', { type: 'channel', packs: 1 });
@@ -402,7 +402,7 @@ describe('half of it', () => {
 });
 
 describe('two plans of one org', () => {
-  test('the one begun later stays, in whichever order they are told; the other is ended at the processor', async () => {
+  test('the later one stays, in any order of events; the other is cancelled at the processor', async () => {
     for (const order of [
       [0, 1],
       [1, 0],

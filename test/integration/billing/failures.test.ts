@@ -23,9 +23,9 @@ async function paying(billing = 'PRO') {
   return { ann, remote: await world.buy(ann, billing) };
 }
 
-describe('an error of the processor, which it repeats to the same key for a day', () => {
+describe('a processor error that repeats for the same key for a day', () => {
   test.each(['POST /v1/prices', 'POST /v1/customers', 'POST /v1/checkout/sessions'])(
-    'at %s keeps nobody from buying: the next order has its page [BI56, S64]',
+    'at %s does not block a purchase: the next order gets its page [BI56, S64]',
     async (call) => {
       const ann = await world.signUp();
       world.processor.fail(call, 'error');
@@ -37,7 +37,7 @@ describe('an error of the processor, which it repeats to the same key for a day'
     },
   );
 
-  test('at the card check keeps no trial from beginning: the next delivery has it [BI54, S77]', async () => {
+  test('at the card check does not block a trial: the next delivery starts it [BI54, S77]', async () => {
     const ann = await world.signUp();
     const page = pageOf(await order(ann.client, 'PRO'));
     world.skip();
@@ -51,7 +51,7 @@ describe('an error of the processor, which it repeats to the same key for a day'
     expect(await world.subscription(ann)).toMatchObject({ isTrial: true });
   });
 
-  test('at a refund keeps no money back: asked for again it goes, once [BI32, S68]', async () => {
+  test('at a refund does not block it: a repeated request refunds once [BI32, S68]', async () => {
     const { ann } = await paying();
     const [{ id }] = (await ann.client.get('/billing/charges')).body;
     const refund = () => ann.client.post('/billing/refund-charges', { chargeIds: [id] });
@@ -62,33 +62,30 @@ describe('an error of the processor, which it repeats to the same key for a day'
   });
 });
 
-describe('money that goes back, and the plan that ends for it', () => {
-  test.each(['DELETE /v1/subscriptions/:id', 'POST /v1/refunds'])(
-    'hang together: when %s fails, both are finished without being asked for again',
-    async (call) => {
-      const { ann, remote } = await paying();
-      const [{ id }] = (await ann.client.get('/billing/charges')).body;
-      for (let n = 0; n < 3; n++) world.processor.fail(call);
-      const { status } = await ann.client.post('/billing/refund-charges', { chargeIds: [id] });
-      expect(call === 'POST /v1/refunds' ? [503] : [200, 503]).toContain(status); // the tasks of one commit have no order: the money may be back before the plan's end fails
-      expect(await world.subscription(ann)).toBeNull();
-      await world.sql`update payment_tasks set due_at = now() where org_id = ${ann.orgId}`;
-      await world.settled();
-      expect(remote.status).toBe('canceled');
-      expect(world.processor.charges.find((charge) => charge.id === id)!.amount_refunded).toBe(2_900);
-      expect((await world.audits(ann.orgId)).filter((action) => action === 'billing.charge_refunded')).toHaveLength(1);
-      expect(await world.sql`select 1 from payment_tasks where org_id = ${ann.orgId}`).toHaveLength(0);
-      expect((await ann.client.post('/billing/refund-charges', { chargeIds: [id] })).body).toEqual({ refunded: [id], failed: [] });
-    },
-  );
+describe('a refund that ends its plan', () => {
+  test.each(['DELETE /v1/subscriptions/:id', 'POST /v1/refunds'])('completes without another request when %s fails', async (call) => {
+    const { ann, remote } = await paying();
+    const [{ id }] = (await ann.client.get('/billing/charges')).body;
+    for (let n = 0; n < 3; n++) world.processor.fail(call);
+    const { status } = await ann.client.post('/billing/refund-charges', { chargeIds: [id] });
+    expect(call === 'POST /v1/refunds' ? [503] : [200, 503]).toContain(status); // the tasks of one commit have no order: the money may be back before the plan's end fails
+    expect(await world.subscription(ann)).toBeNull();
+    await world.sql`update payment_tasks set due_at = now() where org_id = ${ann.orgId}`;
+    await world.settled();
+    expect(remote.status).toBe('canceled');
+    expect(world.processor.charges.find((charge) => charge.id === id)!.amount_refunded).toBe(2_900);
+    expect((await world.audits(ann.orgId)).filter((action) => action === 'billing.charge_refunded')).toHaveLength(1);
+    expect(await world.sql`select 1 from payment_tasks where org_id = ${ann.orgId}`).toHaveLength(0);
+    expect((await ann.client.post('/billing/refund-charges', { chargeIds: [id] })).body).toEqual({ refunded: [id], failed: [] });
+  });
 });
 
-describe('an order whose answer was lost', () => {
+describe('an order whose response is lost', () => {
   const lost = (call: string) => {
     for (let n = 0; n < 3; n++) world.processor.fail(call, 'after'); // as often as the SDK asks
   };
 
-  test('is made by another member in other words: one customer, with a name, and one page that can be paid', async () => {
+  test('is repeated by another member with other fields: one named customer and one payable page', async () => {
     const [ann, bob] = [await world.signUp(), await world.signUp()];
     await world.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${bob.userId}, 'owner')`;
     expect((await bob.client.post('/user/change-org', { id: ann.orgId })).status).toBe(200);
@@ -107,12 +104,12 @@ describe('an order whose answer was lost', () => {
   });
 });
 
-describe('a change whose answer was lost', () => {
+describe('a change whose response is lost', () => {
   const lost = () => {
     for (let n = 0; n < 3; n++) world.processor.fail('POST /v1/subscriptions/:id', 'after');
   };
 
-  test('is told as not done, and is done: its events bring it, and asking again changes nothing more [BI33, BI37, S66, S69, S72]', async () => {
+  test('is reported as failed although it is done: events apply it, and a repeat changes nothing more [BI33, BI37, S66, S69, S72]', async () => {
     const ann = await world.signUp();
     await world.buy(ann);
     await world.buyPacks(ann, 'webhooks', 2);
@@ -134,7 +131,7 @@ describe('a change whose answer was lost', () => {
     expect((await ann.client.get('/billing/charges')).body.map(({ amount }: { amount: number }) => amount)).toEqual([2_700, 2_900, 1_800]);
   });
 
-  test('of a coupon gives it once [DE7, S74]', async () => {
+  test('of a coupon applies it once [DE7, S74]', async () => {
     await using other = await payingApp({ env: { PAYMENTS_DISCOUNT_ID: 'coupon_1' } });
     const ann = await other.signUp();
     const remote = await other.buy(ann);
@@ -152,7 +149,7 @@ describe('a change whose answer was lost', () => {
   });
 });
 
-test('a lower plan waits for the invoice of its first period to be paid, through grace and beyond its end [BI21, BI23, S220]', async () => {
+test('a downgrade waits for the paid invoice of its first period, through the grace period and beyond [BI21, BI23, S220]', async () => {
   const { ann, remote } = await paying('TEAM');
   await order(ann.client, 'PRO');
   world.processor.setCard(remote.id, false);
@@ -168,7 +165,7 @@ test('a lower plan waits for the invoice of its first period to be paid, through
   expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO', pendingTier: null, gracePeriodEnd: null, totalChannels: 10 });
 });
 
-test('of orders for different plans at once one has a page, and no other can be paid [BI14]', async () => {
+test('concurrent orders for different plans leave one payable page [BI14]', async () => {
   for (let round = 0; round < 10; round++) {
     const ann = await world.signUp();
     const answers = await Promise.all(['STARTER', 'PRO', 'TEAM', 'AGENCY', 'PRO', 'TEAM'].map((billing) => order(ann.client, billing)));
@@ -181,7 +178,7 @@ test('of orders for different plans at once one has a page, and no other can be 
   }
 });
 
-test('a page that was open when the organization was deleted buys nothing: what was paid on it ends at the processor', async () => {
+test('a page open when the organization is deleted buys nothing: a payment on it is cancelled at the processor', async () => {
   const ann = await world.signUp();
   const page = pageOf(await order(ann.client, 'PRO'));
   await world.sql`update organizations set deleted_at = now() where id = ${ann.orgId}`;
@@ -191,7 +188,7 @@ test('a page that was open when the organization was deleted buys nothing: what 
   expect(remote.status).toBe('canceled');
 });
 
-test('more than before, while a lower plan waits, costs the difference to what was paid, as it was shown [BI19, BI20, S64]', async () => {
+test('an upgrade during a pending downgrade costs the difference to the paid plan, as previewed [BI19, BI20, S64]', async () => {
   const { ann } = await paying('TEAM');
   await order(ann.client, 'PRO');
   expect((await ann.client.post('/billing/prorate', { period: 'MONTHLY', billing: 'AGENCY' })).body.price).toBe(15_000);
@@ -199,7 +196,7 @@ test('more than before, while a lower plan waits, costs the difference to what w
   expect((await ann.client.get('/billing/charges')).body.map(({ amount }: { amount: number }) => amount)).toEqual([15_000, 9_900]);
 });
 
-describe('our process is killed between the call of the processor and our commit', () => {
+describe('a process killed between the call to the processor and the commit', () => {
   const PROGRAM = fileURLToPath(new URL('../../support/processes/paying-process.ts', import.meta.url));
   async function startProcess() {
     const child = spawn(process.execPath, ['--no-warnings', PROGRAM, world.db.url, world.processor.url], {
@@ -237,7 +234,7 @@ describe('our process is killed between the call of the processor and our commit
     }
   }
 
-  test.each(['POST /v1/customers', 'POST /v1/checkout/sessions'])('%s: the next order is of one customer, on one page [S18]', async (call) => {
+  test.each(['POST /v1/customers', 'POST /v1/checkout/sessions'])('%s: the next order has one customer and one page [S18]', async (call) => {
     const ann = await world.signUp();
     const before = { customers: world.processor.customers.size, sessions: world.processor.sessions.size };
     await cutAt(call, ann, (client) => order(client, 'TEAM'));
@@ -248,7 +245,7 @@ describe('our process is killed between the call of the processor and our commit
     });
   });
 
-  test('a plan that was changed: its events bring it, and it is paid once [BI19]', async () => {
+  test('a changed plan: its events apply it, and it is paid once [BI19]', async () => {
     const { ann } = await paying();
     await cutAt('POST /v1/subscriptions/:id', ann, (client) => order(client, 'TEAM'));
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO' });
@@ -258,7 +255,7 @@ describe('our process is killed between the call of the processor and our commit
     expect((await ann.client.get('/billing/charges')).body.map(({ amount }: { amount: number }) => amount)).toEqual([7_000, 2_900]);
   });
 
-  test('an end at once: its event brings it [BI35, S70]', async () => {
+  test('an immediate cancellation: its event applies it [BI35, S70]', async () => {
     const { ann, remote } = await paying();
     await cutAt('DELETE /v1/subscriptions/:id', ann, (client) => client.post('/billing/cancel-subscription'));
     expect([remote.status, (await world.subscription(ann)).subscriptionTier]).toEqual(['canceled', 'PRO']);
@@ -266,7 +263,7 @@ describe('our process is killed between the call of the processor and our commit
     expect(await world.subscription(ann)).toBeNull();
   });
 
-  test('a refund: asked for again it is told, and the money went once [BI32]', async () => {
+  test('a refund: a repeat reports it, and the money is returned once [BI32]', async () => {
     const { ann } = await paying();
     const [{ id }] = (await ann.client.get('/billing/charges')).body;
     const refund = (client: Client) => client.post('/billing/refund-charges', { chargeIds: [id] });
@@ -276,7 +273,7 @@ describe('our process is killed between the call of the processor and our commit
     expect(await world.audits(ann.orgId)).toContain('billing.charge_refunded');
   });
 
-  test('the card check of a trial: the next delivery has it, and 1 USD was held once [BI54]', async () => {
+  test('the card check of a trial: the next delivery completes it with one hold of 1 USD [BI54]', async () => {
     const ann = await world.signUp();
     const page = pageOf(await order(ann.client, 'PRO'));
     const before = world.processor.intents.size;
@@ -290,7 +287,7 @@ describe('our process is killed between the call of the processor and our commit
   });
 });
 
-test('while the processor is away a sweep waits for it once, and the next ones do all that was left', async () => {
+test('a sweep waits once for an absent processor, and later ones do the remaining work', async () => {
   const orgs = [await paying(), await paying(), await paying()];
   for (const { ann, remote } of orgs)
     await world.sql`insert into payment_tasks (id, org_id, kind, subscription_id) values (${newId()}, ${ann.orgId}, 'sync', ${remote.id})`;
@@ -308,8 +305,8 @@ test('while the processor is away a sweep waits for it once, and the next ones d
   expect(await left()).toEqual([]);
 });
 
-describe('what is in the way of one organization', () => {
-  test('keeps no other from the end of its grace period [S80]', async () => {
+describe('a failure in one organization', () => {
+  test('does not delay the end of the grace period of others [S80]', async () => {
     const { ann } = await paying();
     const { ann: bob } = await paying();
     const name = `poison_${newId().replaceAll('-', '')}`;
@@ -330,7 +327,7 @@ describe('what is in the way of one organization', () => {
     expect((await lapsed()).toSorted()).toEqual([ann.orgId, bob.orgId].toSorted());
   });
 
-  test('a trial that should be over and is not is asked after once an hour', async () => {
+  test('an overdue trial is queried at the processor once an hour', async () => {
     const ann = await world.signUp();
     await world.buy(ann);
     const before = world.processor.count('GET /v1/subscriptions/:id');
@@ -342,7 +339,7 @@ describe('what is in the way of one organization', () => {
   });
 });
 
-test('what is owed is given up at the processor, or paid elsewhere, of which no event is heard: the grace period ends [S220]', async () => {
+test('the grace period ends when the processor voids the invoice, or it is paid elsewhere without an event [S220]', async () => {
   const { ann, remote } = await paying();
   world.processor.setCard(remote.id, false);
   world.processor.renew(remote.id);
@@ -354,7 +351,7 @@ test('what is owed is given up at the processor, or paid elsewhere, of which no 
   expect(await world.subscription(ann)).toMatchObject({ gracePeriodEnd: null, subscriptionTier: 'PRO' });
 });
 
-test('odd numbers of packs at the processor are read as what they can be, and names that are no charges are unknown [BI55, S68]', async () => {
+test('unusual pack quantities are read as valid ones, and foreign names are unknown charges [BI55, S68]', async () => {
   const { ann } = await paying();
   const remote = await world.buyPacks(ann, 'channel', 3);
   for (const [quantity, packs] of [
@@ -375,7 +372,7 @@ test('odd numbers of packs at the processor are read as what they can be, and na
   expect({ status, body }).toEqual({ status: 200, body: { refunded: [], failed: ids.map((id) => ({ id, reason: 'There is no such charge' })) } });
 });
 
-test('what was bought, and of which no event ever came, is read from the processor when it is asked for again, or a day later [S64]', async () => {
+test('a purchase without any event is read from the processor on a repeated order or a day later [S64]', async () => {
   const [ann, bob] = [await world.signUp(), await world.signUp()];
   for (const { client } of [ann, bob]) world.processor.pay(pageOf(await order(client, 'PRO')).id);
   world.skip();
@@ -391,7 +388,7 @@ test('what was bought, and of which no event ever came, is read from the process
   expect(checkout).toEqual({ done: true, dropped_at: null });
 });
 
-test('two hosts that hear the events of a life at once, in any order and of days ago, apply each once [BI51, S78]', async () => {
+test('two hosts apply each event of a subscription once, in any order and days late [BI51, S78]', async () => {
   await using other = await testApp({ sql: world.sql, env: WITH_BILLING, paymentsServer: world.processor.url });
   const { ann, remote } = await paying('TEAM');
   const from = world.processor.told.length;

@@ -57,8 +57,8 @@ const pass = async ({ orgId }: SignedUp, days: number) => {
   await world.settled();
 };
 
-describe('a payment that failed', () => {
-  test('starts a grace period of 7 days in which everything goes on; further attempts do not make it longer [BI15, BI16, BI18]', async () => {
+describe('a failed payment', () => {
+  test('starts a grace period of 7 days with full service; further attempts do not extend it [BI15, BI16, BI18]', async () => {
     const { ann, remote, fail } = await owing();
     const key = await ann.withKey();
     await channels(ann.orgId, 2);
@@ -76,7 +76,7 @@ describe('a payment that failed', () => {
     expect((await world.subscription(ann)).gracePeriodEnd).toBe(shifted);
   });
 
-  test('members who may manage billing are told on day 0, 3 and 6, and at the end, each once [BI17, S220, S221]', async () => {
+  test('mails members who may manage billing on day 0, 3 and 6 and at the end, each once [BI17, S220, S221]', async () => {
     const { ann, fail } = await owing();
     await members(ann.orgId, 1);
     await fail();
@@ -101,7 +101,7 @@ describe('a payment that failed', () => {
     expect(await world.audits(ann.orgId)).toEqual(expect.arrayContaining(['billing.payment_failed', 'billing.subscription_lapsed']));
   });
 
-  test('a role of the org with billing:manage is told too', async () => {
+  test('mails a custom role with billing:manage too', async () => {
     const { ann, fail } = await owing();
     await members(ann.orgId, 1);
     const role = newId();
@@ -111,7 +111,7 @@ describe('a payment that failed', () => {
     expect(await world.sql`select 1 from emails where org_id = ${ann.orgId} and template = 'payment-failed'`).toHaveLength(2);
   });
 
-  test('unpaid at its end, the org is without an active subscription: keys 401, queued posts paused, nothing deleted; a payment restores it [S80, S220]', async () => {
+  test('leaves the org without an active subscription at the end: keys 401, queued posts paused, nothing deleted; a payment restores it [S80, S220]', async () => {
     const { ann, remote, fail } = await owing();
     const key = await ann.withKey();
     await channels(ann.orgId, 2);
@@ -133,7 +133,7 @@ describe('a payment that failed', () => {
     expect(await state(ann.orgId)).toMatchObject({ due: 2, posts: { scheduled: 2 } });
   });
 
-  test('paid in time, nothing is told any more', async () => {
+  test('sends no more notices once it is paid in time', async () => {
     const { ann, remote, fail } = await owing();
     await fail();
     world.processor.setCard(remote.id, true);
@@ -144,7 +144,7 @@ describe('a payment that failed', () => {
     expect(await world.subscription(ann)).toMatchObject({ gracePeriodEnd: null, subscriptionTier: 'PRO' });
   });
 
-  test('the processor gives up: without the row; a new plan starts the paused posts again', async () => {
+  test('removes the row when the processor gives up; a new plan resumes the paused posts', async () => {
     const { ann, remote, fail } = await owing();
     await channels(ann.orgId, 1);
     await fail();
@@ -157,7 +157,7 @@ describe('a payment that failed', () => {
     expect(await state(ann.orgId)).toMatchObject({ due: 1, posts: { scheduled: 1 } });
   });
 
-  test('where billing is switched off nobody owes anything, and where it is on again an org that has not paid is as it was [BI2, S80]', async () => {
+  test('has no effect while billing is off, and applies again when it is on [BI2, S80]', async () => {
     const { ann, fail } = await owing();
     const [id] = await channels(ann.orgId, 1);
     await fail();
@@ -172,7 +172,7 @@ describe('a payment that failed', () => {
     expect(await state(ann.orgId)).toMatchObject({ due: 0, posts: { paused: 1 } });
   });
 
-  test('two sweeps at once tell once', async () => {
+  test('sends one notice from two concurrent sweeps', async () => {
     const { ann, fail } = await owing();
     await fail();
     await world.passDays(ann.orgId, 3);
@@ -181,8 +181,8 @@ describe('a payment that failed', () => {
   });
 });
 
-describe('room for less', () => {
-  test('a downgrade disables what is beyond the lower limits, the newest first, as it was shown before [BI24, BI25, S64]', async () => {
+describe('a lower limit', () => {
+  test('disables channels beyond it after a downgrade, newest first, as previewed [BI24, BI25, S64]', async () => {
     const { ann, remote } = await owing('TEAM');
     await channels(ann.orgId, 5);
     await members(ann.orgId, 3);
@@ -197,7 +197,7 @@ describe('room for less', () => {
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'STARTER', totalChannels: 3 });
   });
 
-  test('`customer.subscription.deleted`: STARTER, what is over the limit disabled, the row gone, its packs ended with it; overrides stay [BI26, BI27, BI28, S218]', async () => {
+  test('applies after `customer.subscription.deleted`: STARTER, excess disabled, row and packs removed; overrides stay [BI26, BI27, BI28, S218]', async () => {
     const { ann, remote } = await owing('PRO');
     const packs = await world.buyPacks(ann, 'channel', 1);
     await world.sql`update organizations set limit_overrides = '{"team_members": 2}' where id = ${ann.orgId}`;

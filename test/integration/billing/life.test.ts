@@ -11,7 +11,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const daysFromNow = (iso: string) => Math.round((new Date(iso).getTime() - new Date().getTime()) / 86_400_000);
 
 describe('a first plan', () => {
-  test('a new org may try; subscribing opens a page with a trial of 30 days, and the flag falls when the subscription is there [BI11, BI12, BI13, BI14, S64]', async () => {
+  test('a new org is offered a trial of 30 days on its page, and the flag clears when the subscription exists [BI11, BI12, BI13, BI14, S64]', async () => {
     const ann = await world.signUp();
     expect((await ann.client.get('/user/self')).body.allowTrial).toBe(true);
     const ordered = await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'PRO', utm: 'letter' });
@@ -56,7 +56,7 @@ describe('a first plan', () => {
     ['TEAM', 'YEARLY', 99_000],
     ['AGENCY', 'MONTHLY', 24_900],
     ['AGENCY', 'YEARLY', 249_000],
-  ])('%s %s costs %i cents; product and price are made on first use and found from then on [BI1, BI56]', async (billing, period, cents) => {
+  ])('%s %s costs %i cents; product and price are created on first use and reused later [BI1, BI56]', async (billing, period, cents) => {
     const ann = await world.signUp();
     await ann.client.post('/billing/subscribe', { period, billing });
     const { price } = [...world.processor.sessions.values()].at(-1)!;
@@ -67,7 +67,7 @@ describe('a first plan', () => {
     expect([...world.processor.prices.values()].filter(({ lookup_key }) => lookup_key === price.lookup_key)).toHaveLength(1);
   });
 
-  test('asked for again, also a hundred times at once, it is one customer and one page [S18]', async () => {
+  test('a hundred repeated orders at once create one customer and one page [S18]', async () => {
     const ann = await world.signUp();
     const before = { customers: world.processor.customers.size, sessions: world.processor.sessions.size };
     const wish = { period: 'MONTHLY', billing: 'TEAM' };
@@ -82,7 +82,7 @@ describe('a first plan', () => {
     expect({ body: replayed.body, replayed: replayed.headers.get('idempotency-replayed') }).toEqual({ body: answers[0]!.body, replayed: 'true' });
   });
 
-  test('an answer that is lost on the way does not make a second page', async () => {
+  test('a lost response does not create a second page', async () => {
     const ann = await world.signUp();
     const before = world.processor.sessions.size;
     world.processor.fail('POST /v1/checkout/sessions', 'after');
@@ -90,7 +90,7 @@ describe('a first plan', () => {
     expect(world.processor.sessions.size).toBe(before + 1);
   });
 
-  test('another wish closes the page of the first; one that is being paid on is not doubled', async () => {
+  test('a different order closes the first page; a page in payment is not duplicated', async () => {
     const ann = await world.signUp();
     await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'PRO' });
     const first = [...world.processor.sessions.values()].at(-1)!;
@@ -105,7 +105,7 @@ describe('a first plan', () => {
     expect((await world.subscription(ann)).subscriptionTier).toBe('TEAM');
   });
 
-  test('an unknown tier or period is 400 and names its field; an unknown page is 0; the page of another org too [S64, S65]', async () => {
+  test('an unknown tier or period is 400 with its field; an unknown page, or that of another org, is 0 [S64, S65]', async () => {
     const [ann, bob] = [await world.signUp(), await world.signUp()];
     expect(await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'FREE' })).toMatchObject({
       status: 400,
@@ -123,7 +123,7 @@ describe('a first plan', () => {
 });
 
 describe('the card check of a trial', () => {
-  test('1 USD is held and let go, once for a subscription, before the trial begins [BI54]', async () => {
+  test('holds and releases 1 USD once for a subscription before the trial begins [BI54]', async () => {
     const ann = await world.signUp();
     const before = world.processor.intents.size;
     const remote = await world.buy(ann);
@@ -138,7 +138,7 @@ describe('the card check of a trial', () => {
     expect(world.processor.intents.size).toBe(before + 1);
   });
 
-  test('a card that is refused: no subscription, the trial can be had yet, the processor lets it go, members who pay are told [S79]', async () => {
+  test('cancels the subscription on a refused card, keeps the trial available and mails the members who pay [S79]', async () => {
     const ann = await world.signUp();
     const remote = await world.buy(ann, 'PRO', 'MONTHLY', { good: false });
     expect((await ann.client.get('/billing')).body.subscription).toBeNull();
@@ -149,7 +149,7 @@ describe('the card check of a trial', () => {
     expect((await ann.client.get(`/billing/check/${remote.metadata['uniqueId']!}`)).body).toEqual({ status: 0 });
   });
 
-  test('a processor that is away during the check is heard again: the delivery fails, and the next one does the whole', async () => {
+  test('fails the delivery while the processor is away and completes on the next one', async () => {
     const ann = await world.signUp();
     await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'PRO' });
     world.skip();
@@ -163,7 +163,7 @@ describe('the card check of a trial', () => {
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO', isTrial: true });
   });
 
-  test('a plan without a trial is not checked', async () => {
+  test('skips a plan without a trial', async () => {
     const ann = await world.signUp();
     await world.buy(ann);
     await ann.client.post('/billing/cancel-subscription');
@@ -175,8 +175,8 @@ describe('the card check of a trial', () => {
   });
 });
 
-describe('another plan', () => {
-  test('more is applied at once and invoiced at once [BI19, BI20]', async () => {
+describe('a change of plan', () => {
+  test('an upgrade is applied and invoiced at once [BI19, BI20]', async () => {
     const ann = await world.signUp();
     await world.buy(ann, 'PRO');
     await ann.client.post('/billing/finish-trial');
@@ -197,7 +197,7 @@ describe('another plan', () => {
     expect(same).toMatchObject({ status: 409, body: { code: 'conflict' } });
   });
 
-  test('less keeps the plan until the next period is paid; the price is that of the next invoice [BI21, BI22, BI23]', async () => {
+  test('a downgrade keeps the plan until the next period is paid; the price is that of the next invoice [BI21, BI22, BI23]', async () => {
     const ann = await world.signUp();
     const remote = await world.buy(ann, 'TEAM');
     await ann.client.post('/billing/finish-trial');
@@ -217,7 +217,7 @@ describe('another plan', () => {
     expect((await ann.client.get('/billing/charges')).body[0].amount).toBe(900);
   });
 
-  test('less again, the same as before, and more: each is the last word', async () => {
+  test('the last of several requests wins: a downgrade, the current plan or an upgrade', async () => {
     const ann = await world.signUp();
     const remote = await world.buy(ann, 'AGENCY', 'YEARLY');
     const order = async (billing: string) => (await ann.client.post('/billing/subscribe', { period: 'YEARLY', billing })).body.subscription;
@@ -230,7 +230,7 @@ describe('another plan', () => {
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'AGENCY', pendingTier: null });
   });
 
-  test('a lower plan with another period is two steps: 400 names the period; the same plan with another period is applied at once', async () => {
+  test('a downgrade with another period needs two steps: 400 names the period; the same plan with another period is applied at once', async () => {
     const ann = await world.signUp();
     await world.buy(ann, 'TEAM', 'MONTHLY');
     for (const path of ['/billing/subscribe', '/billing/prorate'])
@@ -240,7 +240,7 @@ describe('another plan', () => {
     });
   });
 
-  test('a card that cannot pay for more: the portal, and nothing has changed [S64]', async () => {
+  test('a card that cannot pay for an upgrade leads to the portal, and nothing changes [S64]', async () => {
     const ann = await world.signUp();
     const remote = await world.buy(ann, 'PRO');
     await ann.client.post('/billing/finish-trial');
@@ -252,7 +252,7 @@ describe('another plan', () => {
     world.processor.setCard(remote.id, true);
   });
 
-  test('an order that the processor took and whose answer never came is heard of by its events', async () => {
+  test('an accepted order with a lost response is applied by its events', async () => {
     const ann = await world.signUp();
     await world.buy(ann, 'PRO');
     for (let n = 0; n < 3; n++) world.processor.fail('POST /v1/subscriptions/:id', 'after');
@@ -263,7 +263,7 @@ describe('another plan', () => {
   });
 });
 
-describe('the end', () => {
+describe('the end of a subscription', () => {
   test('cancelling takes effect at the end of the period and mails the feedback once; `undo` withdraws it; a repeat changes nothing [BI33, BI34, S69, S222]', async () => {
     const ann = await world.signUp();
     const remote = await world.buy(ann, 'PRO');
@@ -290,7 +290,7 @@ describe('the end', () => {
     expect(await world.subscription(ann)).toBeNull();
   });
 
-  test('cancelling now ends it at once, at the processor too; what is heard later changes nothing more [BI35, S70]', async () => {
+  test('cancelling now ends it at once, at the processor too; later events change nothing more [BI35, S70]', async () => {
     const ann = await world.signUp();
     const remote = await world.buy(ann, 'PRO');
     expect((await ann.client.post('/billing/cancel-subscription')).body).toEqual({ cancelled: true });
@@ -303,7 +303,7 @@ describe('the end', () => {
     expect((await ann.client.post('/billing/cancel', { feedback: '' })).status).toBe(409);
   });
 
-  test('the trial is finished by whoever may read billing, without the permission to manage it, once; whether it is over [BI37, S72]', async () => {
+  test('a member with billing:read and without billing:manage finishes the trial, once, and reads whether it is over [BI37, S72]', async () => {
     const ann = await world.signUp();
     const finished = async () => (await ann.client.get('/billing/is-trial-finished')).body.finished;
     expect(await finished()).toBe(false);
@@ -321,7 +321,7 @@ describe('the end', () => {
     expect((await ann.client.post('/billing/finish-trial')).status).toBe(409);
   });
 
-  test('an org can come back, and is anchored anew', async () => {
+  test('an org can subscribe again with a new anchor', async () => {
     const ann = await world.signUp();
     await world.buy(ann, 'PRO');
     await ann.client.post('/billing/cancel-subscription');
@@ -338,7 +338,7 @@ describe('the end', () => {
   });
 });
 
-test('the portal: whoever may read billing, without the permission to manage it; 409 before there is a customer [BI36, S71]', async () => {
+test('a member with billing:read and without billing:manage opens the portal; 409 before there is a customer [BI36, S71]', async () => {
   const ann = await world.signUp();
   expect((await ann.client.get('/billing/portal')).status).toBe(409);
   await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'PRO' });

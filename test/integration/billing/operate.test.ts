@@ -21,8 +21,8 @@ const key = new TextEncoder().encode(JWT_SECRET);
 const code = (claims: Record<string, unknown>, secret = key) => new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(secret);
 const mint = async (count = 1): Promise<string[]> => (await boss.client.post('/admin/lifetime-codes', { count })).body.codes;
 
-describe('what is for sale', () => {
-  test('the plans with their prices and limits, and the packs [BI1, S63]', async () => {
+describe('the price list', () => {
+  test('has the plans with their prices and limits, and the packs [BI1, S63]', async () => {
     const { body } = await boss.client.get('/billing/packages');
     expect(body.enabled).toBe(true);
     expect(body.packages).toEqual([
@@ -37,7 +37,7 @@ describe('what is for sale', () => {
 });
 
 describe('charges', () => {
-  test('succeeded ones with links to receipt and PDF, newest first; a card check is none [BI31, S67]', async () => {
+  test('lists succeeded charges with links to receipt and PDF, newest first, without card checks [BI31, S67]', async () => {
     const { ann } = await paying('PRO');
     world.processor.advance(5);
     await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'TEAM' });
@@ -63,7 +63,7 @@ describe('charges', () => {
     expect((await boss.client.get('/billing/charges')).body).toEqual([]);
   });
 
-  test('refunds: own charges of the last 14 days, each once; older ones for a super-admin alone; those of others are unknown [BI32, S68]', async () => {
+  test('refunds own charges of the last 14 days once; older ones for a super-admin only; those of others are unknown [BI32, S68]', async () => {
     const [{ ann }, { ann: eve }] = [await paying(), await paying()];
     const [fresh] = (await ann.client.get('/billing/charges')).body;
     const [foreign] = (await eve.client.get('/billing/charges')).body;
@@ -100,7 +100,7 @@ describe('charges', () => {
   });
 });
 
-describe('money for packs whose plan ends goes back once', () => {
+describe('credits packs once when their plan ends', () => {
   /** A plan with a pack of channels, and the charges of both. */
   async function withPacks() {
     const { ann, remote: plan } = await paying();
@@ -121,7 +121,7 @@ describe('money for packs whose plan ends goes back once', () => {
   const operator = async ({ userId }: { userId: string }, is: boolean) => world.sql`update users set is_super_admin = ${is} where id = ${userId}`;
   const CREDITED: unknown = expect.stringContaining('credited');
 
-  test('the charge of the plan alone: the rest of the packs is credited', async () => {
+  test('credits the rest of the packs with a refund of the plan charge alone', async () => {
     const { packs, ofPlan, back, refund, again } = await withPacks();
     expect(await refund(ofPlan)).toEqual({ refunded: [ofPlan], failed: [] });
     await again();
@@ -129,7 +129,7 @@ describe('money for packs whose plan ends goes back once', () => {
     expect(back()).toEqual({ refunded: 2_900, credited: 1_900 });
   });
 
-  test('the charges of both: the rest of the packs is not credited as well', async () => {
+  test('does not credit the rest of the packs when both charges are refunded', async () => {
     const { packs, ofPlan, ofPacks, back, refund, again } = await withPacks();
     expect(await refund(ofPlan, ofPacks)).toEqual({ refunded: [ofPlan, ofPacks], failed: [] });
     await again();
@@ -137,7 +137,7 @@ describe('money for packs whose plan ends goes back once', () => {
     expect(back()).toEqual({ refunded: 4_800, credited: 0 });
   });
 
-  test('a charge of the period before keeps no rest from being credited', async () => {
+  test('credits the rest although a charge of an earlier period was refunded', async () => {
     const { ann, plan, packs, ofPlan, ofPacks, back, refund, again } = await withPacks();
     world.processor.renew(plan.id);
     world.processor.renew(packs.id);
@@ -150,7 +150,7 @@ describe('money for packs whose plan ends goes back once', () => {
     expect(back()).toEqual({ refunded: 4_800, credited: 1_900 });
   });
 
-  test('after the rest was credited, the charge is not given back, and nothing else changes', async () => {
+  test('refuses to refund a charge after the rest is credited, and changes nothing else', async () => {
     const { ann, ofPacks, back, refund, again } = await withPacks();
     expect((await ann.client.post('/billing/cancel-subscription')).status).toBe(200);
     await again();
@@ -163,7 +163,7 @@ describe('money for packs whose plan ends goes back once', () => {
     expect(back()).toEqual({ refunded: 0, credited: 1_900 });
   });
 
-  test('while the credit waits for the processor, the charge is not given back either', async () => {
+  test('refuses to refund a charge while the credit is pending at the processor', async () => {
     const { ann, plan, packs, ofPacks, back, refund, again } = await withPacks();
     world.processor.end(plan.id);
     for (let n = 0; n < 3; n++) world.processor.fail('DELETE /v1/subscriptions/:id');
@@ -177,7 +177,7 @@ describe('money for packs whose plan ends goes back once', () => {
     expect(await world.subscription(ann)).toBeNull();
   });
 
-  test('what is credited between the look at a charge and the order is not given back, and nothing else changes', async () => {
+  test('refuses a refund when a credit arrives between check and order, and changes nothing else', async () => {
     const { ann, ofPacks, back, refund, again } = await withPacks();
     world.processor.meanwhile('GET /v1/subscriptions/:id', async () => {
       expect((await ann.client.post('/billing/cancel-subscription')).status).toBe(200);
@@ -188,7 +188,7 @@ describe('money for packs whose plan ends goes back once', () => {
     expect(back()).toEqual({ refunded: 0, credited: 1_900 });
   });
 
-  test('while the charge waits to be given back, and after it was, the rest is not credited', async () => {
+  test('does not credit the rest while the charge is being refunded or after it was', async () => {
     for (const away of [true, false]) {
       const { ann, ofPacks, back, refund, again } = await withPacks();
       await operator(ann, true); // who leaves the plan as it is
@@ -203,7 +203,7 @@ describe('money for packs whose plan ends goes back once', () => {
 });
 
 describe('a second refund', () => {
-  test('within a year is refused and ends nothing; after it, and by a super-admin, it goes', async () => {
+  test('within a year is refused and ends nothing; after it, or by a super-admin, it succeeds', async () => {
     const { ann } = await paying();
     const charge = async () => (await ann.client.get('/billing/charges')).body.find(({ refunded }: { refunded: boolean }) => !refunded)?.id as string;
     const refund = async () => (await ann.client.post('/billing/refund-charges', { chargeIds: [await charge()] })).body;
@@ -222,7 +222,7 @@ describe('a second refund', () => {
     expect(await world.subscription(ann)).toBeNull();
   });
 
-  test('that comes at the same time gets nothing back', async () => {
+  test('returns nothing when it arrives at the same time', async () => {
     const { ann } = await paying();
     const [{ id }] = (await ann.client.get('/billing/charges')).body;
     const first = world.processor.charges.find((one) => one.id === id)!;
@@ -236,8 +236,8 @@ describe('a second refund', () => {
   });
 });
 
-describe('a plan for life', () => {
-  test('a code makes the org AGENCY for life, and is written down in plain text [BI10, BI38, S73, S213]', async () => {
+describe('a lifetime plan', () => {
+  test('is granted by a code: AGENCY for life, recorded in plain text [BI10, BI38, S73, S213]', async () => {
     const ann = await world.signUp();
     const [one] = await mint();
     expect(await ann.client.post('/billing/lifetime', { code: one })).toMatchObject({ status: 200, body: { success: true } });
@@ -254,7 +254,7 @@ describe('a plan for life', () => {
     expect(await world.audits(ann.orgId)).toEqual(['billing.lifetime_redeemed']);
   });
 
-  test('what was paid by the month ends at the processor; packs go on', async () => {
+  test('ends the monthly plan at the processor and keeps packs', async () => {
     const { ann, remote } = await paying('PRO');
     const packs = await world.buyPacks(ann, 'channel', 2);
     const [one] = await mint();
@@ -265,7 +265,7 @@ describe('a plan for life', () => {
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'AGENCY', isLifetime: true, extraChannels: 2 });
   });
 
-  test('used, own, forged, of another kind: 400 with `success: false`, and nothing has changed [BI10, BI29, BI30, S73]', async () => {
+  test('refuses a used, own, forged or wrong code with 400 and `success: false`, and nothing changes [BI10, BI29, BI30, S73]', async () => {
     const [ann, bob] = [await world.signUp(), await world.signUp()];
     const [used, unused] = await mint(2);
     await ann.client.post('/billing/lifetime', { code: used });
@@ -296,7 +296,7 @@ describe('a plan for life', () => {
     expect((await bob.client.post('/billing/lifetime', { code: await code({ jti, aud: 'lifetime' }) })).status).toBe(200);
   });
 
-  test('one code used by a hundred orgs at once: exactly one has it [X25]', async () => {
+  test('is granted to exactly one of a hundred orgs that use one code at once [X25]', async () => {
     const orgs = await Promise.all(Array.from({ length: 100 }, () => world.bareOrg()));
     const [one] = await mint();
     const results = await Promise.allSettled(
@@ -306,7 +306,7 @@ describe('a plan for life', () => {
     expect(await world.sql`select 1 from subscriptions where is_lifetime and org_id = any(${orgs}::uuid[])`).toHaveLength(1);
   });
 
-  test('codes are made by super-admins, at most 100 at a time, each another one [S213]', async () => {
+  test('has distinct codes created by super-admins, at most 100 at a time [S213]', async () => {
     const codes = await mint(100);
     expect(new Set(codes).size).toBe(100);
     expect((await boss.client.post('/admin/lifetime-codes', { count: 101 })).status).toBe(400);
@@ -320,10 +320,10 @@ describe('a plan for life', () => {
   });
 });
 
-describe("the operator's coupon", () => {
+describe('the retention coupon', () => {
   const offer = async (ann: SignedUp) => (await ann.client.get('/billing/check-discount')).body.offerCoupon;
 
-  test('is for existing customers by the month without a discount, and for no others [DE7, S74]', async () => {
+  test('is for existing monthly customers without a discount and for nobody else [DE7, S74]', async () => {
     const { ann, remote } = await paying();
     const token = await offer(ann);
     expect(token).toEqual(expect.any(String));
@@ -346,7 +346,7 @@ describe("the operator's coupon", () => {
     for (const [kind, other] of Object.entries({ byYear, nobody, trying, leaving })) expect([kind, await offer(other)]).toEqual([kind, false]);
   });
 
-  test('not by the year, not in a trial, not without a plan, not when it is cancelled', async () => {
+  test('is refused for yearly plans, in a trial, without a plan and when cancelled', async () => {
     expect(await offer((await paying('PRO', 'YEARLY')).ann)).toBe(false);
     const ann = await world.signUp();
     expect(await offer(ann)).toBe(false);
@@ -357,7 +357,7 @@ describe("the operator's coupon", () => {
     expect(await offer(bob)).toBe(false);
   });
 
-  test('without the setting nobody is offered one [DE7]', async () => {
+  test('is not offered without the setting [DE7]', async () => {
     await using other = await payingApp();
     const ann = await other.signUp();
     await other.sql`update organizations set allow_trial = false where id = ${ann.orgId}`;
@@ -370,7 +370,7 @@ describe('limit overrides', () => {
   const path = (orgId: string) => `/admin/orgs/${orgId}/limit-overrides`;
   const patch = (orgId: string, overrides: unknown, client: Client = boss.client) => client.send('PATCH', path(orgId), { overrides });
 
-  test('a number sets, null clears, an absent key stays; the answer has what holds now [BI40, BI42, BI43, BI44, LM10, S76]', async () => {
+  test('set by a number, clear by null and stay when absent; the answer has the effective values [BI40, BI42, BI43, BI44, LM10, S76]', async () => {
     const { ann } = await paying('PRO');
     const first = await patch(ann.orgId, { channel: 50, webhooks: 0 });
     expect(first).toMatchObject({
@@ -384,7 +384,7 @@ describe('limit overrides', () => {
     expect(await world.audits(ann.orgId)).toContain('billing.limits_overridden');
   });
 
-  test('the eight keys and no other; one odd value and nothing is applied [BI41, BI45, S76]', async () => {
+  test('accept the eight keys only; one invalid value applies nothing [BI41, BI45, S76]', async () => {
     const { ann } = await paying('PRO');
     const all = { channel: 1, team_members: 2, posts_per_month: 3, brand_kits: 4, webhooks: 5, competitors: 6, storage_gb: 7, video_exports: 8 };
     expect((await patch(ann.orgId, all)).body).toMatchObject({ overrides: all, effective: all });
@@ -405,7 +405,7 @@ describe('limit overrides', () => {
     expect((await patch(ann.orgId, {})).body.overrides).toEqual(all);
   });
 
-  test("for super-admins: the header `auth` with their token, or their cookie; an API key, an owner's token and nothing are refused [BI46, S210, S76]", async () => {
+  test('admit super-admins by the header `auth` or by cookie; an API key, the token of an owner and no token are refused [BI46, S210, S76]', async () => {
     const { ann } = await paying('PRO');
     const header = new Client(world.app.address);
     header.headers = { auth: boss.client.cookies.get('auth')! };
@@ -435,7 +435,7 @@ describe('the billing month', () => {
   });
 });
 
-describe('who may', () => {
+describe('billing permissions', () => {
   const MANAGED: [string, string, unknown][] = [
     ['POST', '/billing/subscribe', { period: 'MONTHLY', billing: 'PRO' }],
     ['POST', '/billing/prorate', { period: 'MONTHLY', billing: 'PRO' }],
@@ -456,7 +456,7 @@ describe('who may', () => {
     expect(await ann.client.send(method, path, body)).toMatchObject({ status: 403, body: { code: 'forbidden' } });
   });
 
-  test('the numbers are for billing:read, which an editor has not; the plans for everybody in an org [S62, S63]', async () => {
+  test('usage needs billing:read, which an editor lacks; the plans are for every member [S62, S63]', async () => {
     const ann = await world.signUp();
     await world.sql`update memberships set role_key = 'admin' where org_id = ${ann.orgId}`;
     for (const path of ['/billing', '/billing/subscription', '/billing/addons', '/billing/packages', '/billing/is-trial-finished'])
@@ -466,7 +466,7 @@ describe('who may', () => {
     expect((await ann.client.get('/billing/packages')).status).toBe(200);
   });
 
-  test('whoever acts as somebody else moves no money [S212]', async () => {
+  test('an impersonating super-admin moves no money [S212]', async () => {
     const { ann } = await paying();
     expect((await boss.client.post('/admin/impersonate', { userId: ann.userId, reason: 'help' })).status).toBe(200);
     try {
@@ -491,7 +491,7 @@ describe('a plan given by an operator', () => {
   const by = { userId: null, impersonatorId: null, ip: null };
   const grant = (orgId: string, tier: 'STARTER' | 'PRO' | 'TEAM' | 'AGENCY') => world.sql.begin((tx) => world.app.context.payments.grant(tx, orgId, by, tier));
 
-  test('holds without a payment, and is taken over by one; an org that pays keeps its own', async () => {
+  test('holds without a payment and is replaced by a paid one; an org that pays keeps its own', async () => {
     const ann = await world.signUp();
     await grant(ann.orgId, 'TEAM');
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'TEAM', isLifetime: false });
@@ -504,7 +504,7 @@ describe('a plan given by an operator', () => {
 });
 
 describe('billing off', () => {
-  test('no packages, no checkout, no charges; what would change something is 400, after the input was judged; AGENCY for everybody [BI2, BI3, BI4, S75, S216, S242]', async () => {
+  test('billing off lists no packages, checkout or charges; valid changes answer 400; every org is on AGENCY [BI2, BI3, BI4, S75, S216, S242]', async () => {
     await using db = await testDatabase();
     await using app = await testApp({ sql: db.sql });
     const ann = await app.signUp();

@@ -7,7 +7,7 @@ import { eventually } from '../../support/wire/eventually.ts';
 import { startPaymentProcessor } from '../../support/peers/payment-processor.ts';
 import { wholeProduct } from '../../support/worlds/product.ts';
 
-test('over the whole product: a plan is bought, a post of an org that does not pay waits, and goes out once it has paid [S80, S220]', async () => {
+test('a plan is bought, a post of an unpaid org waits, and it is published after the payment [S80, S220]', async () => {
   await using processor = await startPaymentProcessor({ signingKey: WITH_BILLING.PAYMENTS_SIGNING_KEY });
   await using product = await wholeProduct({ env: WITH_BILLING, sandbox: true, paymentsServer: processor.url });
   const { context, db } = product;
@@ -62,7 +62,7 @@ test('over the whole product: a plan is bought, a post of an org that does not p
   expect((await ann.client.get(`/sandbox/ledger?integrationId=${channel.id}`)).body.items).toHaveLength(1);
 });
 
-test('an org whose grace period ended unpaid is as one without a subscription: what it had queued waits whatever is done to its channels, and what its people make now goes out within the limits of STARTER [S80, S217]', async () => {
+test('an org unpaid after its grace period is as one without a subscription: queued posts wait whatever happens to its channels, new ones publish within STARTER [S80, S217]', async () => {
   await using processor = await startPaymentProcessor({ signingKey: WITH_BILLING.PAYMENTS_SIGNING_KEY });
   await using product = await wholeProduct({ env: WITH_BILLING, sandbox: true, paymentsServer: processor.url });
   const { context, db } = product;
