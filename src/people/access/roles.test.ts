@@ -18,7 +18,7 @@ test.each(SYSTEM_ROLES)('%s may do exactly what the table says, over all 90 perm
   expect(Object.keys(ROLES)).toEqual([...SYSTEM_ROLES]);
 });
 
-test('a role of an org may do exactly what it was granted, `manage` standing for the other four [RB2, RB4, S48]', () => {
+test('a custom role has exactly what it was granted, `manage` including the other four actions [RB2, RB4, S48]', () => {
   fc.assert(
     fc.property(roles, (granted) => {
       const may = permissionsOf('01900000-0000-7000-8000-000000000000', false, granted);
@@ -33,7 +33,7 @@ test('manage implies the other four, and nothing implies manage [RB4]', () => {
   expect(expand(['posts:create', 'posts:read', 'posts:update', 'posts:delete']).has('posts:manage')).toBe(false);
 });
 
-test('the super-admin passes every cell, an unknown role none, and a system role is not widened by a row [RB6]', () => {
+test('the super-admin has every permission, an unknown role none, and a row does not widen a system role [RB6]', () => {
   expect(permissionsOf('viewer', true).size).toBe(90);
   expect(permissionsOf('toString', false).size).toBe(0);
   expect(permissionsOf('viewer', false, ['posts:manage']).has('posts:create')).toBe(false);

@@ -14,7 +14,7 @@ function notes(write?: (notes: readonly string[]) => Promise<unknown>) {
   return { uses, written, failures, pass: (ms: number) => (time += ms) };
 }
 
-test('notes travel together, one for each key in half a minute', async () => {
+test('uses are written in batches, one for each key in half a minute', async () => {
   const { uses, written, pass } = notes();
   uses.note('a', 'a1');
   uses.note('a', 'a2');
@@ -28,7 +28,7 @@ test('notes travel together, one for each key in half a minute', async () => {
   expect(written).toEqual([['a1', 'b1'], ['a4']]);
 });
 
-test('whoever waits finds what was noted before, also while it is being written', async () => {
+test('a flush includes earlier uses, also while a write is under way', async () => {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   const order: string[] = [];
   const { uses } = notes(async (some) => {
@@ -46,7 +46,7 @@ test('whoever waits finds what was noted before, also while it is being written'
   expect(order).toEqual(['a1', 'second', 'end']);
 });
 
-test('a write that fails is told and stops nothing', async () => {
+test('a failed write is logged and does not stop later ones', async () => {
   const { uses, failures } = notes(async () => {
     throw new Error('away');
   });

@@ -15,7 +15,7 @@ test('a password verifies against its own hash only, and each hash has its own s
   ]);
 });
 
-test('the vector of another implementation verifies, with its own cost', async () => {
+test('a test vector of another implementation verifies with its own cost', async () => {
   // RFC 9106 has none without secret and associated data; this one was made with the reference implementation.
   const phc = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
   expect([await verifyPassword('password', phc), await verifyPassword('Password', phc)]).toEqual([true, false]);
@@ -28,11 +28,11 @@ test.each([
   '$argon2i$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
   '$argon2id$v=16$m=8,t=1,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAAAA',
   NOBODY,
-])('%.20s matches nothing', async (phc) => {
+])('%.20s matches no password', async (phc) => {
   expect(await verifyPassword('password', phc)).toBe(false);
 });
 
-test('two passwords are hashed at a time, in the order of their coming', async () => {
+test('two passwords are hashed at a time in FIFO order', async () => {
   let [running, most] = [0, 0];
   const jobs = new Set<number>();
   const hook = createHook({
@@ -52,7 +52,7 @@ test('two passwords are hashed at a time, in the order of their coming', async (
   expect(ended.filter((n, at) => n - at > 1)).toEqual([]); // the second place may do several while the first is slow
 });
 
-test('when two hundred wait the next is turned away, and the places are free again afterwards', async () => {
+test('the next request is rejected while two hundred wait, and places become free again', async () => {
   const told = await Promise.allSettled(Array.from({ length: 203 }, () => verifyPassword('x', CHEAP)));
   expect(told.filter(({ status }) => status === 'rejected')).toMatchObject([{ reason: { code: 'busy' } }]);
   expect(await verifyPassword('x', CHEAP)).toBe(false);

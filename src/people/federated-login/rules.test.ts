@@ -3,7 +3,7 @@ import { tidy } from './rules.ts';
 
 const ANN = { providerId: '1', email: 'ann@example.test', name: 'Ann', avatarUrl: 'https://cdn.example/ann.png' };
 
-test('what a provider says of somebody is kept as it can be shown', () => {
+test('profile fields from a provider are stored in a displayable form', () => {
   expect(tidy(ANN)).toEqual(ANN);
   expect(tidy({ ...ANN, name: ` Ann\r\n\u202eMüller\u0000 ${'x'.repeat(200)}` }).name).toBe(`Ann Müller ${'x'.repeat(89)}`);
   for (const email of ['', 'ann', 'ann@example', 'ann@example.test\n', '\u0130nfo@example.test', `${'a'.repeat(250)}@example.test`])
@@ -19,4 +19,4 @@ test.each([
   'x',
   '',
   `https://cdn.example/${'a'.repeat(2_048)}`,
-])('a picture that is none of the web is none: %s [X5]', (avatarUrl) => expect(tidy({ ...ANN, avatarUrl }).avatarUrl).toBeNull());
+])('a picture without a web address is dropped: %s [X5]', (avatarUrl) => expect(tidy({ ...ANN, avatarUrl }).avatarUrl).toBeNull());

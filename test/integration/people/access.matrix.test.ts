@@ -95,7 +95,7 @@ describe.each([
   });
 
   test.each(routes.map((route): [string, AnyRoute] => [nameOf(route), route]))(
-    '%s lets in whom the table lets in, and nobody else [RB1, RB2, RB5, RB6, ER1, S52, S54, X12]',
+    '%s admits exactly those that the table admits [RB1, RB2, RB5, RB6, ER1, S52, S54, X12]',
     async (name, route) => {
       const body = bodyOf(route);
       const seen = askers.map(async (asker) => {

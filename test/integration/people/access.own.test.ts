@@ -65,14 +65,14 @@ describe('a member', () => {
   });
 
   test.each(updating.map((route): [string, AnyRoute] => [`${route.method.toUpperCase()} ${route.path}`, route]))(
-    '%s reaches what the member made, and nothing of others [S54]',
+    '%s reaches own rows and none of others [S54]',
     async (_, route) => {
       expect(await ask(route, mia, ann.userId)).toEqual({ status: 403, code: 'forbidden' });
       expect((await ask(route, mia, mia.userId)).code).not.toBe('forbidden');
     },
   );
 
-  test('does not update the post of another through a create that names it [S54]', async () => {
+  test('does not update the post of another member through a create with its id [S54]', async () => {
     const edit = (id: string) => ({
       type: 'update',
       date: '2999-01-01T00:00:00.000Z',
@@ -89,7 +89,7 @@ describe('a member', () => {
     ]);
   });
 
-  test('owns what the member uploads, by session and by key [S54]', async () => {
+  test('owns the files uploaded by session and by key [S54]', async () => {
     const form = async () => {
       const data = new FormData();
       data.set('file', new Blob([new Uint8Array(await picture(8, 8))], { type: 'image/png' }), 'x.png');
@@ -102,12 +102,12 @@ describe('a member', () => {
   });
 });
 
-test.each(['owner', 'admin', 'editor'])('%s updates what others made [S54]', async (role) => {
+test.each(['owner', 'admin', 'editor'])('%s updates rows of others [S54]', async (role) => {
   const who = await member(role);
   for (const route of updating) expect((await ask(route, who, ann.userId)).code).not.toBe('forbidden');
 });
 
-test('a row that is not there is 404 for a member as for everybody [S9]', async () => {
+test('gets 404 for a missing row, as everybody does [S9]', async () => {
   const mia = await member('member');
   expect((await mia.session.put(`/posts/${newId()}`, { content: 'x' })).status).toBe(404);
   expect((await mia.session.post('/files/information', { id: newId(), alt: 'x' })).status).toBe(404);

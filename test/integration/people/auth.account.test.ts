@@ -81,7 +81,7 @@ describe('profile', () => {
     expect((await client.get('/user/self')).body).toMatchObject({ name: 'Zoë', lastName: 'Smith', timezone: 'Europe/Paris' });
     expect(await db.sql`select count(*)::int as n from user_profiles where user_id = ${userId}`).toEqual([{ n: 1 }]);
   });
-  test('the picture is an image of an org of the user, and null takes it away [S43, S9]', async () => {
+  test('has an image of an org of the user as picture; null removes it [S43, S9]', async () => {
     const [{ client, orgId, userId }, eve] = [await somebody(), await somebody()];
     const own = await file(orgId);
     const { body } = await client.post('/user/personal', { pictureId: own });
@@ -114,7 +114,7 @@ describe('profile', () => {
     ['isSuperAdmin', true],
     ['activated', true],
     ['userId', 'x'],
-  ])('%s = %.20j is refused by name, and nothing is changed [S43, US4, X24]', async (field, value) => {
+  ])('rejects %s = %.20j by name and changes nothing [S43, US4, X24]', async (field, value) => {
     const { client } = await somebody();
     const before = (await client.get('/user/personal')).body;
     for (const method of ['POST', 'PUT']) {
@@ -141,12 +141,12 @@ describe('notification preferences', () => {
   };
   const URL = '/notifications/preferences';
 
-  test('begin with the defaults of the interface [S178, US3]', async () => {
+  test('have the defaults of the interface [S178, US3]', async () => {
     const { client } = await somebody();
     const { status, body } = await client.get(URL);
     expect([status, body]).toEqual([200, { master: all(true, true, true), categories: DEFAULTS, digest: 'Instant' }]);
   });
-  test('are merged part by part; an unknown category is kept and follows the master [S178]', async () => {
+  test('are merged field by field; an unknown category is stored and follows the master [S178]', async () => {
     const { client } = await somebody();
     const first = await client.put(URL, { categories: { replies: { push: true } }, digest: 'Weekly' });
     expect(first.body).toEqual({ master: all(true, true, true), categories: { ...DEFAULTS, replies: all(true, true, true) }, digest: 'Weekly' });
@@ -159,7 +159,7 @@ describe('notification preferences', () => {
     expect((await client.put(URL, { master: { email: false } })).body.categories.news).toEqual(all(false, false, false));
     expect((await client.put(URL, {})).body).toEqual((await client.get(URL)).body);
   });
-  test('changes that meet are all kept', async () => {
+  test('keep all concurrent changes', async () => {
     const { client } = await somebody();
     await Promise.all(Object.keys(DEFAULTS).map((name) => client.put(URL, { categories: { [name]: { push: true } } })));
     const { categories } = (await client.get(URL)).body;
@@ -175,18 +175,18 @@ describe('notification preferences', () => {
     [{ categories: { 'Not a key': { email: true } } }, 'categories.Not a key'],
     [{ categories: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`c${n}`, { email: true }])) }, 'categories'],
     [{ frequency: 'Daily' }, 'frequency'],
-  ])('%.40j is refused by name', async (change, field) => {
+  ])('reject %.40j by name', async (change, field) => {
     const { client } = await somebody();
     const answer = await client.put(URL, change);
     expect([answer.status, fieldsOf(answer)]).toEqual([400, [field]]);
   });
 });
 
-describe('a new password', () => {
+describe('a change of password', () => {
   const change = (client: Client, more: object = {}) =>
     client.post('/user/change-password', { oldPassword: 'correct horse battery', password: 'a new password', repeatPassword: 'a new password', ...more });
 
-  test('needs the old one, ends all other sessions, and is told to the owner [S43]', async () => {
+  test('needs the old one, ends all other sessions and mails the owner [S43]', async () => {
     const bob = await somebody();
     const phone = app.client();
     await login(bob.email, undefined, phone);
@@ -199,7 +199,7 @@ describe('a new password', () => {
     const [note] = await db.sql`select user_id, detail from audit_log where action = 'password.changed' and resource_id = ${bob.userId}`;
     expect(note).toEqual({ user_id: bob.userId, detail: { sessionsRevoked: 1 } });
   });
-  test('ends what was asked for with the old one: resets and changes of address', async () => {
+  test('invalidates resets and address changes requested before', async () => {
     const bob = await somebody();
     await app.client().post('/auth/forgot', { email: bob.email });
     const reset = await codeTo(app.context, bob.email, 'password-reset');
@@ -212,7 +212,7 @@ describe('a new password', () => {
     });
     expect((await bob.client.post('/auth/confirm-email', { code: confirm })).body).toEqual({ can: false });
   });
-  test('leaves keys alone and names them in the mail, or takes them along with `revokeKeys`', async () => {
+  test('leaves keys and names them in the mail, or revokes them with `revokeKeys`', async () => {
     const bob = await somebody();
     const key = await bob.withKey();
     const connected = async () => (await key.get('/public/v1/is-connected')).status;
@@ -227,7 +227,7 @@ describe('a new password', () => {
     const keys = await db.sql`select 1 from api_keys where user_id = ${bob.userId} and revoked_at is null`;
     expect([keys.length, (await contentsTo(app.context, bob.email)).at(-1)]).toEqual([0, { template: 'password-changed', data: { name: '', opens: [] } }]);
   });
-  test('of two changes at once one holds, and the other is told', async () => {
+  test('succeeds once when two run at once, and the other is refused', async () => {
     const bob = await somebody();
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => change(bob.client, { password: `password number ${n}`, repeatPassword: `password number ${n}` })),
@@ -237,7 +237,7 @@ describe('a new password', () => {
     expect((await login(bob.email, `password number ${held[0]}`)).status).toBe(200);
     for (const { status } of answers) expect([200, 409, 400]).toContain(status);
   });
-  test('is not set without the old one, nor for who has none', async () => {
+  test('is refused without the old one and to a user who has none', async () => {
     const bob = await somebody();
     const wrong = await change(bob.client, { oldPassword: 'wrong password' });
     expect([wrong.status, fieldsOf(wrong)]).toEqual([400, ['oldPassword']]);
@@ -245,7 +245,7 @@ describe('a new password', () => {
     const eve = await byProvider();
     expect((await change(eve.client)).body).toMatchObject({ statusCode: 400, message: 'This account has no password: it logs in at a provider' });
   });
-  test('the old one can be guessed ten times in a quarter of an hour, by whoever holds the session [S17]', async () => {
+  test('allows ten wrong old ones in a quarter of an hour by the holder of a session [S17]', async () => {
     const tight = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1', API_LIMIT: '600' } });
     try {
       const bob = await somebody();
@@ -271,18 +271,18 @@ describe('a new password', () => {
     ['repeatPassword', 'another one'],
     ['repeatPassword', undefined],
     ['userId', 'x'],
-  ])('%s = %.20j is refused by name', async (field, value) => {
+  ])('rejects %s = %.20j by name', async (field, value) => {
     const { client } = await somebody();
     const answer = await change(client, { [field]: value });
     expect([answer.status, fieldsOf(answer)]).toEqual([400, expect.arrayContaining([field])]);
   });
 });
 
-describe('a new address', () => {
+describe('a change of address', () => {
   const ask = (client: Client, email: string, more: object = {}) => client.post('/user/change-email', { email, password: 'correct horse battery', ...more });
   const confirm = (client: Client, code: string) => client.post('/auth/confirm-email', { code });
 
-  test('counts when it confirms; both addresses get a mail [S43]', async () => {
+  test('applies when the new one confirms; both addresses get a mail [S43]', async () => {
     const bob = await somebody();
     const email = address();
     const { status, body } = await ask(bob.client, email);
@@ -303,7 +303,7 @@ describe('a new address', () => {
       { detail: {} },
     ]);
   });
-  test('is confirmed in a session of the user alone: a mail to somebody else moves no account there', async () => {
+  test('is confirmed in a session of the same user only', async () => {
     const [bob, eve] = [await somebody(), await somebody()];
     const email = address();
     await ask(bob.client, email);
@@ -314,7 +314,7 @@ describe('a new address', () => {
     expect((await bob.client.get('/user/self')).body.email).toBe(bob.email);
     expect((await confirm(bob.client, code)).body).toEqual({ can: true });
   });
-  test('a hundred confirmations at once: one [X25]', async () => {
+  test('is applied once by a hundred concurrent confirmations [X25]', async () => {
     const bob = await somebody();
     const email = address();
     await ask(bob.client, email);
@@ -322,7 +322,7 @@ describe('a new address', () => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => confirm(bob.client, code)));
     expect(answers.filter(({ body }) => body.can)).toHaveLength(1);
   });
-  test('that somebody has is not told apart by the answer: its owner is told, and it stays theirs [X15]', async () => {
+  test('answers alike for a taken address: its owner gets a mail and keeps it [X15]', async () => {
     const [bob, eve] = [await somebody(), await somebody()];
     const [free, taken] = [await ask(bob.client, address()), await ask(bob.client, eve.email.toUpperCase())];
     expect([taken.status, taken.text]).toEqual([free.status, free.text]);
@@ -334,7 +334,7 @@ describe('a new address', () => {
     expect((await confirm(bob.client, code)).body).toEqual({ can: false });
     expect((await bob.client.get('/user/self')).body.email).toBe(bob.email);
   });
-  test('two who confirm one address at once: one has it', async () => {
+  test('succeeds for one of two users who confirm one address at once', async () => {
     const email = address();
     const people = await Promise.all(Array.from({ length: 5 }, somebody));
     const codes = [];
@@ -347,7 +347,7 @@ describe('a new address', () => {
     expect(answers.filter(({ body }) => body.can)).toHaveLength(1);
     expect(await db.sql`select count(*)::int as n from users where email = ${email}`).toEqual([{ n: 1 }]);
   });
-  test('ends the codes that went to the old address', async () => {
+  test('invalidates codes sent to the old address', async () => {
     const bob = await somebody();
     const email = address();
     await ask(bob.client, email);
@@ -359,14 +359,14 @@ describe('a new address', () => {
       reset: false,
     });
   });
-  test('without mail it counts at once, unless somebody has it', async () => {
+  test('applies at once without mail, unless the address is taken', async () => {
     const [bob, eve] = [await quiet.signUp(), await quiet.signUp()];
     expect((await ask(bob.client, eve.email.toUpperCase())).body.message).toBe('Email already exists');
     const email = address();
     expect((await ask(bob.client, email)).body).toEqual({ success: true });
     expect((await bob.client.get('/user/self')).body.email).toBe(email);
   });
-  test('three mails an hour to one address, whoever asks [S17]', async () => {
+  test('mails one address at most three times an hour, over all requesters [S17]', async () => {
     const tight = await testApp({ sql: db.sql, env: { ...WITH_MAIL, RATE_LIMIT_SCALE: '1' } });
     try {
       const email = address();
@@ -382,7 +382,7 @@ describe('a new address', () => {
       await tight[Symbol.asyncDispose]();
     }
   });
-  test('needs the password and another address than the one that is there', async () => {
+  test('needs the password and a different address', async () => {
     const bob = await somebody();
     const wrong = await ask(bob.client, address(), { password: 'wrong password' });
     expect([wrong.status, fieldsOf(wrong)]).toEqual([400, ['password']]);
@@ -404,17 +404,17 @@ describe('a new address', () => {
     ['password', undefined],
     ['password', 1],
     ['userId', 'x'],
-  ])('%s = %.20j is refused by name', async (field, value) => {
+  ])('rejects %s = %.20j by name', async (field, value) => {
     const { client } = await somebody();
     const answer = await ask(client, address(), { [field]: value });
     expect([answer.status, fieldsOf(answer)]).toEqual([400, [field]]);
   });
 });
 
-describe('deleting the account', () => {
+describe('deletion of an account', () => {
   const remove = (client: Client, password: string | undefined = 'correct horse battery') => client.delete('/user', password === '' ? {} : { password });
 
-  test('ends sessions and keys at once, keeps the row for 30 days, and takes an org that nobody else is in [S43]', async () => {
+  test('ends sessions and keys at once, keeps the row for 30 days and deletes an org without other members [S43]', async () => {
     const bob = await somebody();
     const key = await bob.withKey();
     const phone = app.client();
@@ -440,20 +440,20 @@ describe('deleting the account', () => {
       await db.sql`select 1 from organizations o join memberships m on m.org_id = o.id where m.user_id = ${bob.userId} and o.deleted_at is null`,
     ).toHaveLength(0);
   });
-  test('needs the password', async () => {
+  test('requires the password', async () => {
     const bob = await somebody();
     const [wrong, none] = [await remove(bob.client, 'wrong password'), await remove(bob.client, '')];
     expect([wrong.status, fieldsOf(wrong), none.status, fieldsOf(none)]).toEqual([400, ['password'], 400, ['password']]);
     expect((await bob.client.get('/user/self')).status).toBe(200);
   });
-  test('of who has none needs a login of a moment ago', async () => {
+  test('requires a recent login from a user without a password', async () => {
     const [stale, fresh] = [await byProvider(16), await byProvider(14)];
     const refused = await stale.client.delete('/user', {});
     expect([refused.status, refused.body.message]).toEqual([409, 'Log in again first, then delete the account']);
     expect((await fresh.client.delete('/user', {})).body).toEqual({ success: true });
     expect((await fresh.client.get('/user/self')).status).toBe(401);
   });
-  test('is refused to the last owner of an org that others are in, and nothing is changed [S43]', async () => {
+  test('is refused to the last owner of an org with other members and changes nothing [S43]', async () => {
     const [bob, eve] = [await somebody(), await somebody()];
     await join(bob.orgId, eve, 'admin');
     const refused = await remove(bob.client);
@@ -469,7 +469,7 @@ describe('deleting the account', () => {
     expect((await eve.client.get('/user/self', { showorg: bob.orgId })).body.orgId).toBe(bob.orgId);
     expect(await db.sql`select user_id from memberships where org_id = ${bob.orgId}`).toEqual([{ user_id: eve.userId }]);
   });
-  test('of a member leaves the org, its posts and its others as they are', async () => {
+  test('removes a member from the org and leaves posts and other members unchanged', async () => {
     const [bob, eve] = [await somebody(), await somebody()];
     await join(bob.orgId, eve, 'editor');
     expect((await remove(eve.client)).status).toBe(200);
@@ -481,7 +481,7 @@ describe('deleting the account', () => {
     ]);
     expect((await bob.client.get('/user/self')).status).toBe(200);
   });
-  test('by both owners of an org at once: one stays [X25]', async () => {
+  test('succeeds for one of both owners of an org at once [X25]', async () => {
     for (let round = 0; round < 5; round += 1) {
       const [bob, eve, ann] = await Promise.all([somebody(), somebody(), somebody()]);
       await join(bob.orgId, eve, 'owner');
@@ -493,7 +493,7 @@ describe('deleting the account', () => {
       ).toEqual([{ n: 1 }]);
     }
   });
-  test('is refused to the last super-admin; of two who leave at once one stays', async () => {
+  test('is refused to the last super-admin; of two at once one stays', async () => {
     const admins = [await somebody(), await somebody()] as const;
     const others = await db.sql`update users set is_super_admin = false where is_super_admin returning id`;
     try {
@@ -508,7 +508,7 @@ describe('deleting the account', () => {
       await db.sql`update users set is_super_admin = true where id in ${db.sql(others.map(({ id }) => id as string))}`;
     }
   });
-  test('meets notes of use that are being written: neither waits for the other', async () => {
+  test('does not deadlock with concurrent writes of last use', async () => {
     for (const leaves of [0, 1]) {
       const people = [await somebody(), await somebody()] as const;
       const eve = await somebody();
@@ -539,7 +539,7 @@ describe('deleting the account', () => {
       }
     }
   });
-  test('frees the address and the account at the provider for somebody new [US2]', async () => {
+  test('releases the address and the provider account for a new user [US2]', async () => {
     const bob = await somebody();
     await remove(bob.client);
     const again = await quiet.signUp({ email: bob.email });
@@ -552,7 +552,7 @@ describe('deleting the account', () => {
     const fresh = { email: address(), name: '', company: 'Acme', timezone: 'UTC', avatarUrl: null, ip: '', userAgent: '' };
     await expect(app.context.identity.registerWithProvider({ ...fresh, providerName: 'github', providerId: row!['provider_id'] })).resolves.toMatchObject({});
   });
-  test('ends the codes that are under way', async () => {
+  test('invalidates pending codes', async () => {
     const bob = await somebody();
     await app.client().post('/auth/forgot', { email: bob.email });
     const reset = await codeTo(app.context, bob.email, 'password-reset');
@@ -561,7 +561,7 @@ describe('deleting the account', () => {
       reset: false,
     });
   });
-  test('after 30 days the row is deleted, and not before', async () => {
+  test('removes the row after 30 days and not before', async () => {
     const [bob, eve] = [await somebody(), await somebody()];
     await remove(bob.client);
     await remove(eve.client);

@@ -41,11 +41,11 @@ describe('a password', () => {
     expect((await register(email, password)).body).toEqual({ register: true });
     expect(await login(email, password)).toBe(200);
   });
-  test.each(['', '1234567', 'z'.repeat(129)])('one of another length is refused by name: %j [S30]', async (password) => {
+  test.each(['', '1234567', 'z'.repeat(129)])('a password of another length is refused by name: %j [S30]', async (password) => {
     const { status, body } = await register(`${randomUUID()}@example.com`, password);
     expect([status, body.errors.map(({ field }: { field: string }) => field)]).toEqual([400, ['password']]);
   });
-  test('is compared exactly as it was sent: case, spaces, accents and every last character count [S32]', async () => {
+  test('a password is compared exactly as sent: case, spaces, accents and every last character count [S32]', async () => {
     const email = `${randomUUID()}@example.com`;
     const password = ` Flamingo-\u00e9-${'x'.repeat(80)}`;
     await register(email, password);
@@ -71,7 +71,7 @@ describe('tokens', () => {
   };
   const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>;
 
-  test('each kind of token opens its own door only, though all are signed by one key [S28, X8]', async () => {
+  test('each kind of token is accepted for its own purpose only, although one key signs all [S28, X8]', async () => {
     const real = {
       session: root.client.cookies.get('auth')!,
       impersonate: (await root.client.post('/admin/impersonate', { userId: ann.userId, reason: 'To see', returnToken: true })).body.token as string,

@@ -26,7 +26,7 @@ const login = (client: Client, email: string, password = 'correct horse battery'
   client.post('/auth/login', { provider: 'local', email, password, ...more });
 
 describe('registration', () => {
-  test('makes user, profile, org and ownership, and logs in [S30, US1, US3, GN3, AU1]', async () => {
+  test('creates user, profile, org and ownership, and logs in [S30, US1, US3, GN3, AU1]', async () => {
     const client = app.client();
     const given = { ...person(), name: ' Ann ', timezone: 'Europe/Paris' };
     const { status, body } = await client.post('/auth/register', given);
@@ -48,7 +48,7 @@ describe('registration', () => {
     expect(user!['password_hash']).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     expect(user!['provider_id']).toBe(user!['id']);
   });
-  test('only the first user of an empty instance is super-admin, also when twenty register at once [S30]', async () => {
+  test('makes only the first user of an empty instance super-admin, also when twenty register at once [S30]', async () => {
     const empty = await testDatabase();
     const young = await testApp({ sql: empty.sql });
     try {
@@ -60,19 +60,19 @@ describe('registration', () => {
       await empty[Symbol.asyncDispose]();
     }
   });
-  test('an address exists once, whatever its case [S30, US2]', async () => {
+  test('accepts an address once, in any case of letters [S30, US2]', async () => {
     const { status, body } = await app.client().post('/auth/register', { ...person(), email: ann.email.toUpperCase() });
     expect([status, body.message]).toEqual([400, 'Email already exists']);
     const email = address();
     const both = await Promise.all([1, 2, 3, 4].map(() => app.client().post('/auth/register', { ...person(), email })));
     expect(both.map((answer) => answer.status).toSorted()).toEqual([200, 400, 400, 400]);
   });
-  test('without mail everybody is active at once [DE10]', async () => {
+  test('activates everybody at once without mail [DE10]', async () => {
     const client = app.client();
     await client.post('/auth/register', person());
     expect((await client.get('/user/self')).body.activated).toBe(true);
   });
-  test('the same address at another provider is another user, whom a password does not log in [US2, S38]', async () => {
+  test('makes the same address at another provider another user, who cannot log in by password [US2, S38]', async () => {
     const id = newId();
     const email = address();
     await db.sql`insert into users (id, email, provider_name, provider_id, activated) values (${id}, ${email}, 'github', '77', true)`;
@@ -110,17 +110,17 @@ describe('registration', () => {
     ['organizationId', 'x', 'unknown'],
     ['activated', true, 'unknown'],
     ['id', 'x', 'unknown'],
-  ])('%s = %j is refused: %s [S30, S6, X24, US4]', async (field, value, rule) => {
+  ])('rejects %s = %j: %s [S30, S6, X24, US4]', async (field, value, rule) => {
     const before = await db.sql`select count(*) from users`;
     const { status, body } = await app.client().post('/auth/register', { ...person(), [field]: value });
     expect([status, body.errors]).toEqual([400, [{ field, message: expect.any(String), rule }]]);
     expect(await db.sql`select count(*) from users`).toEqual(before);
   });
-  test('by a provider that is not `local` needs its token [S30]', async () => {
+  test('requires a token for a provider other than `local` [S30]', async () => {
     const { status, body } = await app.client().post('/auth/register', { ...person(), provider: 'no such' });
     expect([status, body.errors]).toEqual([400, [{ field: 'providerToken', message: expect.any(String), rule: 'required' }]]);
   });
-  test('can be switched off, but for the first user of an empty instance [S31, DE11, DE12]', async () => {
+  test('can be disabled except for the first user of an empty instance [S31, DE11, DE12]', async () => {
     const empty = await testDatabase();
     const closed = await testApp({ sql: empty.sql, env: { DISABLE_REGISTRATION: 'true' } });
     try {
@@ -135,7 +135,7 @@ describe('registration', () => {
       await empty[Symbol.asyncDispose]();
     }
   });
-  test('DISALLOW_PLUS refuses a plus before the at sign [S31, DE14]', async () => {
+  test('rejects a plus before the at sign under DISALLOW_PLUS [S31, DE14]', async () => {
     const strict = await testApp({ sql: db.sql, env: { DISALLOW_PLUS: 'true' } });
     try {
       const register = (email: string) => strict.client().post('/auth/register', { ...person(), email });
@@ -161,7 +161,7 @@ describe('login', () => {
     await login(other, ann.email);
     expect(other.csrf).not.toBe(client.csrf);
   });
-  test('every failure has one answer: unknown, wrong password, other provider, a person without a password [S32, X15]', async () => {
+  test('answers every failure alike: unknown, wrong password, other provider, user without a password [S32, X15]', async () => {
     const answers = await Promise.all([
       login(app.client(), address()),
       login(app.client(), ann.email, 'wrong password'),
@@ -177,19 +177,19 @@ describe('login', () => {
         { statusCode: 400, error: 'Bad Request', message: 'Invalid user name or password', msg: 'Invalid user name or password', code: 'invalid_request' },
       ]);
   });
-  test('an account that is not activated is told so [S32]', async () => {
+  test('reports an account that is not activated [S32]', async () => {
     const bob = await app.signUp();
     await db.sql`update users set activated = false where id = ${bob.userId}`;
     expect((await login(app.client(), bob.email)).body).toMatchObject({ activate: true, statusCode: 400 });
     expect((await login(app.client(), bob.email, 'wrong password')).body.activate).toBeUndefined();
   });
-  test('a deleted user cannot log in, and a session of theirs is none [S32]', async () => {
+  test('refuses a deleted user, whose sessions are invalid too [S32]', async () => {
     const bob = await app.signUp();
     await db.sql`update users set deleted_at = now() where id = ${bob.userId}`;
     expect((await login(app.client(), bob.email)).status).toBe(400);
     expect((await bob.client.get('/user/self')).status).toBe(401);
   });
-  test('`returnToken` adds what a client without cookies needs [S33, S29, S250, CS7]', async () => {
+  test('adds tokens for clients without cookies on `returnToken` [S33, S29, S250, CS7]', async () => {
     const { body, headers } = await login(app.client(), ann.email, undefined, { returnToken: true });
     expect(body).toEqual({
       login: true,
@@ -206,7 +206,7 @@ describe('login', () => {
     }
     expect((await mobile.post('/user/api-keys', { name: 'mobile' }, { auth: body.accessToken })).status).toBe(201);
   });
-  test('under NOT_SECURED the token is in the header `auth` too [S33]', async () => {
+  test('returns the token in the header `auth` under NOT_SECURED [S33]', async () => {
     const open = await testApp({ sql: db.sql, env: { NOT_SECURED: 'true' } });
     try {
       const { body, headers } = await login(open.client(), ann.email, undefined, { returnToken: true });
@@ -227,14 +227,14 @@ describe('login', () => {
     ['returnToken', 1],
     ['isSuperAdmin', true],
     ['token', 'x'],
-  ])('%s = %j is refused by name', async (field, value) => {
+  ])('rejects %s = %j by name', async (field, value) => {
     const { status, body } = await app.client().post('/auth/login', { provider: 'local', email: ann.email, password: 'x', [field]: value });
     expect([status, body.errors.map((error: { field: string }) => error.field)]).toEqual([400, [field]]);
   });
 });
 
 describe('sessions', () => {
-  test('logout ends all sessions of the user, clears the cookies and what pages kept [S40, SE4]', async () => {
+  test('end on logout for the whole user, which clears the cookies and cached pages [S40, SE4]', async () => {
     for (const path of ['/user/logout', '/auth/logout']) {
       const bob = await app.signUp();
       const phone = app.client();
@@ -245,7 +245,7 @@ describe('sessions', () => {
       expect((await ann.client.get('/user/self')).status).toBe(200);
     }
   });
-  test('the list shows the devices, and which one asks [S41, SE5]', async () => {
+  test('are listed with their devices and a mark on the current one [S41, SE5]', async () => {
     const bob = await app.signUp();
     const phone = app.client();
     phone.headers['user-agent'] = 'Phone/1 \u00e9';
@@ -269,7 +269,7 @@ describe('sessions', () => {
     expect((await bob.client.post(`/user/sessions/${other}/revoke`)).status).toBe(200);
     expect(await listed()).toHaveLength(1);
   });
-  test('one session is revoked and the others stay; not those of others [S41, SE6, X11]', async () => {
+  test('are revoked one by one; those of other users are not [S41, SE6, X11]', async () => {
     const bob = await app.signUp();
     const phone = app.client();
     await login(phone, bob.email);
@@ -281,13 +281,13 @@ describe('sessions', () => {
     expect((await phone.get('/user/self')).status).toBe(401);
     expect((await bob.client.get('/user/self')).status).toBe(200);
   });
-  test('revoke-all ends this one too and says how many [S41, SE7]', async () => {
+  test('end by revoke-all, the current one included, with their number [S41, SE7]', async () => {
     const bob = await app.signUp();
     await login(app.client(), bob.email);
     expect((await bob.client.post('/user/sessions/revoke-all')).body).toEqual({ success: true, revoked: 2 });
     expect((await bob.client.get('/user/self')).status).toBe(401);
   });
-  test('the last use is kept [SE1, US1]', async () => {
+  test('record their last use [SE1, US1]', async () => {
     const bob = await app.signUp();
     await db.sql`update sessions set last_used_at = now() - interval '1 day', expires_at = now() + interval '1 day' where user_id = ${bob.userId}`;
     await db.sql`update users set last_online = null where id = ${bob.userId}`;
@@ -300,7 +300,7 @@ describe('sessions', () => {
     expect(row).toEqual({ used: true, slid: true, online: true });
   });
 
-  test('the notes of several people hold them in the order in which everybody does', async () => {
+  test('are locked in one order by concurrent writes for several users', async () => {
     const people = [await app.signUp(), await app.signUp()];
     const [first, second] = people.map(({ userId }) => userId).toSorted() as [string, string];
     await db.sql`update users set last_online = now() where id = ${first}`; // its row now stands behind the other one
@@ -324,7 +324,7 @@ describe('refresh', () => {
   const tokenOf = (client: Client) => client.cookies.get('refresh')!;
   const refresh = (refreshToken: unknown, headers = {}) => app.client().post('/auth/refresh', { refreshToken }, headers);
 
-  test('rotates the token of the cookie, with CSRF, and keeps only its hash [S39, SE1, SE2, X19]', async () => {
+  test('rotates the token of the cookie, requires CSRF and stores only its hash [S39, SE1, SE2, X19]', async () => {
     const bob = await app.signUp();
     const before = tokenOf(bob.client);
     expect((await bob.client.post('/auth/refresh', {}, { 'x-csrf-token': undefined })).body.code).toBe('csrf_failed');
@@ -338,7 +338,7 @@ describe('refresh', () => {
     expect((await bob.client.get('/user/self')).status).toBe(200);
     expect((await bob.client.post('/auth/refresh')).status).toBe(200);
   });
-  test('the form with a body answers the tokens and needs no CSRF, whatever cookies there are [S39, S33]', async () => {
+  test('answers tokens to the form with a body and needs no CSRF, whatever cookies are sent [S39, S33]', async () => {
     const bob = await app.signUp();
     const { status, body } = await bob.client.post('/auth/refresh', { refreshToken: tokenOf(bob.client) }, { 'x-csrf-token': undefined });
     expect([status, body]).toEqual([
@@ -347,14 +347,14 @@ describe('refresh', () => {
     ]);
     expect((await refresh(body.refreshToken)).status).toBe(200);
   });
-  test('two tabs that refresh at once get the same pair [S39]', async () => {
+  test('answers the same pair to two concurrent tabs [S39]', async () => {
     const bob = await app.signUp();
     const token = tokenOf(bob.client);
     const answers = await Promise.all(Array.from({ length: 5 }, () => refresh(token)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     expect(new Set(answers.map(({ body }) => `${body.accessToken} ${body.refreshToken}`)).size).toBe(1);
   });
-  test('a rotated token outside its grace ends the session: from another agent, after 10 s, or two rotations old [S39, SE3, X16]', async () => {
+  test('ends the session on a rotated token outside its grace: from another agent, after 10 s, or two rotations old [S39, SE3, X16]', async () => {
     const steal = [
       async (token: string) => refresh(token, { 'user-agent': 'Thief/1' }),
       async (token: string, userId: string) => {
@@ -377,7 +377,7 @@ describe('refresh', () => {
       expect([last.status, bob.client.cookies.size]).toEqual([401, 0]); // and the cookies are gone
     }
   });
-  test('of a session that ended, and of a user who is gone, it is refused [S39]', async () => {
+  test('is refused for an ended session and a deleted user [S39]', async () => {
     const bob = await app.signUp();
     const token = tokenOf(bob.client);
     await bob.client.post('/user/sessions/revoke-all');
@@ -387,20 +387,20 @@ describe('refresh', () => {
     await db.sql`update sessions set expires_at = now() where user_id = ${eve.userId}`;
     expect((await refresh(tokenOf(eve.client))).status).toBe(401);
   });
-  test.each(['', 'x', 'A'.repeat(87), '../..', 'A'.repeat(100_000)])('what was never a token ends nobody’s session: %.20j [S39]', async (token) => {
+  test.each(['', 'x', 'A'.repeat(87), '../..', 'A'.repeat(100_000)])('ends no session on a string that is not a token: %.20j [S39]', async (token) => {
     const { status, body } = await refresh(token);
     expect([status, body.code]).toEqual([401, 'session_revoked']);
   });
-  test('a forged token that names a session does not end it', async () => {
+  test('ends no session on a forged token that names one', async () => {
     const bob = await app.signUp();
     const forged = tokenOf(bob.client).slice(0, 22) + 'A'.repeat(65);
     expect((await refresh(forged)).status).toBe(401);
     expect((await bob.client.get('/user/self')).status).toBe(200);
   });
-  test.each([[1], [null], [{}], [['x']]])('refreshToken = %j is refused by name', async (value) => {
+  test.each([[1], [null], [{}], [['x']]])('rejects refreshToken = %j by name', async (value) => {
     expect((await refresh(value)).body.errors[0].field).toBe('refreshToken');
   });
-  test('a session token is no refresh token and the reverse [X8]', async () => {
+  test('rejects a session token as refresh token, and the reverse [X8]', async () => {
     const bob = await app.signUp();
     expect((await refresh(bob.client.cookies.get('auth'))).status).toBe(401);
     expect((await app.client().get('/user/self', { auth: tokenOf(bob.client) })).status).toBe(401);

@@ -71,7 +71,7 @@ test('a session token is HS256 with exactly these claims, and lives 30 days [S28
   expect(good).toEqual({ sub: bob.userId, sid: expect.any(String), aud: 'session', iat: expect.any(Number), exp: (good['iat'] as number) + 30 * DAY });
   expect(part(2)).toBe(hmac('sha256', Buffer.from(JWT_SECRET, 'utf8'))(`${part(0)}.${part(1)}`)); // the key is the bytes of the secret
 });
-test('one of the right form is accepted, whoever wrote it [S247, S248]', async () => {
+test('a session token is accepted in every valid variant of header and claims [S247, S248]', async () => {
   for (const value of [
     signed(H, claims({})),
     signed({ alg: 'HS256' }, claims({})),
@@ -83,7 +83,7 @@ test('one of the right form is accepted, whoever wrote it [S247, S248]', async (
   ])
     for (const { status } of await asks(value)) expect(status).toBe(200);
 });
-test('each request by cookie renews it, with a new expiry, and csrf_token with it [S26, AU4]', async () => {
+test('a session token is renewed on each request by cookie, together with csrf_token [S26, AU4]', async () => {
   const client = app.client();
   client.cookies.set('auth', signed(H, claims({ iat: now() - 1000, exp: now() + 600 }))).set('csrf_token', 'a'.repeat(64));
   await client.get('/user/self');
@@ -95,7 +95,7 @@ test('each request by cookie renews it, with a new expiry, and csrf_token with i
   expect(client.csrf).toMatch(/^[0-9a-f]{64}$/);
 });
 
-test('tokens of the future are refused, and the log says once a minute that a clock is wrong; of forged ones it says nothing', async () => {
+test('a session token from the future is refused and logged once a minute as clock error; a forged one is not logged', async () => {
   let monotonic = 0;
   await using behind = await testApp({ sql: db.sql, clock: { ...systemClock, now: () => systemClock.in(-3_600_000), monotonic: () => monotonic } });
   const ask = async (value: string) => expect((await behind.client().get('/user/self', { auth: value })).status).toBe(401);
@@ -233,29 +233,29 @@ const bad: Case[] = [
   ['a refresh token', () => bob.client.cookies.get('refresh')!],
   ['very long', () => `${token}${'A'.repeat(8_000)}`],
 ];
-test.each(bad)('a session token: %s is refused, alike in cookie and header, without a word why [AU2, AU5, S28, S247, S248, S249, X8, X9]', async (_, make) => {
+test.each(bad)('a session token: %s is refused alike in cookie and header, without a reason [AU2, AU5, S28, S247, S248, S249, X8, X9]', async (_, make) => {
   const value = await make();
   for (const { status, body, headers } of await asks(value)) {
     expect([status, body]).toEqual([401, { statusCode: 401, error: 'Unauthorized', message: 'Log in first', msg: 'Log in first', code: 'unauthenticated' }]);
     expect(headers.getSetCookie()).toEqual([]);
   }
 });
-test('a session token: empty is refused in cookie and header; where none is found, the answer says where one is wanted [X8, X9]', async () => {
+test('a session token: empty is refused in cookie and header; a missing one names the place where it belongs [X8, X9]', async () => {
   const [inHeader, inCookie] = await asks('');
   const refusal = { statusCode: 401, error: 'Unauthorized', message: 'Log in first', msg: 'Log in first', code: 'unauthenticated' };
   expect([inHeader!.body, inCookie!.body]).toEqual([refusal, { ...refusal, errors: [expect.objectContaining({ field: 'auth', rule: 'required' })] }]);
 });
-test('there are enough of these classes, and none made the service connect to anywhere', () => {
+test('the suite covers enough classes of tokens, and none makes the service connect to anywhere', () => {
   expect(bad.length).toBeGreaterThanOrEqual(60);
   expect(new Set(bad.map(([name]) => name)).size).toBe(bad.length);
   expect(trapped).toBe(0);
 });
 
-describe('one kind of token is none of another', () => {
+describe('token kinds', () => {
   const kinds = ['session', 'activate', 'reset', 'extension', 'invite', 'oauth-state', 'collab', 'lifetime', 'impersonate'];
   const forged = (aud: string) => signed(H, claims({ aud, org: bob.orgId, provider: 'sandbox', exp: now() + 300, iat: now() }));
 
-  test.each(kinds)('a signed token of kind %s opens no mail’s link and refreshes nothing [S28, X8]', async (aud) => {
+  test.each(kinds)('a signed token of kind %s is refused by mail links and refresh [S28, X8]', async (aud) => {
     const value = forged(aud);
     const post = async (path: string, body: object) => (await app.client().post(path, body)).body;
     expect(await post('/auth/activate', { code: value })).toEqual({ can: false });
@@ -263,11 +263,14 @@ describe('one kind of token is none of another', () => {
     expect(await post('/auth/forgot-return', { token: value, password: 'long enough', repeatPassword: 'long enough' })).toEqual({ reset: false });
     expect((await post('/auth/refresh', { refreshToken: value })).statusCode).toBe(401);
   });
-  test.each(kinds.filter((kind) => kind !== 'extension'))('a signed token of kind %s is no `params` of the extension [S11, S251, X8, X17]', async (aud) => {
-    const { status, body } = await bob.client.post('/integrations/social-connect/sandbox', { params: forged(aud) }, { 'x-csrf-token': undefined });
-    expect([status, body.code]).toEqual([403, 'csrf_failed']);
-  });
-  test('the codes of mails are each of one kind, and no sessions [S28, X8]', async () => {
+  test.each(kinds.filter((kind) => kind !== 'extension'))(
+    'a signed token of kind %s is refused as `params` of the extension [S11, S251, X8, X17]',
+    async (aud) => {
+      const { status, body } = await bob.client.post('/integrations/social-connect/sandbox', { params: forged(aud) }, { 'x-csrf-token': undefined });
+      expect([status, body.code]).toEqual([403, 'csrf_failed']);
+    },
+  );
+  test('mail codes are accepted for one kind each and not as sessions [S28, X8]', async () => {
     const mailing = await testApp({ sql: db.sql, env: WITH_MAIL });
     try {
       const email = `${randomUUID()}@example.com`;
@@ -300,19 +303,19 @@ describe('one kind of token is none of another', () => {
 });
 
 describe('a well-signed token', () => {
-  test('of a revoked session is refused at once and never renewed; only this is told apart [S28, S249]', async () => {
+  test('of a revoked session is refused at once and never renewed; only this case has its own answer [S28, S249]', async () => {
     const eve = await app.signUp();
     const stolen = eve.client.cookies.get('auth')!;
     await db.sql`update sessions set revoked_at = now() where user_id = ${eve.userId}`;
     for (const { status, body, headers } of await asks(stolen)) expect([status, body.code, headers.getSetCookie()]).toEqual([401, 'session_revoked', []]);
   });
-  test('of a session that has expired is refused, whatever the token says [S28]', async () => {
+  test('of an expired session is refused, whatever the token says [S28]', async () => {
     const eve = await app.signUp();
     // A note of its use may be under way: it must not find the session alive at the moment when it began.
     await db.sql`update sessions set expires_at = now() - interval '1 minute' where user_id = ${eve.userId}`;
     for (const { status, body } of await asks(eve.client.cookies.get('auth')!)) expect([status, body.code]).toEqual([401, 'session_revoked']);
   });
-  test('of a session that is revoked while it is in use does not make it live longer', async () => {
+  test('of a session revoked during use does not extend it', async () => {
     const eve = await app.signUp();
     const other = await testApp({ sql: db.sql }); // without the memory of a recent note
     expect((await other.client().get('/user/self', { auth: eve.client.cookies.get('auth')! })).status).toBe(200);
@@ -322,7 +325,7 @@ describe('a well-signed token', () => {
       await db.sql`select revoked_at is not null as revoked, expires_at < now() + interval '2 hours' as short from sessions where user_id = ${eve.userId}`;
     expect(row).toEqual({ revoked: true, short: true });
   });
-  test('of someone disabled in every org, removed, made inactive or deleted is refused [S53]', async () => {
+  test('of a user who is disabled in every org, removed, inactive or deleted is refused [S53]', async () => {
     const eve = await app.signUp();
     const status = async () => (await eve.client.get('/user/self')).status;
     const { sql } = db;
@@ -341,14 +344,14 @@ describe('a well-signed token', () => {
     await sql`update users set deleted_at = now() where id = ${eve.userId}`;
     expect(await status()).toBe(401);
   });
-  test('in a header that fails is not saved by a good cookie; API keys open no console route [S14]', async () => {
+  test('that is invalid in a header is not rescued by a valid cookie; API keys open no console route [S14]', async () => {
     const program = await bob.withKey();
     expect((await bob.client.get('/user/self', { auth: 'nonsense' })).status).toBe(401);
     expect((await bob.client.get('/user/self', { authorization: program.key })).status).toBe(401);
     expect((await bob.client.get('/user/self', { authorization: 'Basic x' })).status).toBe(401);
     expect((await program.get('/user/self')).status).toBe(401);
   });
-  test('of a super-admin opens what is for super-admins, by cookie and by header [AU6, S29]', async () => {
+  test('of a super-admin opens super-admin routes, by cookie and by header [AU6, S29]', async () => {
     expect((await first.client.get('/user/self')).body).toMatchObject({ isSuperAdmin: true, admin: true });
     expect((await app.client().get('/user/self', { auth: first.client.cookies.get('auth')! })).body.isSuperAdmin).toBe(true);
   });

@@ -45,7 +45,7 @@ const list = async (client: Client) =>
 const works = async (key: string) => (await app.client().get('/public/v1/is-connected', { authorization: key })).status === 200;
 
 describe('a key', () => {
-  test('has its exact form, is shown once, and only its hash is kept [AK3, AK4, AK5, AK6, AK17, S55, X10, X19]', async () => {
+  test('has its exact form, is shown once and is stored only as a hash [AK3, AK4, AK5, AK6, AK17, S55, X10, X19]', async () => {
     const { status, body, headers } = await create(ann.client, { name: ' Build\u0065\u0301 ' });
     expect([status, headers.get('cache-control')]).toEqual([201, 'no-store']);
     expect(body).toEqual({
@@ -76,7 +76,7 @@ describe('a key', () => {
       createdAt: expect.stringMatching(/\.\d{3}Z$/),
     });
   });
-  test('is presented raw, after Bearer in any case, with an api prefix; not in the query [AU7, S13, T1]', async () => {
+  test('is accepted raw, after Bearer in any case and with an api prefix, not in the query [AU7, S13, T1]', async () => {
     const { key } = await ann.withKey();
     for (const authorization of [key, `Bearer ${key}`, `bearer ${key}`, `BEARER   ${key}`]) {
       const { status, body } = await app.client().get('/api/public/v1/is-connected/', { authorization });
@@ -86,7 +86,7 @@ describe('a key', () => {
     expect((await app.client().get('/public/v1/is-connected', { 'x-api-key': key })).status).toBe(401);
     expect((await app.client().get('/public/v1/is-connected', { auth: key })).status).toBe(401);
   });
-  test('resolves to its user and org, whatever `showorg` says, and needs no subscription [AK1, AU9, AU11, S45]', async () => {
+  test('resolves to its user and org, whatever `showorg` says, without a subscription [AK1, AU9, AU11, S45]', async () => {
     const key = await ann.withKey();
     await key.get('/public/v1/is-connected', { showorg: eve.orgId, cookie: `showorg=${eve.orgId}` });
     expect(app.answered.at(-1)).toMatchObject({ status: 200, orgId: ann.orgId, userId: ann.userId });
@@ -131,7 +131,7 @@ describe('a key', () => {
     expect((await ask('pos_abc')).body).toMatchObject({ statusCode: 401, msg: 'Invalid OAuth token', code: 'invalid_token' });
     expect((await ask('Bearer pos_abc')).body.msg).toBe('Invalid OAuth token');
   });
-  test('tells its last use, to the minute, in one write for many uses [AK9, S57]', async () => {
+  test('records its last use to the minute, with one write for many uses [AK9, S57]', async () => {
     const before = (await list(ann.client))[0]!;
     const { key } = await ann.withKey();
     expect((await list(ann.client))[0]).toMatchObject({ lastUsedAt: null });
@@ -156,7 +156,7 @@ describe('a key', () => {
 });
 
 describe('the audit log', () => {
-  test('names each making, rotation and end of a key, in its commit, and never the key [AK6, X19]', async () => {
+  test('has an entry for each creation, rotation and end of a key in the same commit, and never the key [AK6, X19]', async () => {
     const bob = await app.signUp();
     const { body: made } = await create(bob.client, { name: 'deploy' });
     const first = (await list(bob.client))[0]!.id;
@@ -181,7 +181,7 @@ describe('the audit log', () => {
 });
 
 describe('keys of other members', () => {
-  test('are listed with whose they are, and revoked, by who may; the members themselves cannot [S51, AK14]', async () => {
+  test('are listed with their owners and revoked by permitted members; plain members cannot [S51, AK14]', async () => {
     const [owner, bob] = [await app.signUp(), await app.signUp()];
     const own = await owner.withKey();
     await db.sql`insert into memberships (org_id, user_id, role_key) values (${owner.orgId}, ${bob.userId}, 'editor')`;
@@ -237,19 +237,19 @@ describe('create', () => {
     ['revokedAt', null, 'unknown'],
     ['plaintext', 'x', 'unknown'],
     ['scopes', [], 'unknown'],
-  ])('%s = %j is refused: %s [S55, S6, X24]', async (field, value, rule) => {
+  ])('rejects %s = %j: %s [S55, S6, X24]', async (field, value, rule) => {
     const before = await db.sql`select count(*) from api_keys`;
     const { status, body } = await create(ann.client, { name: 'ok', [field]: value });
     expect([status, body.errors]).toEqual([400, [{ field, message: expect.any(String), rule }]]);
     expect(await db.sql`select count(*) from api_keys`).toEqual(before);
   });
-  test('an offset counts; null is no expiry [AK7]', async () => {
+  test('accepts an offset in the expiry; null means no expiry [AK7]', async () => {
     await create(ann.client, { name: 'offset', expiresAt: '2999-01-01T02:00:00+02:00' });
     expect((await list(ann.client))[0]!.expiresAt).toBe('2999-01-01T00:00:00.000Z');
     await create(ann.client, { name: 'null', expiresAt: null });
     expect((await list(ann.client))[0]!.expiresAt).toBeNull();
   });
-  test('fifty live keys for a user and org and no more, however many at once [S55, X25]', async () => {
+  test('is limited to fifty live keys for a user and org, also under concurrency [S55, X25]', async () => {
     const bob = await app.signUp();
     const answers = await Promise.all(Array.from({ length: 60 }, () => create(bob.client)));
     expect([answers.filter(({ status }) => status === 201).length, answers.filter(({ status }) => status === 400).length]).toEqual([50, 10]);
@@ -262,7 +262,7 @@ describe('create', () => {
     const { id } = (await list(bob.client)).find(({ name }) => name === 'over')!;
     expect((await bob.client.post(`/user/api-keys/${id}/rotate`)).status).toBe(400); // it was none of the fifty
   }, 60_000);
-  test('none is left behind by somebody who is removed at that moment, to live again with an invitation [S53, X13]', async () => {
+  test('leaves no key of a user removed at that moment that a new invitation could revive [S53, X13]', async () => {
     const bob = await app.signUp();
     let asked: ReturnType<typeof create> | undefined;
     await db.sql.begin(async (tx) => {
@@ -281,7 +281,7 @@ describe('create', () => {
 });
 
 describe('revoke and rotate', () => {
-  test('a revoked key stops working at once, its row stays, and again is fine [AK8, AK10, AK19, S56]', async () => {
+  test('a revoked key stops working at once and keeps its row; a second revocation succeeds [AK8, AK10, AK19, S56]', async () => {
     const { key } = await ann.withKey();
     expect(await works(key)).toBe(true);
     const { id } = (await list(ann.client))[0]!;
@@ -294,7 +294,7 @@ describe('revoke and rotate', () => {
     await db.sql`update api_keys set revoked_at = now() - interval '91 days' where id = ${id}`;
     expect((await list(ann.client)).map((row) => row.id)).not.toContain(id);
   });
-  test('a rotated key dies with the same commit; the new one has the same owner, and no expiry of the old [AK11, AK12, AK18, S56]', async () => {
+  test('a rotated key ends in the same commit; the new one has the same owner and no expiry of the old [AK11, AK12, AK18, S56]', async () => {
     const { body: old } = await create(ann.client, { name: 'deploy', expiresAt: later(hour) });
     expect(await works(old.plaintext)).toBe(true);
     const { id } = (await list(ann.client))[0]!;
@@ -326,13 +326,13 @@ describe('revoke and rotate', () => {
     ['expiresAt', '2020-01-01T00:00:00Z'],
     ['id', 'x'],
     ['prefix', 'x'],
-  ])('rotate with %s = %j is refused by name, and the old key lives', async (field, value) => {
+  ])('rotation with %s = %j is rejected by name, and the old key stays valid', async (field, value) => {
     const { key } = await ann.withKey();
     const { id } = (await list(ann.client))[0]!;
     const { status, body } = await ann.client.post(`/user/api-keys/${id}/rotate`, { [field]: value });
     expect([status, body.errors[0].field, await works(key)]).toEqual([400, field, true]);
   });
-  test('only the owner sees, rotates or revokes a key, not even an admin of the org or a super-admin [AK14, AK16, S9, S56, X11]', async () => {
+  test('only the owner lists, rotates or revokes a key, not an admin of the org or a super-admin [AK14, AK16, S9, S56, X11]', async () => {
     const { key } = await ann.withKey();
     const { id } = (await list(ann.client))[0]!;
     await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${eve.userId}, 'owner')`;
@@ -356,7 +356,7 @@ describe('revoke and rotate', () => {
   });
 });
 
-describe('rights', () => {
+describe('rights of a key', () => {
   test('follow the owner within a second: role, disabled, removed, deleted org [AK2, S53, X13]', async () => {
     const bob = await app.signUp();
     const key = await bob.withKey();
@@ -387,7 +387,7 @@ describe('rights', () => {
     aSecondLater();
     expect(await works(key.key)).toBe(false);
   });
-  test('another process sees a revocation within a second, although it knows the key [AK10]', async () => {
+  test('end within a second of a revocation in another process that has the key cached [AK10]', async () => {
     const other = await testApp({ sql: db.sql, clock });
     try {
       const { key } = await ann.withKey();
@@ -400,7 +400,7 @@ describe('rights', () => {
       await other[Symbol.asyncDispose]();
     }
   });
-  test('keys in use cost no statement each time, nor do keys that are wrong', async () => {
+  test('need no statement on each request, nor do invalid keys', async () => {
     let statements = 0;
     const sql = openDatabase({ url: db.url, connections: 2, onStatement: () => (statements += 1) });
     const frozen = { ...systemClock, monotonic: () => 0 };
@@ -436,7 +436,7 @@ describe('rights', () => {
       await sql.end();
     }
   });
-  test('has the rights of its owner’s role and no scopes of its own: they are not offered [S59, AK2]', async () => {
+  test('are those of the role of its owner, without scopes of its own [S59, AK2]', async () => {
     const owner = await app.signUp();
     for (const scopes of [{ scope: 'mcp:read' }, { scopes: ['mcp:read'] }])
       expect((await create(owner.client, { name: 'ci', ...scopes })).body.code).toBe('unknown_field');
@@ -448,7 +448,7 @@ describe('rights', () => {
     expect(await writes()).toBe('forbidden');
     expect(await works(key.key)).toBe(true);
   });
-  test('opens no console route, not even its own list [S14]', async () => {
+  test('open no console route, not even the list of keys [S14]', async () => {
     const key = await ann.withKey();
     for (const path of ['/user/api-keys', '/user/self', '/orgs/current', '/user/sessions']) expect((await key.get(path)).status).toBe(401);
     expect((await key.post('/user/api-keys', { name: 'more' })).status).toBe(401);

@@ -151,12 +151,12 @@ async function liveAll(orders: readonly (readonly string[])[]): Promise<void> {
   await Promise.all(Array.from({ length: 4 }, work));
 }
 
-describe('two people and one mailbox', () => {
+describe('two people with one mailbox', () => {
   const orders = ordersOf(3);
-  test('there are orders of everything they can do', () => {
+  test('the orders cover every action of both', () => {
     expect(orders.length).toBeGreaterThan(140);
     for (const name of NAMES) expect(orders.some((order) => order.includes(name))).toBe(true);
   });
-  test('in no order of three steps does a password that was typed in another browser open the account [S34]', () => liveAll(orders), 600_000);
-  test('nor in a longer one, with steps that come again [S34]', () => liveAll(LONG), 600_000);
+  test('no order of three steps opens the account by a password typed in another browser [S34]', () => liveAll(orders), 600_000);
+  test('no longer order with repeated steps does so either [S34]', () => liveAll(LONG), 600_000);
 });

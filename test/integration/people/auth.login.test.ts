@@ -29,7 +29,7 @@ const phc = (password: string, memory: number, passes: number) => {
   return `$argon2id$v=19$m=${memory},t=${passes},p=1$${text(nonce)}$${text(tag)}`;
 };
 
-describe('who fails to log in learns nothing', () => {
+describe('failed logins', () => {
   const failures: [string, () => Promise<Parameters<typeof login>>][] = [
     ['an unknown address', async () => [address()]],
     ['a wrong password', async () => [ann.email, 'wrong password']],
@@ -62,19 +62,19 @@ describe('who fails to log in learns nothing', () => {
     return email;
   };
 
-  test.each(failures)('%s: the same answer after the same work, one hash and one look [S32, X15]', async (_, make) => {
+  test.each(failures)('%s: the same answer after the same work, one hash and one look-up [S32, X15]', async (_, make) => {
     const given = await make();
     const { result, hashes, statements } = await workOf(db, () => login(...given));
     expect([result.status, result.text, result.headers.getSetCookie()]).toEqual([400, (await login(address())).text, []]);
     expect([hashes, statements.length]).toEqual([1, 2]);
     expect(statements.map((text) => text.trim().split(/\s/)[0])).toEqual(['select', 'insert']); // the account, and the note for the audit log
   });
-  test('the right password of an account that is not activated says so, after the same work [S32]', async () => {
+  test('the right password of an inactive account is reported as such after the same work [S32]', async () => {
     const email = await inactive();
     const { result, hashes, statements } = await workOf(db, () => login(email));
     expect([result.status, result.body.activate, hashes, statements.length]).toEqual([400, true, 1, 2]);
   });
-  test('the audit log tells operators what the answer does not, and keeps no word of what was typed', async () => {
+  test('the audit log has the reason that the answer omits, and nothing of the input', async () => {
     const secret = `typed-${randomUUID()}`;
     await login(secret, secret);
     await login(ann.email, secret);
@@ -90,7 +90,7 @@ describe('who fails to log in learns nothing', () => {
 });
 
 describe('limits', () => {
-  test('ten attempts in a minute from an address, then 429 with Retry-After [S17, S16]', async () => {
+  test('an address has ten attempts a minute, then 429 with Retry-After [S17, S16]', async () => {
     const tight = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1' } });
     try {
       const answers = [];
@@ -101,7 +101,7 @@ describe('limits', () => {
       await tight[Symbol.asyncDispose]();
     }
   });
-  describe('of attempts at an account in a quarter of an hour', () => {
+  describe('attempts at an account in a quarter of an hour', () => {
     const RIGHT = 'correct horse battery';
     const attempt = async (place: TestApp, email: string, password: string, ip: string, cookie?: string) => {
       const client = place.client();
@@ -116,7 +116,7 @@ describe('limits', () => {
       return client.cookies.get('known_browser')!;
     };
 
-    test('ten attempts at an account from a network, known or not; its owner comes in from elsewhere, or in a browser that is known [S17, X15]', async () => {
+    test('are limited to ten from one network, known or not; its owner logs in from elsewhere, or in a known browser [S17, X15]', async () => {
       let ahead = 0; // beyond the minute that limits the network alone
       const clock = { ...systemClock, monotonic: () => performance.now() + ahead };
       await using tight = await testApp({ sql: db.sql, clock, env: { RATE_LIMIT_SCALE: '1', TRUST_PROXY_HOPS: '1' } });
@@ -141,7 +141,7 @@ describe('limits', () => {
       for (const cookie of [ofEve, swapped, 'x'.repeat(65), ofBob.slice(0, -1)])
         expect(await attempt(tight, bob.email, RIGHT, '2001:db8::1', cookie)).toBe(429);
     });
-    test('ten from a browser that is known', async () => {
+    test('are limited to ten from a known browser', async () => {
       await using tight = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1', TRUST_PROXY_HOPS: '1' } });
       const bob = await app.signUp();
       const cookies = [await knownTo(bob.email), await knownTo(bob.email)] as const;
@@ -150,7 +150,7 @@ describe('limits', () => {
       expect(statuses).toEqual([...Array.from({ length: 10 }, () => 400), 429]);
       expect(await attempt(tight, bob.email, RIGHT, '198.51.100.99', cookies[1])).toBe(200);
     });
-    test('a hundred from all networks together, known or not; a browser that is known has its own [S17, X15]', async () => {
+    test('are limited to a hundred from all networks together; a known browser has its own limit [S17, X15]', async () => {
       await using tight = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '0.1', TRUST_PROXY_HOPS: '1' } }); // ten, and one of each network
       const bob = await app.signUp();
       const cookie = await knownTo(bob.email);
@@ -162,7 +162,7 @@ describe('limits', () => {
       }
       expect(await attempt(tight, bob.email, RIGHT, '203.0.113.99', cookie)).toBe(200);
     });
-    test('what one network tries beyond its ten takes nothing from the others', async () => {
+    test('beyond the ten of one network do not count against other networks', async () => {
       let ahead = 0;
       const clock = { ...systemClock, monotonic: () => performance.now() + ahead };
       await using tight = await testApp({ sql: db.sql, clock, env: { RATE_LIMIT_SCALE: '0.1', TRUST_PROXY_HOPS: '1' } });
@@ -176,7 +176,7 @@ describe('limits', () => {
   });
 });
 
-test('a letter that the database folds into another one names nobody, so no spelling has guesses of its own [S17, S32]', async () => {
+test('with a letter that the database folds match no account, so a variant spelling adds no attempts [S17, S32]', async () => {
   const bob = await app.signUp({ email: `lili.kiss-${randomUUID()}@example.com` });
   for (const email of [bob.email.replaceAll('i', '\u0130'), bob.email.replaceAll('i', '\u0131'), bob.email.replace('k', '\u212a')])
     expect([email, (await login(email)).status]).toEqual([email, 400]);
@@ -184,7 +184,7 @@ test('a letter that the database folds into another one names nobody, so no spel
 });
 
 describe('passwords', () => {
-  test('a hash of another cost is made anew at the next login, and the password stays', async () => {
+  test('are rehashed at the next login when the cost differs, and stay the same', async () => {
     const bob = await app.signUp();
     for (const old of [phc('correct horse battery', 4_096, 3), phc('correct horse battery', 65_536, 1)]) {
       await db.sql`update users set password_hash = ${old} where id = ${bob.userId}`;
@@ -197,7 +197,7 @@ describe('passwords', () => {
       expect([result.status, hashes]).toEqual([200, 1]);
     }
   });
-  test('a flood of logins is worked off as far as it is bearable; the rest is told to come again', async () => {
+  test('are checked up to a bounded queue in a flood of logins; the others are told to retry', async () => {
     const cheap = phc('x', 64, 1);
     /** Ten logins while so many others are hashed or wait for it: who has ended is back before anybody else comes. */
     const amid = async (count: number) => {
@@ -217,7 +217,7 @@ describe('passwords', () => {
 });
 
 describe('a login', () => {
-  test('starts a session of its own: nothing that the browser brought is taken over [S26, S45]', async () => {
+  test('starts a new session and adopts nothing that the browser sent [S26, S45]', async () => {
     const eve = await app.signUp();
     const client = app.client();
     const planted = { auth: eve.client.cookies.get('auth')!, refresh: eve.client.cookies.get('refresh')!, csrf_token: 'a'.repeat(64), showorg: eve.orgId };
@@ -230,7 +230,7 @@ describe('a login', () => {
     const twice = [await login(ann.email), await login(ann.email)].map(({ headers }) => headers.getSetCookie());
     expect(new Set(twice.flat().map((cookie) => cookie.split(';')[0])).size).toBe(8);
   });
-  test('ends the session whose cookie came with it, whosever it was, and no other', async () => {
+  test('ends the session of the cookie sent with it, of any user, and no other', async () => {
     const [bob, eve] = [await app.signUp(), await app.signUp()];
     const phone = app.client();
     await login(bob.email, undefined, 'local', phone);
@@ -252,7 +252,7 @@ describe('a login', () => {
     await login(bob.email, undefined, 'local', forged);
     expect((await eve.client.get('/user/self')).status).toBe(200);
   });
-  test('is noted with the session, in the commit that makes it', async () => {
+  test('is recorded with the session in the same commit', async () => {
     await login(ann.email);
     const [session] = await db.sql`select id from sessions where user_id = ${ann.userId} order by id desc limit 1`;
     const [note] = await db.sql`select action, user_id, resource, resource_id, xmin::text as tx from audit_log order by id desc limit 1`;
@@ -260,7 +260,7 @@ describe('a login', () => {
     const [row] = await db.sql`select xmin::text as tx from sessions where id = ${session!['id']}`;
     expect(row!['tx']).toBe(note!['tx']);
   });
-  test('of somebody who was made inactive is refused, and so are the sessions and keys that are there', async () => {
+  test('of an inactive user is refused, as are existing sessions and keys', async () => {
     const bob = await app.signUp();
     const key = await bob.withKey();
     await db.sql`update users set activated = false where id = ${bob.userId}`;
@@ -268,8 +268,8 @@ describe('a login', () => {
   });
 });
 
-describe('with mail', () => {
-  test('an address that is registered twice answers like a new one, after the same work [S30, X15]', async () => {
+describe('with mail configured', () => {
+  test('an address registered twice gets the answer of a new one after the same work [S30, X15]', async () => {
     const mailing = await testApp({ sql: db.sql, env: WITH_MAIL });
     try {
       const register = (email: string) => mailing.client().post('/auth/register', { provider: 'LOCAL', email, password: 'long enough', company: 'Acme' });
@@ -287,7 +287,7 @@ describe('with mail', () => {
       await mailing[Symbol.asyncDispose]();
     }
   });
-  test.each(['/auth/forgot', '/auth/resend-activation'])('%s does the same one thing for every address, known or not [S34, S35, X15]', async (path) => {
+  test.each(['/auth/forgot', '/auth/resend-activation'])('%s does the same work for every address, known or not [S34, S35, X15]', async (path) => {
     const mailing = await testApp({ sql: db.sql, env: WITH_MAIL });
     try {
       const told = [];

@@ -35,8 +35,8 @@ const resetCode = async ({ email }: Pick<SignedUp, 'email'>) => {
   return codeTo(app.context, email, 'password-reset');
 };
 
-describe('a forgotten password', () => {
-  test('is answered by a mail to who has an account here, and one answer for everybody [S35, X15]', async () => {
+describe('a password reset', () => {
+  test('mails the holder of a local account and answers everybody alike [S35, X15]', async () => {
     const bob = await quiet.signUp();
     const [unknown, elsewhere, gone] = [address(), address(), await quiet.signUp()];
     await db.sql`insert into users (id, email, provider_name, provider_id, activated) values (${newId()}, ${elsewhere}, 'google', ${newId()}, true)`;
@@ -49,7 +49,7 @@ describe('a forgotten password', () => {
     for (const email of [unknown, elsewhere, gone.email, bob.email.toUpperCase()]) expect(await contentsTo(app.context, email)).toEqual([]);
     expect(await linkTo(app.context, bob.email, 'password-reset')).toMatch(/^https:\/\/app\.example\.com\/auth\/forgot\/[A-Za-z0-9_-]{43}$/);
   });
-  test('the token sets the password once, ends every session, key and approved app, and is told to the owner [S35, SE4]', async () => {
+  test('sets the password once, ends every session, key and approved app, and mails the owner [S35, SE4]', async () => {
     const bob = await quiet.signUp();
     const key = await bob.withKey();
     const approvals = () => db.sql`select 1 from oauth_authorizations where user_id = ${bob.userId}`;
@@ -71,7 +71,7 @@ describe('a forgotten password', () => {
       { user_id: bob.userId, detail: { sessionsRevoked: 1 } },
     ]);
   });
-  test('a hundred uses of one token at once: exactly one sets its password [S35, X25]', async () => {
+  test('succeeds once in a hundred concurrent uses of one token [S35, X25]', async () => {
     const bob = await quiet.signUp();
     const code = await resetCode(bob);
     const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => reset(code, `password number ${n}`)));
@@ -80,7 +80,7 @@ describe('a forgotten password', () => {
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
     expect((await login(bob.email, `password number ${held[0]}`)).status).toBe(200);
   });
-  test('every other token of the user dies with a use [S35]', async () => {
+  test('invalidates every other token of the user [S35]', async () => {
     const bob = await quiet.signUp();
     const older = await resetCode(bob);
     const newer = await resetCode(bob);
@@ -89,7 +89,7 @@ describe('a forgotten password', () => {
     expect((await reset(newer, 'of the second')).body).toEqual({ reset: false });
     expect(await db.sql`select 1 from one_time_codes where user_id = ${bob.userId}`).toHaveLength(0);
   });
-  test('of two tokens of the user at once one sets its password, and the other is told that it is over [S35, X25]', async () => {
+  test('succeeds for one of two concurrent tokens of the user; the other is reported as expired [S35, X25]', async () => {
     const bob = await quiet.signUp();
     const codes = [await resetCode(bob), await resetCode(bob)];
     const apart = openDatabase({ url: db.url, connections: 2 });
@@ -113,7 +113,7 @@ describe('a forgotten password', () => {
       await apart.end({ timeout: 1 });
     }
   });
-  test('a token lives one hour, is kept as a hash, and is of one user [S35, X19]', async () => {
+  test('has a token that lives one hour, is stored as a hash and belongs to one user [S35, X19]', async () => {
     const [bob, eve] = [await quiet.signUp(), await quiet.signUp()];
     const code = await resetCode(bob);
     const rows = await db.sql`
@@ -123,7 +123,7 @@ describe('a forgotten password', () => {
     expect((await reset(code)).body).toEqual({ reset: false });
     expect([(await login(bob.email, bob.password)).status, (await login(eve.email, eve.password)).status]).toEqual([200, 200]);
   });
-  test('a reset activates, for it shows whose mailbox it is; the stranger who registered the address is out', async () => {
+  test('activates the account as proof of the mailbox and logs out a stranger who registered the address', async () => {
     const email = address();
     await app.client().post('/auth/register', { provider: 'LOCAL', email, password: 'of the stranger', company: 'Acme' });
     const activation = await codeTo(app.context, email, 'activation');
@@ -131,7 +131,7 @@ describe('a forgotten password', () => {
     expect([(await login(email, 'a new password')).status, (await login(email, 'of the stranger')).status]).toEqual([200, 400]);
     expect((await app.client().post('/auth/activate', { code: activation })).body).toEqual({ can: false });
   });
-  test('a reset while somebody is logging in leaves no session of the old password', async () => {
+  test('leaves no session of the old password during a concurrent login', async () => {
     const bob = await quiet.signUp();
     const code = await resetCode(bob);
     const [, ...logins] = await Promise.all([reset(code), ...Array.from({ length: 20 }, () => login(bob.email, bob.password))]);
@@ -147,7 +147,7 @@ describe('a forgotten password', () => {
     for (const cookie of clients) expect((await app.client().get('/user/self', { cookie })).status).toBe(401);
     expect((await login(bob.email, bob.password)).status).toBe(400);
   });
-  test('a token that is not there costs no hash; one that is, one [X15]', async () => {
+  test('computes no hash for an unknown token and one for a known one [X15]', async () => {
     const bob = await quiet.signUp();
     const code = await resetCode(bob);
     expect([(await workOf(db, () => reset('x'))).hashes, (await workOf(db, () => reset(code))).hashes]).toEqual([0, 1]);
@@ -163,7 +163,7 @@ describe('a forgotten password', () => {
     ['repeatPassword', undefined],
     ['repeatPassword', null],
     ['email', 'a@example.com'],
-  ])('%s = %j is refused by name, and the token lives', async (field, value) => {
+  ])('rejects %s = %j by name and keeps the token valid', async (field, value) => {
     const bob = await quiet.signUp();
     const code = await resetCode(bob);
     const { status, body } = await reset(code, 'a new password', { [field]: value });
@@ -173,12 +173,12 @@ describe('a forgotten password', () => {
   });
 });
 
-describe('somebody whom a super-admin locked out', () => {
+describe('a user locked out by a super-admin', () => {
   const change = (id: string, activated: boolean) => root.client.send('PATCH', `/admin/users/${id}`, { activated });
   const resend = (email: string) => app.client().post('/auth/resend-activation', { email });
   const register = (email: string) => app.client().post('/auth/register', { provider: 'LOCAL', email, password: 'another password', company: 'Evil Ltd' });
 
-  test('stays out: no mail opens the account again, asked for before or after, until a super-admin does [S211]', async () => {
+  test('stays locked out by every mail, requested before or after, until a super-admin unlocks [S211]', async () => {
     const bob = await quiet.signUp();
     const code = await resetCode(bob);
     await change(bob.userId, false);
@@ -199,7 +199,7 @@ describe('somebody whom a super-admin locked out', () => {
     expect((await login(bob.email, bob.password)).status).toBe(200);
     expect((await reset(await resetCode(bob))).body).toEqual({ reset: true });
   });
-  test('before the address was proven gets in by no mail either, and activates when that is taken back [S34, S211]', async () => {
+  test('gains no access by mail before the address is proven, and activates after the unlock [S34, S211]', async () => {
     const email = address();
     await register(email);
     const code = await codeTo(app.context, email, 'activation');

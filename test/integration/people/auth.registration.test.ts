@@ -27,7 +27,7 @@ const codeOf = (email: string) => codeTo(app.context, email, 'activation');
 const userOf = async (email: string) => (await db.sql`select * from users where email = ${email} and deleted_at is null`)[0]!;
 
 describe('registration with mail', () => {
-  test('makes an inactive user and sends a link, without a session; the link activates and logs in [S30, S34]', async () => {
+  test('creates an inactive user and mails a link without a session; the link activates and logs in [S30, S34]', async () => {
     const email = address();
     const client = app.client();
     const registered = await register(email, { name: 'Ann' }, client);
@@ -42,7 +42,7 @@ describe('registration with mail', () => {
     expect((await client.get('/user/self')).body).toMatchObject({ email, name: 'Ann', activated: true, role: 'owner' });
     expect((await login(email)).status).toBe(200);
   });
-  test('the code is kept as a hash, with what it opens, for 24 hours [S34, X19]', async () => {
+  test('stores the code as a hash with its purpose for 24 hours [S34, X19]', async () => {
     const email = address();
     await register(email);
     const code = await codeOf(email);
@@ -53,7 +53,7 @@ describe('registration with mail', () => {
       await db.sql`select to_jsonb(c)::text as row from one_time_codes c union all select to_jsonb(e)::text from emails e union all select to_jsonb(a)::text from audit_log a`;
     for (const { row } of dump) expect(row).not.toContain(code);
   });
-  test('user, mail and note stand in one commit: when the mail cannot be written there is no user', async () => {
+  test('commits user, mail and audit entry together: a mail that cannot be written leaves no user', async () => {
     const email = address();
     const broken = await testApp({ sql: db.sql, env: WITH_MAIL });
     await db.sql`alter table emails rename to emails_away`;
@@ -86,8 +86,8 @@ describe('registration with mail', () => {
   });
 });
 
-describe('a code', () => {
-  test('works once, also when a hundred use it at the same moment [S34, X25]', async () => {
+describe('an activation code', () => {
+  test('works once, also in a hundred concurrent uses [S34, X25]', async () => {
     const email = address();
     await register(email);
     const code = await codeOf(email);
@@ -98,11 +98,11 @@ describe('a code', () => {
     expect(await db.sql`select count(*)::int as n from sessions where user_id = ${id}`).toEqual([{ n: 1 }]);
     expect(await db.sql`select count(*)::int as n from audit_log where action = 'user.activated' and resource_id = ${id}`).toEqual([{ n: 1 }]);
   });
-  test.each(['', 'x', 'A'.repeat(43), '../..', "' or 1=1 --", '\u{1f600}'])('that was never made is answered alike: %j [S34]', async (code) => {
+  test.each(['', 'x', 'A'.repeat(43), '../..', "' or 1=1 --", '\u{1f600}'])('gets the same answer when it is invalid: %j [S34]', async (code) => {
     const { status, body, headers } = await activate(code);
     expect([status, body, headers.getSetCookie()]).toEqual([200, { can: false }, []]);
   });
-  test('dies after 24 hours, and is swept away [S34]', async () => {
+  test('expires after 24 hours and is swept [S34]', async () => {
     const email = address();
     await register(email);
     const code = await codeOf(email);
@@ -111,7 +111,7 @@ describe('a code', () => {
     expect(await app.context.auth.dropExpiredCodes(100)).toBeGreaterThanOrEqual(1);
     expect(await db.sql`select 1 from one_time_codes where code_hash = ${sha256(code)}`).toHaveLength(0);
   });
-  test('of a deleted user opens nothing', async () => {
+  test('of a deleted user activates nothing', async () => {
     const email = address();
     await register(email);
     const code = await codeOf(email);
@@ -124,14 +124,14 @@ describe('a code', () => {
     ['code', 'x'.repeat(501)],
     ['returnToken', 'yes'],
     ['userId', 'x'],
-  ])('%s = %j is refused by name', async (field, value) => {
+  ])('rejects %s = %j by name', async (field, value) => {
     const { status, body } = await app.client().post('/auth/activate', { code: 'x', [field]: value });
     expect([status, body.errors.map((error: { field: string }) => error.field)]).toEqual([400, [field]]);
   });
 });
 
-describe('an address that has a user', () => {
-  test('is told of it by mail and nobody else; the account is as it was [S30, X15]', async () => {
+describe('an address with an existing user', () => {
+  test('gets a mail, the answer does not show it, and the account is unchanged [S30, X15]', async () => {
     const email = address();
     await register(email);
     await activate(await codeOf(email));
@@ -146,7 +146,7 @@ describe('an address that has a user', () => {
     expect((await login(email, 'another password')).status).toBe(400);
     expect(await db.sql`select count(*)::int as n from users where lower(email) = ${email}`).toEqual([{ n: 1 }]);
   });
-  test('that waits for its activation gets another mail; what counts is what was typed in the browser that answers, whichever mail it is [S34]', async () => {
+  test('gets another mail while activation is pending; the password of the browser that answers counts, with either mail [S34]', async () => {
     const email = address();
     const [owner, stranger] = [app.client(), app.client()];
     await register(email, { password: 'of the stranger', company: 'Stranger', name: 'Stranger' }, stranger);
@@ -162,7 +162,7 @@ describe('an address that has a user', () => {
     expect((await owner.get('/user/organizations')).body).toHaveLength(1);
     expect(await db.sql`select 1 from registrations r join users u on u.id = r.user_id where u.email = ${email}`).toHaveLength(0);
   });
-  test('waits for the activation of a stranger: whoever typed a password that is not the last one is told to answer the mail, too, in that browser', async () => {
+  test('tells an earlier browser, and no other, to use the mail after a stranger registers the address again', async () => {
     const email = address();
     const client = app.client();
     await register(email, { password: 'of the owner' }, client);
@@ -171,7 +171,7 @@ describe('an address that has a user', () => {
     expect((await client.post('/auth/login', attempt)).body).toMatchObject({ statusCode: 400, activate: true });
     expect((await login(email, 'of the owner')).body.activate).toBeUndefined();
   });
-  test('two who register it at once leave one user', async () => {
+  test('has one user after two concurrent registrations', async () => {
     const email = address();
     const answers = await Promise.all(Array.from({ length: 8 }, () => register(email)));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 {"activate":true}']));
@@ -181,7 +181,7 @@ describe('an address that has a user', () => {
     ).toEqual([{ n: 1 }]);
     expect(await mailsOf(app.context, email)).toHaveLength(8);
   });
-  test('at another provider is no obstacle [US2, S38]', async () => {
+  test('at another provider can register [US2, S38]', async () => {
     const email = address();
     await db.sql`insert into users (id, email, provider_name, provider_id, activated) values (${newId()}, ${email}, 'google', ${newId()}, true)`;
     await register(email);
@@ -190,7 +190,7 @@ describe('an address that has a user', () => {
   });
 });
 
-describe('an account that was activated in another browser than that of its registration', () => {
+describe('an account activated in another browser than the registering one', () => {
   const opened = async () => {
     const email = address();
     await register(email);
@@ -201,7 +201,7 @@ describe('an account that was activated in another browser than that of its regi
   const set = (client: Client, more: object = {}) =>
     client.post('/user/change-password', { password: 'the first one', repeatPassword: 'the first one', ...more });
 
-  test('has no password; its session sets the first one without an old one, and the next one with it', async () => {
+  test('has no password; its session sets the first without an old one and later ones with it', async () => {
     const { email, client } = await opened();
     expect((await client.get('/user/self')).body).toMatchObject({ email, hasPassword: false });
     expect((await login(email)).status).toBe(400);
@@ -209,7 +209,7 @@ describe('an account that was activated in another browser than that of its regi
     expect([(await login(email, 'the first one')).status, (await client.get('/user/self')).body.hasPassword]).toEqual([200, true]);
     expect((await set(client)).body.errors).toEqual([{ field: 'oldPassword', message: expect.any(String), rule: 'required' }]);
   });
-  test('gets the first one by a mail once that session is a quarter of an hour old', async () => {
+  test('sets its first password by mail once the session is a quarter of an hour old', async () => {
     const { email, client } = await opened();
     const { id } = await userOf(email);
     await db.sql`update sessions set created_at = now() - interval '16 minutes' where user_id = ${id}`;
@@ -222,13 +222,13 @@ describe('an account that was activated in another browser than that of its regi
   });
 });
 
-describe('who never answers the mail', () => {
+describe('an unanswered registration', () => {
   const age = (email: string, days: number) => db.sql`
     with person as (update users set created_at = now() - ${days}::int * interval '1 day' where email = ${email} returning id),
       codes as (delete from one_time_codes c using person where c.user_id = person.id)
     update registrations r set created_at = now() - ${days}::int * interval '1 day' from person where r.user_id = person.id`;
 
-  test('ends after seven days, with the organization and the words; who registered again, is active or is locked out stays', async () => {
+  test('is deleted after seven days with its organization and text; repeated, active and locked users stay', async () => {
     const [gone, again, active, locked] = [address(), address(), address(), address()];
     for (const email of [gone, again, active, locked]) await register(email);
     await activate(await codeOf(active));
@@ -241,7 +241,7 @@ describe('who never answers the mail', () => {
     expect(await db.sql`select 1 from organizations where id = ${org!['org_id']}`).toHaveLength(0);
     expect((await register(gone)).body).toEqual({ activate: true });
   });
-  test('stays while a mail that was sent again can be answered', async () => {
+  test('stays while a repeated mail can still be answered', async () => {
     const email = address();
     await register(email);
     await age(email, 8);
@@ -255,7 +255,7 @@ describe('who never answers the mail', () => {
 describe('the activation mail', () => {
   const resend = (email: string) => app.client().post('/auth/resend-activation', { email });
 
-  test('is sent again to who waits for it, and to nobody else, with one answer [S34, X15]', async () => {
+  test('is repeated for pending users only, with one answer for everybody [S34, X15]', async () => {
     const [waiting, active, unknown] = [address(), address(), address()];
     const client = app.client();
     await register(waiting, {}, client);
@@ -273,7 +273,7 @@ describe('the activation mail', () => {
     expect((await activate(first, client)).body).toEqual({ can: false });
     expect((await login(waiting)).status).toBe(200);
   });
-  test('that was asked for leaves without a further request, and is not lost when the process that was asked dies [S34]', async () => {
+  test('is sent without a further request and survives the death of the process that accepted it [S34]', async () => {
     await using apart = await testDatabase(); // where nobody but these two looks for what was asked for
     const email = address();
     const mails = async () => (await mailsOf(other.context, email)).length;
@@ -294,7 +294,7 @@ describe('the activation mail', () => {
     ['email', undefined],
     ['email', 1],
     ['code', 'x'],
-  ])('%s = %j is refused by name', async (field, value) => {
+  ])('rejects %s = %j by name', async (field, value) => {
     const { status, body } = await app.client().post('/auth/resend-activation', { email: 'a@example.com', [field]: value });
     expect([status, body.errors.map((error: { field: string }) => error.field)]).toEqual([400, [field]]);
   });
@@ -310,7 +310,7 @@ describe('limits', () => {
     }
     return statuses;
   };
-  test('five a minute from an address for what sends mails or takes their codes [S17]', async () => {
+  test('an address has five requests a minute on routes that send mails or take their codes [S17]', async () => {
     const tight = await testApp({ sql: db.sql, env: { ...WITH_MAIL, RATE_LIMIT_SCALE: '1' } });
     try {
       for (const [path, body] of [
@@ -327,7 +327,7 @@ describe('limits', () => {
       await tight[Symbol.asyncDispose]();
     }
   });
-  test('three mails an hour to one address that asks for them, from wherever, known or not [S17, X15]', async () => {
+  test('a mailbox gets three requested mails an hour, from any source, known or not [S17, X15]', async () => {
     const tight = await testApp({ sql: db.sql, env: { ...WITH_MAIL, RATE_LIMIT_SCALE: '1', TRUST_PROXY_HOPS: '1' } });
     try {
       const known = address();
@@ -346,8 +346,8 @@ describe('limits', () => {
   });
 });
 
-describe('without mail', () => {
-  test('forgotten passwords and activations answer alike, and nothing is written [S34, S35]', async () => {
+describe('without mail configured', () => {
+  test('password resets and activations answer alike and write nothing [S34, S35]', async () => {
     const silent = await testApp({ sql: db.sql });
     try {
       const email = address();
@@ -361,7 +361,7 @@ describe('without mail', () => {
 });
 
 describe('the first user of an instance with mail', () => {
-  test('becomes super-admin, although registration is disabled, and activates like everybody [S30, S31, DE12]', async () => {
+  test('becomes super-admin although registration is disabled, and activates like everybody [S30, S31, DE12]', async () => {
     const empty = await testDatabase();
     const young = await testApp({ sql: empty.sql, env: { ...WITH_MAIL, DISABLE_REGISTRATION: 'true' } });
     try {
@@ -389,7 +389,7 @@ describe('a user of a login provider', () => {
     avatarUrl: 'https://img.example.com/a.png',
   });
 
-  test('is active at once, and found by the account and never by the address [S38, US2]', async () => {
+  test('is active at once and found by the provider account, never by the address [S38, US2]', async () => {
     const { identity } = app.context;
     const given = { ...person(), providerName: 'google', providerId: newId() };
     const { userId } = await identity.registerWithProvider(given);
@@ -400,7 +400,7 @@ describe('a user of a login provider', () => {
     expect(await identity.findProviderAccount('github', given.providerId)).toBeUndefined();
     expect(await identity.findProviderAccount('google', given.email)).toBeUndefined();
   });
-  test('is made once, however many ask at the same moment [X25]', async () => {
+  test('is created once under concurrency [X25]', async () => {
     const given = { ...person(), providerName: 'github', providerId: newId() };
     const told = await Promise.allSettled(
       Array.from({ length: 20 }, (_, n) => app.context.identity.registerWithProvider({ ...given, email: n % 2 ? given.email : address() })),
@@ -409,7 +409,7 @@ describe('a user of a login provider', () => {
     for (const one of told) if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'invalid_request', status: 400 });
     expect(await db.sql`select count(*)::int as n from users where provider_name = 'github' and provider_id = ${given.providerId}`).toEqual([{ n: 1 }]);
   });
-  test('is refused while registration is disabled, but for those of the operator’s own provider [DE11, DE13]', async () => {
+  test('is refused while registration is disabled, except through the provider of the operator [DE11, DE13]', async () => {
     const closed = await testApp({ sql: db.sql, env: { DISABLE_REGISTRATION: 'true' } });
     try {
       const { identity } = closed.context;

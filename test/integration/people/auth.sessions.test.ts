@@ -27,7 +27,7 @@ const notesOf = async ({ userId }: SignedUp) =>
     .filter((action) => action.startsWith('session.'));
 
 describe('refresh', () => {
-  test('twenty at once of one token from one browser: one rotation and one pair [S39]', async () => {
+  test('of one token twenty times at once from one browser makes one rotation and one pair [S39]', async () => {
     const bob = await app.signUp();
     const token = (await refresh(tokenOf(bob.client))).body.refreshToken;
     const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(token)));
@@ -37,7 +37,7 @@ describe('refresh', () => {
     expect([await works(accessToken), (await refresh(refreshToken)).status]).toEqual([true, 200]);
     expect(await sessionsOf(bob)).toEqual([{ id: expect.any(String), alive: true }]);
   });
-  test('twenty at once of one token from twenty places: one has it, and the session ends [S39, SE3, X16]', async () => {
+  test('of one token twenty times at once from twenty clients succeeds once and ends the session [S39, SE3, X16]', async () => {
     const bob = await app.signUp();
     const token = tokenOf(bob.client);
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => refresh(token, `Place/${n}`)));
@@ -47,7 +47,7 @@ describe('refresh', () => {
     expect((await sessionsOf(bob)).map(({ alive }) => alive)).toEqual([false]);
     expect(await notesOf(bob)).toEqual(['session.created', 'session.stolen']);
   });
-  test('a stolen token that the thief uses first: the owner’s use of it ends what the thief has [S39, SE3, X16]', async () => {
+  test('by the owner after a thief has used the token ends the session of the thief [S39, SE3, X16]', async () => {
     const bob = await app.signUp();
     const token = tokenOf(bob.client);
     const thief = await refresh(token, 'Thief/1');
@@ -56,7 +56,7 @@ describe('refresh', () => {
     expect([owner.status, owner.body.code]).toEqual([401, 'session_revoked']);
     expect([await works(thief.body.accessToken), (await refresh(thief.body.refreshToken, 'Thief/1')).status]).toEqual([false, 401]);
   });
-  test('a theft ends that session and no other of the user [S39]', async () => {
+  test('with a stolen token ends that session and no other of the user [S39]', async () => {
     const bob = await app.signUp();
     const phone = app.client();
     await phone.post('/auth/login', { provider: 'local', email: bob.email, password: bob.password });
@@ -65,7 +65,7 @@ describe('refresh', () => {
     await refresh(token, 'Other/1');
     expect([(await bob.client.get('/user/self')).status, (await phone.get('/user/self')).status]).toEqual([401, 200]);
   });
-  test('gives a session 30 more days, and none to one that has ended [S39]', async () => {
+  test('extends a session by 30 days and does not revive an ended one [S39]', async () => {
     const bob = await app.signUp();
     const days = async () =>
       (await db.sql`select round(extract(epoch from expires_at - now()) / 86400)::int as days from sessions where user_id = ${bob.userId}`)[0]!['days'];
@@ -77,7 +77,7 @@ describe('refresh', () => {
     expect(await days()).toBe(0);
     expect(await notesOf(bob)).toEqual(['session.created']); // it ended by its age, not by a theft
   });
-  test('and use give it no day beyond the 180th after its login', async () => {
+  test('and use extend no session beyond the 180th day after login', async () => {
     const bob = await app.signUp();
     const days = async () =>
       (await db.sql`select round(extract(epoch from expires_at - now()) / 86400)::int as days from sessions where user_id = ${bob.userId}`)[0]!['days'];
@@ -93,7 +93,7 @@ describe('refresh', () => {
     await db.sql`update sessions set created_at = created_at - interval '5 days', expires_at = expires_at - interval '5 days' where user_id = ${bob.userId}`;
     expect([(await refresh(body.refreshToken)).status, await works(body.accessToken)]).toEqual([401, false]);
   });
-  test('that meets a logout leaves nothing alive', async () => {
+  test('concurrent with a logout leaves no live session', async () => {
     for (let round = 0; round < 10; round += 1) {
       const bob = await app.signUp();
       const [answer] = await Promise.all([refresh(tokenOf(bob.client)), bob.client.post('/user/logout')]);
@@ -103,8 +103,8 @@ describe('refresh', () => {
   });
 });
 
-describe('ends', () => {
-  test('are noted: by whom, and of how many [S40, S41]', async () => {
+describe('ended sessions', () => {
+  test('are recorded with the actor and their number [S40, S41]', async () => {
     const bob = await app.signUp();
     const phone = app.client();
     await phone.post('/auth/login', { provider: 'local', email: bob.email, password: bob.password });
@@ -115,14 +115,14 @@ describe('ends', () => {
     expect(await notesOf(bob)).toEqual(['session.created', 'session.created', 'session.revoked', 'session.logged_out']);
     expect(await db.sql`select detail from audit_log where user_id = ${bob.userId} and action = 'session.logged_out'`).toEqual([{ detail: { sessions: 1 } }]);
   });
-  test('a session that somebody else’s request names is not found, and not ended [S9, X11]', async () => {
+  test('do not include one named by another user: it is not found and stays [S9, X11]', async () => {
     const [bob, eve] = [await app.signUp(), await app.signUp()];
     const { id } = (await sessionsOf(bob))[0]!;
     expect((await eve.client.post(`/user/sessions/${id}/revoke`)).status).toBe(404);
     expect((await sessionsOf(bob))[0]).toEqual({ id, alive: true });
     expect(await notesOf(eve)).toEqual(['session.created']);
   });
-  test('sessions that ended 30 days ago are swept away, and no others', async () => {
+  test('are swept after 30 days, and no others', async () => {
     const people = [await app.signUp(), await app.signUp(), await app.signUp(), await app.signUp()] as const;
     const [alive, revoked, expired, recent] = people;
     await db.sql`update sessions set revoked_at = now() - interval '31 days' where user_id = ${revoked.userId}`;

@@ -33,7 +33,7 @@ await describePeer(
     };
     const drop = (id: string) => admin.delete(`/admin/providers/settings/${id}`);
 
-    test('a login by generic OIDC from the environment goes with state, nonce and PKCE to the three addresses, registers once, and logs in from then on [S30, S36, DE15, DE16, DE17, DE18, DE19, DE20, DE21]', async () => {
+    test('generic OIDC from the environment uses state, nonce and PKCE at the three addresses, registers once and logs in later [S30, S36, DE15, DE16, DE17, DE18, DE19, DE20, DE21]', async () => {
       const client = app.client();
       const { url, code, state } = await comeBack(client, 'generic', 'ann');
       expect(url.origin + url.pathname).toBe(`${peer.url}/auth`);
@@ -66,7 +66,7 @@ await describePeer(
       expect((await again.get('/user/self')).body.id).toBe(self.id);
     });
 
-    test('the database comes before the environment: by an issuer addresses and keys are found; a setting that is switched off is not offered [US5, S163]', async () => {
+    test('settings in the database override the environment: the issuer gives addresses and keys; a disabled one is not offered [US5, S163]', async () => {
       const setting = await set({
         providerId: 'generic',
         name: 'Work account',
@@ -91,7 +91,7 @@ await describePeer(
       expect(await listed()).toContainEqual({ identifier: 'generic', name: 'OpenID Connect', type: 'oauth2' });
     });
 
-    test('a code that comes in the name of another issuer is refused', async () => {
+    test('a code in the name of another issuer is refused', async () => {
       const setting = await set({ providerId: 'generic', credentials: { issuer: peer.url, clientId: 'rookery', clientSecret: SECRET } });
       const client = app.client();
       const { code, state } = await comeBack(client, 'generic', 'ann');
@@ -99,7 +99,7 @@ await describePeer(
       await drop(setting.id);
     });
 
-    test('Google vouches by a signed id_token, GitHub by its API; both register and log in [S36, US5]', async () => {
+    test('Google by a signed id_token and GitHub by its API register and log in [S36, US5]', async () => {
       const settings = [
         await set({ providerId: 'google', credentials: { clientId: 'the-client', clientSecret: SECRET } }),
         await set({ providerId: 'github', credentials: { clientId: 'the-client', clientSecret: SECRET }, options: { server: told.github, api: told.github } }),
@@ -120,7 +120,7 @@ await describePeer(
       for (const { id } of settings) await drop(id);
     });
 
-    test('a code is good once, and only with the verifier it was asked with', async () => {
+    test('a code is valid once and only with its own verifier', async () => {
       const [ann, eve] = [app.client(), app.client()];
       const hers = await comeBack(ann, 'generic', 'newcomer-2');
       const other = await comeBack(eve, 'generic', 'newcomer-3');
@@ -130,14 +130,14 @@ await describePeer(
       expect((await ann.post('/auth/oauth/generic/exists', { code: 'garbage', state: third.state })).status).toBe(400);
     });
 
-    test('people are found by the account alone: the same address by another provider is another user [S38]', async () => {
+    test('users are found by the provider account alone: the same address at another provider is another user [S38]', async () => {
       const local = await app.signUp({ email: 'shared-1@example.test' });
       const self = await registerBy(app.client(), 'generic', 'shared-1');
       expect(self).toMatchObject({ email: 'shared-1@example.test', providerName: 'generic' });
       expect([self.id === local.userId, self.orgId === local.orgId]).toEqual([false, false]);
     });
 
-    test('an address that the provider did not verify, does not name, or that can be none, registers nobody, and the claim is named', async () => {
+    test('an unverified, missing or invalid address registers nobody, and the error names the claim', async () => {
       for (const person of ['bob', 'eve', 'odd']) {
         const client = app.client();
         const { code, state } = await comeBack(client, 'generic', person);
@@ -146,7 +146,7 @@ await describePeer(
       }
     });
 
-    test('where registration is disabled a newcomer by generic OIDC is let in and one by GitHub is not [DE13, S31]', async () => {
+    test('generic OIDC registers a new user while registration is disabled, and GitHub does not [DE13, S31]', async () => {
       await using closed = await loginApp({
         sql: db.sql,
         env: { ...genericByAddresses(peer.url), DISABLE_REGISTRATION: 'true' },
@@ -160,7 +160,7 @@ await describePeer(
       expect([refused.status, refused.body.message]).toEqual([400, 'Registration is disabled']);
     });
 
-    test('a page of MAIN_URL may be come back to as well [S36]', async () => {
+    test('a page of MAIN_URL is accepted as redirect as well [S36]', async () => {
       const client = app.client();
       const { code, state, back } = await comeBack(client, 'generic', 'ann', `${MAIN}/welcome`);
       expect(back.pathname).toBe('/welcome');
@@ -168,7 +168,7 @@ await describePeer(
       expect([wrong.status, wrong.body.errors[0].field]).toEqual([400, 'redirect_uri']);
     });
 
-    test('of a hundred that use one state at once one gets a token, of a hundred that use the token one registers [S36]', async () => {
+    test('one of a hundred concurrent uses of a state gets a token, and one of a hundred uses of a token registers [S36]', async () => {
       const client = app.client();
       const { code, state } = await comeBack(client, 'generic', 'newcomer-5');
       const answers = await Promise.all(Array.from({ length: 100 }, () => client.post('/auth/oauth/generic/exists', { code, state })));
@@ -180,7 +180,7 @@ await describePeer(
       expect(await db.sql`select 1 from users where provider_id = 'newcomer-5'`).toHaveLength(1);
     });
 
-    test('settings that the provider does not take are told by their test', async () => {
+    test('the settings test reports values that the provider rejects', async () => {
       const ask = async (providerId: string, credentials: object, options: object = {}) =>
         (await admin.post('/admin/providers/settings/test', { domain: 'auth', providerId, credentials, options })).body;
       const good = { clientId: 'rookery', clientSecret: SECRET };

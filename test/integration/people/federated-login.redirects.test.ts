@@ -23,8 +23,8 @@ afterAll(async () => {
 const begin = (redirectUri: string, client = app.client()) => client.get(`/auth/oauth/github?redirect_uri=${encodeURIComponent(redirectUri)}`);
 const states = async () => Number((await db.sql`select count(*)::int as n from login_states`)[0]!['n']);
 
-describe('offered', () => {
-  test('what the environment or a setting configures is offered, email and password first [US5, S36]', async () => {
+describe('login providers', () => {
+  test('are offered when the environment or a setting configures them, email and password first [US5, S36]', async () => {
     await using bare = await loginApp({ sql: db.sql });
     expect((await bare.client().get('/auth/providers')).body).toEqual([{ identifier: 'local', name: 'Email and password', type: 'password' }]);
     expect((await app.client().get('/auth/providers')).body).toEqual([
@@ -33,7 +33,7 @@ describe('offered', () => {
       { identifier: 'google', name: 'Google', type: 'oauth2' },
     ]);
   });
-  test('a setting of the database takes the place of the environment, and gives it back when it is deleted; a change counts at once [US5, VE22]', async () => {
+  test('take a database setting over the environment until it is deleted; a change applies at once [US5, VE22]', async () => {
     const clientOf = async () => new URL((await begin(`${FRONTEND}/login`)).text).searchParams.get('client_id');
     expect(await clientOf()).toBe('gh-client');
     const { body } = await admin.post('/admin/providers/settings', {
@@ -47,7 +47,7 @@ describe('offered', () => {
     await admin.delete(`/admin/providers/settings/${body.id}`);
     expect(await clientOf()).toBe('gh-client');
   });
-  test('generic OIDC is off unless SERVICE_GENERIC_OAUTH turns it on and its settings are whole [DE15]', async () => {
+  test('include generic OIDC only when SERVICE_GENERIC_OAUTH enables it and its settings are complete [DE15]', async () => {
     const whole = {
       SERVICE_OAUTH_AUTH_URL: 'https://login.example/auth',
       SERVICE_OAUTH_TOKEN_URL: 'https://login.example/token',
@@ -67,26 +67,23 @@ describe('offered', () => {
     ['facebook', 'Facebook', 'FACEBOOK_SSO_ENABLED', 'FACEBOOK_APP', 'https://www.facebook.com/v25.0/dialog/oauth'],
     ['x', 'X', 'X_SSO_ENABLED', 'X_CLIENT', 'https://x.com/i/oauth2/authorize'],
     ['linkedin', 'LinkedIn', 'LINKEDIN_SSO_ENABLED', 'LINKEDIN_CLIENT', 'https://www.linkedin.com/oauth/v2/authorization'],
-  ])(
-    'login by %s is offered when it is switched on and its app is set, and not otherwise [DE22, DE23, DE24, S36]',
-    async (identifier, name, flag, app_, page) => {
-      const credentials = { [`${app_}_ID`]: 'network-client', [`${app_}_SECRET`]: 'network-secret' };
-      const offered = async (env: Record<string, string>) => {
-        await using one = await loginApp({ sql: db.sql, env });
-        const begun = await one.client().get(`/auth/oauth/${identifier}`);
-        return { listed: (await one.client().get('/auth/providers')).body, begun };
-      };
-      const on = await offered({ ...credentials, [flag]: 'true' });
-      expect(on.listed).toContainEqual({ identifier, name, type: 'oauth2' });
-      const url = new URL(on.begun.text);
-      expect([url.origin + url.pathname, url.searchParams.get('client_id')]).toEqual([page, 'network-client']);
-      for (const env of [credentials, { [flag]: 'true' }]) {
-        const off = await offered(env as Record<string, string>);
-        expect([off.listed.map((one: { identifier: string }) => one.identifier), off.begun.status]).toEqual([['local'], 404]);
-      }
-    },
-  );
-  test('email and password are always there, and a provider that is not configured is unknown [US6]', async () => {
+  ])('include %s only when it is enabled and its app is set [DE22, DE23, DE24, S36]', async (identifier, name, flag, app_, page) => {
+    const credentials = { [`${app_}_ID`]: 'network-client', [`${app_}_SECRET`]: 'network-secret' };
+    const offered = async (env: Record<string, string>) => {
+      await using one = await loginApp({ sql: db.sql, env });
+      const begun = await one.client().get(`/auth/oauth/${identifier}`);
+      return { listed: (await one.client().get('/auth/providers')).body, begun };
+    };
+    const on = await offered({ ...credentials, [flag]: 'true' });
+    expect(on.listed).toContainEqual({ identifier, name, type: 'oauth2' });
+    const url = new URL(on.begun.text);
+    expect([url.origin + url.pathname, url.searchParams.get('client_id')]).toEqual([page, 'network-client']);
+    for (const env of [credentials, { [flag]: 'true' }]) {
+      const off = await offered(env as Record<string, string>);
+      expect([off.listed.map((one: { identifier: string }) => one.identifier), off.begun.status]).toEqual([['local'], 404]);
+    }
+  });
+  test('always include email and password; an unconfigured one is unknown [US6]', async () => {
     for (const provider of ['generic', 'wallet', 'farcaster', 'local', 'facebook', 'nobody', '__proto__'])
       for (const answer of [
         await app.client().get(`/auth/oauth/${provider}`),
@@ -98,8 +95,8 @@ describe('offered', () => {
   });
 });
 
-describe('beginning', () => {
-  test('the address is text, or JSON where that is accepted, with a state that only this browser may use for ten minutes [S36]', async () => {
+describe('the begin of a login', () => {
+  test('answers the address as text, or as JSON on request, with a state for this browser for ten minutes [S36]', async () => {
     const client = app.client();
     const answer = await client.get('/auth/oauth/GitHub');
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
@@ -132,7 +129,7 @@ describe('beginning', () => {
     ['its other address', `${MAIN}/auth/back`],
     ['the mobile application', 'service://auth/callback'],
     ['the page that leads to the mobile application', `${FRONTEND}/api/auth/oauth-mobile-callback`],
-  ])('%s may be come back to [S36]', async (_, address) => {
+  ])('accepts %s as redirect [S36]', async (_, address) => {
     const { status, text } = await begin(address);
     expect([status, new URL(text).searchParams.get('redirect_uri')]).toEqual([200, address]);
   });
@@ -176,7 +173,7 @@ describe('beginning', () => {
     ['the mobile page of another address', `${MAIN}/api/auth/oauth-mobile-callback?x=1`],
     ['look-alike letters', 'https://app.exаmple.test/login'],
     ['nothing', ''],
-  ])('%s may not: nothing begins [X18, S36]', async (_, address) => {
+  ])('refuses %s as redirect [X18, S36]', async (_, address) => {
     const before = await states();
     const { status, body, headers } = await begin(address);
     expect([status, body.errors[0].field, headers.get('set-cookie')]).toEqual([400, 'redirect_uri', null]);
@@ -184,7 +181,7 @@ describe('beginning', () => {
   });
 });
 
-describe('ending', () => {
+describe('the end of a login', () => {
   const begun = async (client: Client) => new URL((await client.get('/auth/oauth/github')).text).searchParams.get('state')!;
   const end = (client: Client, body: object, provider = 'github') => client.post(`/auth/oauth/${provider}/exists`, { code: 'a-code', ...body });
 
@@ -215,12 +212,12 @@ describe('ending', () => {
           end(Object.assign(app.client(), { headers: { cookie: `login=${'x'.repeat(43)}; login=${client.cookies.get('login')}` } }), { state }),
         ),
     ],
-  ])('a login does not end %s [S36, X7]', async (_, attempt) => {
+  ])('does not complete %s [S36, X7]', async (_, attempt) => {
     const client = app.client();
     const answer = (await attempt(client, await begun(client))) as Awaited<ReturnType<typeof end>>;
     expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining('begin again')]);
   });
-  test('nobody registers with a token that was never given, or with the state', async () => {
+  test('registers nobody with an invented token or with the state', async () => {
     const client = app.client();
     const state = await begun(client);
     for (const providerToken of [state, 'x', 'A'.repeat(43), '{"message":"x","signature":"0x"}']) {
@@ -229,7 +226,7 @@ describe('ending', () => {
       expect((await client.post('/auth/login', { provider: 'github', providerToken })).status).toBe(400);
     }
   });
-  test('for another provider its token is needed, for email and password these are [S30]', async () => {
+  test('requires the token of a provider other than email and password [S30]', async () => {
     const faults = async (body: object) =>
       (await app.client().post('/auth/register', { company: 'Acme Ltd', ...body })).body.errors.map(
         ({ field, rule }: Record<string, string>) => `${field} ${rule}`,
@@ -238,7 +235,7 @@ describe('ending', () => {
     expect(await faults({ provider: 'LOCAL' })).toEqual(['email required', 'password required']);
     expect(await faults({ provider: 'LOCAL', providerToken: 'x' })).toEqual(['email required', 'password required']);
   });
-  test('whom a super-admin locked out is let in by no provider either [S211]', async () => {
+  test('refuses a user locked out by a super-admin at every provider [S211]', async () => {
     const known = { providerId: '4711', email: 'gil@example.test', name: 'Gil', avatarUrl: null };
     const client = app.client();
     /** What GitHub says of Gil, kept for this browser under a fresh token. */
@@ -259,7 +256,7 @@ describe('ending', () => {
     await admin.send('PATCH', `/admin/users/${id}`, { activated: true });
     expect((await logIn()).status).toBe(200);
   });
-  test('what nobody ended is forgotten', async () => {
+  test('sweeps unfinished logins', async () => {
     await begun(app.client());
     await db.sql`update login_states set expires_at = now() - interval '1 second'`;
     const before = await states();
@@ -271,7 +268,7 @@ describe('ending', () => {
 });
 
 describe('the mobile application', () => {
-  test('the callback leads to its deep link with the five parameters and no other, encoded anew [S37, SE8, SE9, X18]', async () => {
+  test('gets the callback as a deep link with exactly the five parameters, encoded again [S37, SE8, SE9, X18]', async () => {
     const told = { code: 'a+b/c=&d', state: 's#1', error: 'access_denied', error_description: 'No & no\r\nLocation: x', provider: 'google' };
     const { status, headers, text } = await app
       .client()
@@ -282,14 +279,14 @@ describe('the mobile application', () => {
     expect(Object.fromEntries(new URL(location).searchParams)).toEqual(told);
     expect((await app.client().get('/auth/oauth-mobile-callback')).headers.get('location')).toBe('service://auth/callback');
   });
-  test('MOBILE_APP_SCHEME names another one [SE8]', async () => {
+  test('has the scheme of MOBILE_APP_SCHEME [SE8]', async () => {
     await using other = await loginApp({ sql: db.sql, env: { ...APPS, MOBILE_APP_SCHEME: 'acme://login?from=web' } });
     expect((await other.client().get('/auth/oauth-mobile-callback?code=x')).headers.get('location')).toBe('acme://login?from=web&code=x');
     expect((await other.client().get(`/auth/oauth/github?redirect_uri=${encodeURIComponent('service://auth/callback')}`)).status).toBe(400);
   });
 });
 
-test('no mail is written for people whose provider has no address', async () => {
+test('no mail is written to users of a provider without addresses', async () => {
   await using mailing = await loginApp({ sql: db.sql, env: WITH_MAIL });
   const content = { template: 'password-changed' as const, data: { name: 'Ann' } };
   for (const to of ['wallet_eip155-1-0xabc@no-address.invalid', 'ann@example.test'])
@@ -298,7 +295,7 @@ test('no mail is written for people whose provider has no address', async () => 
   expect(rows.map((row) => row['to_address'])).toEqual(['ann@example.test']);
 });
 
-describe('odd texts', () => {
+describe('unusual texts', () => {
   const ODD = [
     '',
     ' ',
@@ -322,7 +319,7 @@ describe('odd texts', () => {
   ];
   beforeAll(() => admin.post('/admin/providers/settings', { domain: 'auth', providerId: 'wallet', credentials: {} }));
 
-  test.each(ODD)('wherever number %# stands in a login, it is refused and breaks nothing', async (odd) => {
+  test.each(ODD)('text number %# in any place of a login is refused and breaks nothing', async (odd) => {
     const text = encodeURIComponent(odd.toWellFormed());
     const client = app.client();
     const answers = await Promise.all([

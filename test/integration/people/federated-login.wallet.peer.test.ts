@@ -66,7 +66,7 @@ await describePeer(
     });
 
     describe('wallet', () => {
-      test('a wallet signs the message that is written here, registers, and logs in; it has no address for mail [S36, S30]', async () => {
+      test('signs the server message, registers and logs in, without an address for mail [S36, S30]', async () => {
         const client = app.client();
         const { nonce, message } = (await client.get(`/auth/nonce/wallet?address=${told.address.toLowerCase()}`)).body;
         expect(message).toContain(`app.example.test wants you to sign in with your Ethereum account:\n${told.address}\n`);
@@ -86,7 +86,7 @@ await describePeer(
         expect((await again.get('/user/self')).body.id).toBe(self.id);
       });
 
-      test('the proof itself is taken in the place of a token, as JSON or in base64 [S36]', async () => {
+      test('sends the proof in place of a token, as JSON or in base64 [S36]', async () => {
         for (const form of ['utf8', 'base64', 'base64url'] as const) {
           const client = app.client();
           const message = await write(await nonceOf(client), { uri: MAIN, domain: 'main.example.test', statement: 'Log in to Acme.' });
@@ -96,7 +96,7 @@ await describePeer(
         }
       });
 
-      test('of a hundred that bring one proof at once one logs in', async () => {
+      test('logs in once with a hundred concurrent uses of one proof', async () => {
         const client = app.client();
         const message = await write(await nonceOf(client));
         const body = { provider: 'wallet', providerToken: JSON.stringify({ message, signature: await sign(message) }) };
@@ -132,7 +132,7 @@ await describePeer(
         ['whose signature is no hexadecimal', async (nonce) => ({ message: await write(nonce), signature: 'signed' })],
         ['of a contract that says no', async (nonce) => ({ message: await write(nonce, { address: told.contract }), signature: await sign('Log in') })],
       ];
-      test.each(refusals)('a message %s logs nobody in', async (_, of) => {
+      test.each(refusals)('is refused with a message %s', async (_, of) => {
         const client = app.client();
         const nonce = await nonceOf(client);
         const { message, signature } = await of(nonce);
@@ -141,7 +141,7 @@ await describePeer(
         expect(await db.sql`select 1 from users where provider_name = 'wallet'`).toHaveLength(1);
       });
 
-      test('a nonce is good once, and in its own browser', async () => {
+      test('uses a nonce once and in its own browser', async () => {
         const [ann, eve] = [app.client(), app.client()];
         const nonce = await nonceOf(ann);
         const message = await write(nonce);
@@ -154,7 +154,7 @@ await describePeer(
         expect((await exists(ann, message, signature, nonce)).status).toBe(400);
       });
 
-      test('a nonce has ten minutes, and none of one provider is good for another', async () => {
+      test('uses a nonce for ten minutes and for one provider', async () => {
         const client = app.client();
         const nonce = await nonceOf(client);
         const message = await write(nonce);
@@ -166,7 +166,7 @@ await describePeer(
         expect((await exists(client, message, signature, nonce)).status).toBe(400);
       });
 
-      test('a wallet that is a contract logs in by what the contract says on its chain', async () => {
+      test('logs in as a contract by the answer of the contract on its chain', async () => {
         const client = app.client();
         const nonce = await nonceOf(client);
         const message = await write(nonce, { address: told.contract });
@@ -174,7 +174,7 @@ await describePeer(
         expect(known.body).toEqual({ token: expect.any(String) });
       });
 
-      test('what is no address gets no message', async () => {
+      test('gets no message for an invalid address', async () => {
         const { status, body } = await app.client().get('/auth/nonce/wallet?address=0x12');
         expect([status, body.errors[0].field]).toEqual([400, 'address']);
       });
@@ -184,7 +184,7 @@ await describePeer(
       const cast = (nonce: string, fields: object = {}) =>
         write(nonce, { chainId: 10, statement: 'Farcaster Auth', resources: ['farcaster://fid/4242'], ...fields });
 
-      test('the custody address of an account registers it and logs in [S36, S30]', async () => {
+      test('registers the custody address of an account and logs it in [S36, S30]', async () => {
         const client = app.client();
         const nonce = await nonceOf(client, 'farcaster');
         const message = await cast(nonce);
@@ -209,14 +209,14 @@ await describePeer(
         ['another chain', { chainId: 1 }],
         ['another site', { domain: 'evil.example' }],
       ];
-      test.each(refusals)('a message with %s logs nobody in', async (_, fields) => {
+      test.each(refusals)('refuses a message with %s', async (_, fields) => {
         const client = app.client();
         const nonce = await nonceOf(client, 'farcaster');
         const message = await cast(nonce, fields);
         expect((await exists(client, message, await sign(message), nonce, 'farcaster')).status).toBe(400);
       });
 
-      test('an address that has the custody of no account logs nobody in', async () => {
+      test('refuses an address with custody of no account', async () => {
         const client = app.client();
         const nonce = await nonceOf(client, 'farcaster');
         const message = await cast(nonce, { address: told.otherAddress });

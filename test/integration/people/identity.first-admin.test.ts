@@ -43,7 +43,7 @@ describe.each(['production', 'development'] as const)('in %s', (mode) => {
   describe.each(['off', 'on'] as const)('with mail %s', (mail) => {
     const env = { ...MODE[mode], ...MAIL[mail] };
 
-    test('the holder of the setup token becomes super-admin once active, and the token is worth nothing from then on [S30]', async () => {
+    test('the holder of the setup token becomes super-admin once active, and the token is invalid afterwards [S30]', async () => {
       const app = await empty(env);
       const [client, email, setupToken] = [app.client(), `${randomUUID()}@example.com`, await tokenOf(app)];
       expect((await register(client, { email, setupToken }, { 'x-forwarded-for': '198.51.100.1' })).status).toBe(200);
@@ -57,7 +57,7 @@ describe.each(['production', 'development'] as const)('in %s', (mode) => {
       expect([await superAdmins(app), await app.context.identity.setupToken()]).toEqual([[email], undefined]);
     });
 
-    test('of fifty who bring the setup token at once exactly one becomes it [S30, X25]', async () => {
+    test('one of fifty concurrent holders of the setup token becomes super-admin [S30, X25]', async () => {
       const app = await empty(env);
       const setupToken = await tokenOf(app);
       const people = Array.from({ length: 50 }, () => ({ client: app.client(), email: `${randomUUID()}@example.com` }));
@@ -87,7 +87,7 @@ describe.each(['production', 'development'] as const)('in %s', (mode) => {
     });
   });
 
-  test('the setup token is the same in each process of a deployment, and another one under another JWT_SECRET [S30]', async () => {
+  test('the setup token is equal in each process of a deployment and differs under another JWT_SECRET [S30]', async () => {
     const app = await empty(MODE[mode]);
     const { sql } = app.context;
     await using beside = await testApp({ sql, env: MODE[mode] });
@@ -96,7 +96,7 @@ describe.each(['production', 'development'] as const)('in %s', (mode) => {
     expect(await tokenOf(elsewhere)).not.toBe(await tokenOf(app));
   });
 
-  test.each(['', 'x', '0'.repeat(40)])('a setup token that is %j is refused by name, and nobody is made', async (setupToken) => {
+  test.each(['', 'x', '0'.repeat(40)])('a setup token %j is rejected by name, and nobody is created', async (setupToken) => {
     const app = await empty(MODE[mode]);
     const { status, body } = await register(app.client(), { setupToken });
     expect([status, body.errors[0].field]).toEqual([400, 'setupToken']);
@@ -110,9 +110,9 @@ async function asked(app: TestApp, path: string, body: object, headers: Record<s
   return call('POST', app.address + path, { body, headers });
 }
 
-describe('where registration is disabled', () => {
+describe('an instance with registration disabled', () => {
   const closed = { ...PRODUCTION, DISABLE_REGISTRATION: 'true' };
-  test('the setup token still lets the first super-admin in, and nobody else comes before [S31, DE12]', async () => {
+  test('admits the first super-admin by setup token, and nobody else before [S31, DE12]', async () => {
     const app = await empty(closed);
     expect((await app.client().get('/auth/can-register')).body).toEqual({ register: true });
     expect((await register(app.client())).body.message).toBe('Registration is disabled');
@@ -123,7 +123,7 @@ describe('where registration is disabled', () => {
 });
 
 describe('with mail', () => {
-  test('a stranger who registers the operator’s address first takes nothing: the token counts for whoever proves the address', async () => {
+  test('a stranger who registers the address of the operator first gains nothing: the token counts for the proven address', async () => {
     const app = await empty({ ...PRODUCTION, ...WITH_MAIL });
     const email = `${randomUUID()}@example.com`;
     await register(app.client(), { email, password: 'of the stranger' });
@@ -133,7 +133,7 @@ describe('with mail', () => {
     expect(await superAdmins(app)).toEqual([email]);
     expect((await app.client().post('/auth/login', { provider: 'LOCAL', email, password: 'of the operator' })).status).toBe(200);
   });
-  test('a reset proves the address, too', async () => {
+  test('a password reset proves the address too', async () => {
     const app = await empty({ ...PRODUCTION, ...WITH_MAIL });
     const email = `${randomUUID()}@example.com`;
     await register(app.client(), { email, setupToken: await tokenOf(app) });
@@ -145,7 +145,7 @@ describe('with mail', () => {
 });
 
 describe('a login provider', () => {
-  test('makes its first user super-admin only with the claim of an operator', async () => {
+  test('makes its first user super-admin only with the claim of the operator', async () => {
     const app = await empty(PRODUCTION);
     const { identity } = app.context;
     const newcomer = () => ({
@@ -168,7 +168,7 @@ describe('a login provider', () => {
 });
 
 describe('`rookery.mjs admin`', () => {
-  test('makes an active user super-admin, and says why not [S211]', async () => {
+  test('makes an active user super-admin, and gives the reason when it does not [S211]', async () => {
     const app = await empty({ ...PRODUCTION, ...WITH_MAIL });
     const { sql } = app.context;
     const [client, email] = [app.client(), `${randomUUID()}@example.com`];

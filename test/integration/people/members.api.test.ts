@@ -36,7 +36,7 @@ const customRole = async (ann: SignedUp, permissions: string[], name: string = n
   (await ann.client.post('/roles', { name, permissions })).body as { id: string; name: string };
 
 describe('members', () => {
-  test('are listed with role and state, of the own org only; older consoles have their own shape [S46, GN2, RB1]', async () => {
+  test('are listed with role and state, of the own org only, and in the older shape for older consoles [S46, GN2, RB1]', async () => {
     const ann = await app.signUp();
     const bob = await join(ann, 'editor');
     const { status, body } = await bob.client.get('/members');
@@ -56,7 +56,7 @@ describe('members', () => {
     });
   });
 
-  test('get another role by `role` or `roleId`, which holds for their sessions at once [S46, RB5]', async () => {
+  test('get another role by `role` or `roleId`, effective for their sessions at once [S46, RB5]', async () => {
     const ann = await app.signUp();
     const bob = await join(ann, 'viewer');
     expect((await bob.client.put('/settings', { shortlink: 'YES' })).status).toBe(403);
@@ -68,7 +68,7 @@ describe('members', () => {
     expect(await notes(ann.orgId)).toEqual(expect.arrayContaining(['member.updated', 'settings.updated']));
   });
 
-  test('a role that is unknown, foreign, or named twice in different words is refused by its field [S269, S46]', async () => {
+  test('are refused a role that is unknown, foreign or named twice differently, by its field [S269, S46]', async () => {
     const [ann, eve] = [await app.signUp(), await app.signUp()];
     const bob = await join(ann, 'viewer');
     const hers = await customRole(eve, ['posts:read']);
@@ -80,7 +80,7 @@ describe('members', () => {
     expect(await roleOf(ann, bob)).toBe('viewer');
   });
 
-  test('nobody grants more than they hold, and nobody acts on a member who holds more [S46]', async () => {
+  test('grant at most their own permissions and do not act on members with more [S46]', async () => {
     const ann = await app.signUp();
     const [admin, bob] = [await join(ann, 'admin'), await join(ann, 'viewer')];
     expect((await admin.client.put(`/members/${bob.userId}`, { role: 'owner' })).status).toBe(403);
@@ -97,7 +97,7 @@ describe('members', () => {
     expect([await roleOf(ann, ann), await roleOf(ann, eve), await roleOf(ann, admin)]).toEqual(['owner', 'admin', 'admin']);
   });
 
-  test('the last owner is not removed, demoted or disabled, and does not leave [S46]', async () => {
+  test('always include one owner: the last is not removed, demoted or disabled and cannot leave [S46]', async () => {
     const ann = await app.signUp();
     const bob = await join(ann, 'owner');
     await db.sql`update memberships set disabled = true where user_id = ${bob.userId} and org_id = ${ann.orgId}`; // no owner while disabled
@@ -117,7 +117,7 @@ describe('members', () => {
     expect((await ann.client.put(`/members/${ann.userId}`, { role: 'admin' })).status).toBe(200);
   });
 
-  test('of two owners who demote each other at the same moment exactly one succeeds, whatever the moment [S46, X25]', async () => {
+  test('keep one owner when two demote each other at once, at every interleaving [S46, X25]', async () => {
     for (let round = 0; round < 10; round++) {
       const ann = await app.signUp();
       const bob = await join(ann, 'owner');
@@ -130,7 +130,7 @@ describe('members', () => {
     }
   });
 
-  test('of many owners who all step down at once one stays [S46, X25]', async () => {
+  test('keep one owner when all owners step down at once [S46, X25]', async () => {
     const ann = await app.signUp();
     const owners = [ann, ...(await Promise.all(Array.from({ length: 9 }, () => join(ann, 'owner'))))];
     const answers = await Promise.all(
@@ -140,7 +140,7 @@ describe('members', () => {
     expect(await db.sql`select 1 from memberships where org_id = ${ann.orgId} and role_key = 'owner'`).toHaveLength(1);
   });
 
-  test('whoever is removed loses every credential of the membership; what they made stays, and a new invitation revives nothing [S46, S53, X13]', async () => {
+  test('lose every credential of the membership on removal; their work stays and a new invitation revives nothing [S46, S53, X13]', async () => {
     const ann = await app.signUp();
     const bob = await join(ann, 'editor');
     const key = await bob.withKey();
@@ -162,7 +162,7 @@ describe('members', () => {
     expect((await ann.client.delete(`/members/${newId()}`)).status).toBe(404);
   });
 
-  test('a disabled member is 401 on every credential of the membership, and comes back with them [S53, X13]', async () => {
+  test('get 401 on every credential of the membership while disabled, and regain them when enabled [S53, X13]', async () => {
     const ann = await app.signUp();
     const bob = await join(ann, 'editor');
     const key = await bob.withKey();
@@ -175,7 +175,7 @@ describe('members', () => {
     await settles(async () => expect((await key.get('/public/v1/is-connected')).status).toBe(200));
   });
 
-  test('a key follows the role of its owner within a second [X13, RB2]', async () => {
+  test('change the rights of their keys within a second of a role change [X13, RB2]', async () => {
     const ann = await app.signUp();
     const bob = await join(ann, 'viewer');
     const role = await customRole(ann, ['posts:read', 'channels:read']);
@@ -186,7 +186,7 @@ describe('members', () => {
     await settles(async () => expect((await key.get('/public/v1/integrations')).status).toBe(403));
   });
 
-  test('whoever leaves the only org gets one of their own, so that the account stays usable [S46]', async () => {
+  test('get an org of their own when they leave their only one [S46]', async () => {
     const ann = await app.signUp();
     const bob = await join(ann, 'editor');
     await db.sql`delete from memberships where user_id = ${bob.userId} and org_id <> ${ann.orgId}`;
@@ -199,7 +199,7 @@ describe('members', () => {
     expect((await bob.client.get('/user/organizations')).body).toHaveLength(1);
   });
 
-  test('an owner hands the org over to another active member and stays as admin, in one commit [S46]', async () => {
+  test('hand over an org as owner to another active member in one commit and stay as admin [S46]', async () => {
     const [ann, eve] = [await app.signUp(), await app.signUp()];
     const [bob, carol] = [await join(ann, 'viewer'), await join(ann, 'viewer')];
     await ann.client.put(`/members/${carol.userId}`, { disabled: true });
@@ -212,7 +212,7 @@ describe('members', () => {
     expect(await notes(ann.orgId)).toContain('org.transferred');
   });
 
-  test('an org that is handed to many at once has one owner more than before for each success, never none [S46, X25]', async () => {
+  test('gain one owner for each successful concurrent handover and never have none [S46, X25]', async () => {
     const ann = await app.signUp();
     const others = await Promise.all(Array.from({ length: 10 }, () => join(ann, 'viewer')));
     const answers = await Promise.all(others.map(({ userId }) => ann.client.post('/orgs/current/transfer', { userId })));
@@ -222,7 +222,7 @@ describe('members', () => {
 });
 
 describe('roles', () => {
-  test('are the five system roles and those of the org, over 18 resources and 5 actions [S48, S49, S50, RB1, RB2, RB3]', async () => {
+  test('include the five system roles and those of the org, over 18 resources and 5 actions [S48, S49, S50, RB1, RB2, RB3]', async () => {
     const ann = await app.signUp();
     const made = await ann.client.post('/roles', { name: ' Publisher ', permissions: ['posts:manage', 'channels:read', 'posts:manage'] });
     const role = { id: expect.any(String), key: made.body.id, name: 'Publisher', system: false, permissions: ['channels:read', 'posts:manage'] };
@@ -238,13 +238,13 @@ describe('roles', () => {
     expect(await notes(ann.orgId)).toEqual(['role.created']);
   });
 
-  test('`manage` of a role stands for all actions, also in what the user is told [RB4, S50]', async () => {
+  test('expand `manage` to all actions, also in the answer to the user [RB4, S50]', async () => {
     const ann = await app.signUp();
     const bob = await join(ann, (await customRole(ann, ['posts:manage'])).id);
     expect((await bob.client.get('/user/self')).body.permissions).toEqual(['create', 'delete', 'manage', 'read', 'update'].map((action) => `posts:${action}`));
   });
 
-  test('system roles cannot be edited or deleted, nor their names taken [S48]', async () => {
+  test('of the system cannot be edited or deleted, nor their names taken [S48]', async () => {
     const ann = await app.signUp();
     for (const id of ['owner', 'viewer']) {
       expect((await ann.client.put(`/roles/${id}`, { name: 'x' })).status).toBe(403);
@@ -256,7 +256,7 @@ describe('roles', () => {
     expect((await ann.client.put(`/roles/${role.id}`, { name: 'Viewer' })).status).toBe(409);
   });
 
-  test('a role that somebody has, or is invited with, is not deleted [S48]', async () => {
+  test('in use by a member or an invitation are not deleted [S48]', async () => {
     const ann = await app.signUp();
     const [used, offered, free] = [await customRole(ann, []), await customRole(ann, []), await customRole(ann, [])];
     await join(ann, used.id);
@@ -267,7 +267,7 @@ describe('roles', () => {
     expect((await ann.client.delete(`/roles/${free.id}`)).status).toBe(404);
   });
 
-  test('nobody makes, widens, changes or deletes a role beyond what they hold [S46, S48]', async () => {
+  test('are not created, widened, changed or deleted beyond the permissions of the actor [S46, S48]', async () => {
     const ann = await app.signUp();
     const admin = await join(ann, 'admin');
     expect((await admin.client.post('/roles', { name: 'Money', permissions: ['billing:manage'] })).status).toBe(403);
@@ -281,7 +281,7 @@ describe('roles', () => {
     expect((await bob.client.put(`/roles/${own}`, { permissions: ['roles:manage', 'posts:manage'] })).status).toBe(403); // not even for oneself
   });
 
-  test('unknown permissions are refused by their place; there are at most 50 roles, also when many are made at once [S48, X25]', async () => {
+  test('reject unknown permissions by position, and number at most 50, also under concurrency [S48, X25]', async () => {
     const ann = await app.signUp();
     const { status, body } = await ann.client.post('/roles', { name: 'x', permissions: ['posts:read', 'posts:fly'] });
     expect([status, body.errors[0].field]).toEqual([400, 'permissions.1']);
@@ -292,8 +292,8 @@ describe('roles', () => {
   });
 });
 
-describe('rights that change meanwhile', () => {
-  test('what somebody holds is read behind the lock, not when they were let in: a role made by an admin who is demoted at that moment never exceeds a viewer [S46, X13]', async () => {
+describe('permissions changed concurrently', () => {
+  test('are read behind the lock: a role made by an admin demoted at that moment never exceeds a viewer [S46, X13]', async () => {
     for (let round = 0; round < 5; round++) {
       const ann = await app.signUp();
       const admin = await join(ann, 'admin');

@@ -36,7 +36,7 @@ async function join(org: SignedUp, role: string): Promise<SignedUp> {
 }
 
 describe('an invitation', () => {
-  test('is a link that is answered once and lasts seven days; only its hash is kept [S47, X19]', async () => {
+  test('is a link that works once within seven days and is stored only as a hash [S47, X19]', async () => {
     const ann = await app.signUp();
     const before = Date.now();
     const { status, body } = await ann.client.post('/members/invitations', { email: 'New.Person@example.com', role: 'editor' });
@@ -66,7 +66,7 @@ describe('an invitation', () => {
     expect(stored).not.toContain(tokenOf(body.url));
   });
 
-  test('makes the invited user a member, once, and acts for the org from then on [S47]', async () => {
+  test('makes the user a member once and switches to the org [S47]', async () => {
     const ann = await app.signUp();
     const bob = await app.signUp();
     const { token } = await invite(ann, { email: bob.email.toUpperCase(), role: 'viewer' });
@@ -82,7 +82,7 @@ describe('an invitation', () => {
     ]);
   });
 
-  test('is for one address: whoever else has the link is refused, and it stays good for the right one [S47]', async () => {
+  test('is for one address: another user is refused, and the link stays valid [S47]', async () => {
     const ann = await app.signUp();
     const [bob, eve] = [await app.signUp(), await app.signUp()];
     const { token } = await invite(ann, { email: bob.email });
@@ -92,13 +92,13 @@ describe('an invitation', () => {
     expect((await take(bob, token)).status).toBe(200);
   });
 
-  test('works for somebody who registers afterwards [S47]', async () => {
+  test('works for a user who registers afterwards [S47]', async () => {
     const ann = await app.signUp();
     const { email, token } = await invite(ann);
     expect((await take(await app.signUp({ email }), token)).body).toEqual({ id: ann.orgId });
   });
 
-  test('an unknown, used, withdrawn, replaced or expired link, and one of a deleted org, are answered alike by 410 [S47]', async () => {
+  test('answers 410 alike for an unknown, used, withdrawn, replaced or expired link and for a deleted org [S47]', async () => {
     const ann = await app.signUp();
     const bob = await app.signUp();
     const replaced = await invite(ann, { email: bob.email });
@@ -120,7 +120,7 @@ describe('an invitation', () => {
     expect(new Set(texts).size).toBe(1);
   });
 
-  test('of a hundred uses at once exactly one makes a member [S47, X25]', async () => {
+  test('makes exactly one member in a hundred concurrent uses [S47, X25]', async () => {
     const ann = await app.signUp();
     const bob = await app.signUp();
     const { token } = await invite(ann, { email: bob.email });
@@ -130,7 +130,7 @@ describe('an invitation', () => {
     expect(await db.sql`select action from audit_log where org_id = ${ann.orgId} and action = 'member.joined'`).toHaveLength(1);
   });
 
-  test('of two accounts with one address at two providers only the first to come joins [S47, X25]', async () => {
+  test('is taken by the first of two accounts with one address at two providers [S47, X25]', async () => {
     const ann = await app.signUp();
     const [bob, twin] = [await app.signUp(), await app.signUp()];
     await db.sql`update users set email = ${bob.email}, provider_name = 'google' where id = ${twin.userId}`;
@@ -139,7 +139,7 @@ describe('an invitation', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 410]);
   });
 
-  test('grants no more than its inviter still holds when it is taken [S46, S47]', async () => {
+  test('grants at most the permissions that its inviter has when it is accepted [S46, S47]', async () => {
     const ann = await app.signUp();
     const role = (await ann.client.post('/roles', { name: 'Desk', permissions: ['posts:read'] })).body.id as string;
     const cases: [string, (admin: SignedUp) => Promise<unknown>, object][] = [
@@ -161,7 +161,7 @@ describe('an invitation', () => {
     expect((await take(bob, token)).status).toBe(200); // nothing changed meanwhile
   });
 
-  test('cannot offer what the inviter does not hold, a role of another org, or no role [S46, S269]', async () => {
+  test('cannot offer permissions the inviter lacks, a role of another org, or no role [S46, S269]', async () => {
     const [ann, eve] = [await app.signUp(), await app.signUp()];
     const admin = await join(ann, 'admin');
     const hers = (await eve.client.post('/roles', { name: 'Hers', permissions: [] })).body.id;
@@ -179,7 +179,7 @@ describe('an invitation', () => {
     expect((await (await join(ann, 'editor')).client.post('/members/invitations', { email: address(), role: 'viewer' })).status).toBe(403);
   });
 
-  test('a member is not invited again, and one who is disabled does not come back by a link [S47, S53]', async () => {
+  test('is refused for a member, and does not re-enable a disabled one [S47, S53]', async () => {
     const ann = await app.signUp();
     const bob = await app.signUp();
     const { token } = await invite(ann, { email: bob.email });
@@ -189,7 +189,7 @@ describe('an invitation', () => {
     expect(await db.sql`select disabled from memberships where org_id = ${ann.orgId} and user_id = ${bob.userId}`).toEqual([{ disabled: true }]);
   });
 
-  test('says nothing about whether an address has an account: same status, keys and statements [X15]', async () => {
+  test('does not reveal whether an address has an account: same status, keys and statements [X15]', async () => {
     const ann = await app.signUp();
     const known = (await app.signUp()).email;
     await ann.client.post('/members/invitations', { email: address(), role: 'viewer' }); // the first of an organization makes its counters
@@ -213,7 +213,7 @@ describe('an invitation', () => {
     await narrow[Symbol.asyncDispose]();
   });
 
-  test('is one of at most 200 that are open in an org [S47]', async () => {
+  test('is limited to 200 open ones in an org [S47]', async () => {
     const ann = await app.signUp();
     await db.sql`
       insert into invitations (id, org_id, email, role_key, token_hash, invited_by)
@@ -224,7 +224,7 @@ describe('an invitation', () => {
     expect(statuses.toSorted()).toEqual([201, 400, 400, 400, 400]);
   });
 
-  test('the alias of older consoles answers the link only [S46]', async () => {
+  test('has an alias for older consoles that answers the link only [S46]', async () => {
     const ann = await app.signUp();
     const bob = await app.signUp();
     const { status, body } = await ann.client.post('/settings/team', { email: bob.email, role: 'member', sendEmail: false });
@@ -233,7 +233,7 @@ describe('an invitation', () => {
     expect((await ann.client.delete(`/settings/team/${bob.userId}`)).body).toEqual({ success: true });
   });
 
-  test('that nobody took is swept away when it is over [S47]', async () => {
+  test('is swept when it expires unused [S47]', async () => {
     const ann = await app.signUp();
     const [old, open] = [await invite(ann), await invite(ann)];
     await db.sql`update invitations set expires_at = now() - interval '1 second' where id = ${old.id}`;
@@ -242,8 +242,8 @@ describe('an invitation', () => {
   });
 });
 
-describe('the mail', () => {
-  test('is queued in the commit of the invitation, unless it is not wanted or the invitation is refused [S47]', async () => {
+describe('the mail of an invitation', () => {
+  test('is queued in the commit of the invitation, unless it is unwanted or the invitation is refused [S47]', async () => {
     const mailing = await testApp({ sql: db.sql, env: { ...WITH_MAIL, FRONTEND_URL: 'https://app.example.com' } });
     const ann = await app.signUp();
     const client = mailing.client();

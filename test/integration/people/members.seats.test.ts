@@ -28,7 +28,7 @@ async function join(org: SignedUp, { disabled = false } = {}): Promise<SignedUp>
 const seats = async ({ orgId }: SignedUp): Promise<number> => (await db.sql`select 1 from memberships where org_id = ${orgId} and not disabled`).length;
 const full = { code: 'limit_exceeded', limit: 'team_members', url: expect.stringMatching(/^https?:.*\/billing$/) };
 
-test('an org whose seats are taken invites nobody, takes nobody in and enables nobody: 402 naming the limit [S47, S5, LM14, ER2, ER3]', async () => {
+test('an org without free seats invites, admits and enables nobody: 402 naming the limit [S47, S5, LM14, ER2, ER3]', async () => {
   const ann = await app.signUp();
   await subscribe(db.sql, ann.orgId, { tier: 'PRO' }); // three seats
   const [bob, invited] = [await app.signUp(), await app.signUp()];
@@ -49,7 +49,7 @@ test('an org whose seats are taken invites nobody, takes nobody in and enables n
   expect(await seats(ann)).toBe(3);
 });
 
-test('of twenty who join, and ten who are enabled, at the same moment for one free seat exactly one gets it [X25, S47]', async () => {
+test('exactly one of twenty joining and ten enabled members gets the one free seat [X25, S47]', async () => {
   const ann = await app.signUp();
   await subscribe(db.sql, ann.orgId, { tier: 'TEAM' });
   await override(db.sql, ann.orgId, { team_members: 2 });
@@ -65,7 +65,7 @@ test('of twenty who join, and ten who are enabled, at the same moment for one fr
   expect(await seats(ann)).toBe(2);
 });
 
-test('the super-admin flag passes roles, not limits [RB6, RB7, S54]', async () => {
+test('the super-admin flag overrides roles, not limits [RB6, RB7, S54]', async () => {
   await subscribe(db.sql, boss.orgId, { tier: 'STARTER' }); // one seat
   const other = await app.signUp();
   await db.sql`insert into memberships (org_id, user_id, role_key) values (${boss.orgId}, ${other.userId}, 'owner')`;

@@ -24,7 +24,7 @@ const join = (org: SignedUp, user: SignedUp, role: string) =>
 const acting = async (user: SignedUp, headers = {}) => (await user.client.get('/user/self', headers)).body.orgId as string;
 
 describe('self', () => {
-  test('tells who, where and what is allowed, with billing off as AGENCY [S42, S216]', async () => {
+  test('has the user, the org and the permissions, on AGENCY with billing off [S42, S216]', async () => {
     const { status, body } = await ann.client.get('/user/self');
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -68,7 +68,7 @@ describe('self', () => {
 });
 
 describe('orgs', () => {
-  test('the list has every org of the user with the role in it, and no other [S44, GN2, GN3]', async () => {
+  test('are listed with the role of the user, and no others [S44, GN2, GN3]', async () => {
     const bob = await app.signUp();
     await join(ann, bob, 'editor');
     expect((await bob.client.get('/user/organizations')).body).toEqual([
@@ -76,7 +76,7 @@ describe('orgs', () => {
       { id: bob.orgId, name: 'Acme Ltd', role: 'owner', disabled: false, createdAt: expect.stringMatching(/Z$/) },
     ]);
   });
-  test('a further org is made with the user as owner, and acted for only when chosen [S44]', async () => {
+  test('are created with the user as owner and selected only on request [S44]', async () => {
     const bob = await app.signUp();
     const { status, body } = await bob.client.post('/orgs', { name: ' Second ' });
     expect([status, body]).toEqual([201, { id: expect.any(String), name: 'Second', timezone: 'UTC', createdAt: expect.any(String) }]);
@@ -88,7 +88,7 @@ describe('orgs', () => {
     bob.client.cookies.delete('showorg');
     expect(await acting(bob)).toBe(body.id); // the org last used
   });
-  test('an org that is foreign, unknown, deleted or closed to the user cannot be chosen, all alike [S44, S9]', async () => {
+  test('that are foreign, unknown, deleted or closed to the user cannot be selected, with one answer [S44, S9]', async () => {
     const bob = await app.signUp();
     await join(ann, bob, 'editor');
     await db.sql`update memberships set disabled = true where user_id = ${bob.userId} and org_id = ${ann.orgId}`;
@@ -99,7 +99,7 @@ describe('orgs', () => {
     expect(bob.client.cookies.has('showorg')).toBe(false);
     expect((await bob.client.post('/user/change-org', { id: 'x' })).body.errors[0].field).toBe('id');
   });
-  test('the header comes before the cookie, then the org last used, then the oldest; a value of others is ignored [S45, S27]', async () => {
+  test('are selected by header, then cookie, then last use, then age; foreign values are ignored [S45, S27]', async () => {
     const bob = await app.signUp();
     await join(ann, bob, 'viewer');
     await app.context.auth.sessions[Symbol.asyncDispose](); // writes the use that was noted when he signed up
@@ -116,14 +116,14 @@ describe('orgs', () => {
     expect(await ask()).toBe(bob.orgId);
     expect(await ask({ showorg: eve.orgId })).toBe(bob.orgId);
   });
-  test('a member who is disabled in one org acts for another [S53]', async () => {
+  test('are switched to another one for a member disabled in one [S53]', async () => {
     const bob = await app.signUp();
     await join(ann, bob, 'owner');
     await bob.client.post('/user/change-org', { id: ann.orgId });
     await db.sql`update memberships set disabled = true where user_id = ${bob.userId} and org_id = ${ann.orgId}`;
     expect(await acting(bob)).toBe(bob.orgId);
   });
-  test('name and time zone are read by members and changed by who may, in their own org only [S44, S54, GN2, X11]', async () => {
+  test('have a name and time zone that members read and permitted members change, in their own org only [S44, S54, GN2, X11]', async () => {
     expect((await ann.client.put('/orgs/current', { name: 'Acme GmbH', timezone: 'Europe/Berlin' })).body).toEqual({
       id: ann.orgId,
       name: 'Acme GmbH',
@@ -160,7 +160,7 @@ describe('orgs', () => {
     ['post', '/user/change-org', 'id', 1],
     ['post', '/user/change-org', 'id', ['x']],
     ['post', '/user/change-org', 'role', 'owner'],
-  ] as const)('%s %s with %s = %j is refused by name', async (method, path, field, value) => {
+  ] as const)('are rejected by name on %s %s with %s = %j', async (method, path, field, value) => {
     const valid = path === '/user/change-org' ? { id: ann.orgId } : { name: 'Valid' };
     const { status, body } = await ann.client[method](path, { ...valid, [field]: value });
     expect([status, body.errors.map((error: { field: string }) => error.field)]).toEqual([400, [field]]);

@@ -32,7 +32,7 @@ describe('settings', () => {
     defaultShortlinkProviderId: null,
   };
 
-  test('have defaults, and a change leaves the others as they are', async () => {
+  test('have defaults, and a change leaves the others unchanged', async () => {
     const ann = await app.signUp();
     expect((await ann.client.get('/settings')).body).toEqual(defaults);
     const change = { timezone: 'Europe/Berlin', reconnectPolicy: 'ask' };
@@ -44,7 +44,7 @@ describe('settings', () => {
     expect(note).toEqual({ user_id: ann.userId, detail: change });
   });
 
-  test('changes that meet lose nothing of each other', async () => {
+  test('keep all concurrent changes', async () => {
     const ann = await app.signUp();
     await Promise.all([
       ann.client.put('/settings', { defaultShortlinkProviderId: 'isgd' }),
@@ -60,7 +60,7 @@ describe('settings', () => {
     });
   });
 
-  test('a wrong value is refused by its field; a shortlink provider must be a registered one [S6]', async () => {
+  test('reject a wrong value by its field; a shortlink provider must be a registered one [S6]', async () => {
     const ann = await app.signUp();
     for (const [field, value] of Object.entries({
       timezone: 'Mars/Olympus',
@@ -78,14 +78,14 @@ describe('settings', () => {
     expect((await ann.client.put('/settings', { defaultShortlinkProviderId: null })).status).toBe(200);
   });
 
-  test('of short links can be asked and told apart from the others', async () => {
+  test('of short links have a route of their own and appear among all settings', async () => {
     const ann = await app.signUp();
     expect((await ann.client.get('/settings/shortlink')).body).toEqual({ shortlink: 'ASK' });
     expect((await ann.client.post('/settings/shortlink', { shortlink: 'YES' })).body).toEqual({ shortlink: 'YES' });
     expect((await ann.client.get('/settings')).body.shortlink).toBe('YES');
   });
 
-  test('are read by everybody in the org and changed by those who may [S54]', async () => {
+  test('are read by every member and changed by permitted members [S54]', async () => {
     const ann = await app.signUp();
     const viewer = await join(ann, 'viewer');
     expect((await viewer.client.get('/settings')).status).toBe(200);
@@ -95,7 +95,7 @@ describe('settings', () => {
 });
 
 describe('an org', () => {
-  test('is made, renamed and set to a time zone, each with its note [S44, S270]', async () => {
+  test('is created, renamed and set to a time zone, each with an audit entry [S44, S270]', async () => {
     const ann = await app.signUp();
     const { body } = await ann.client.post('/orgs', { name: 'Second' });
     const here = { showorg: body.id };
@@ -108,7 +108,7 @@ describe('an org', () => {
     ]);
   });
 
-  test('is deleted by an owner who repeats its name, and by nobody else [S44]', async () => {
+  test('is deleted only by an owner who repeats its name [S44]', async () => {
     const ann = await app.signUp({ company: 'Acme' });
     const admin = await join(ann, 'admin');
     expect((await admin.client.delete('/orgs/current', { confirm: 'Acme' })).status).toBe(403);
@@ -120,7 +120,7 @@ describe('an org', () => {
     expect((await ann.client.get('/orgs/current')).status).toBe(200);
   });
 
-  test('that is deleted opens to no credential, publishes nothing, and leaves nobody without an org [S44, S45, GN2]', async () => {
+  test('rejects every credential once deleted, publishes nothing and leaves no user without an org [S44, S45, GN2]', async () => {
     const ann = await app.signUp({ company: 'Acme' });
     const bob = await join(ann, 'editor');
     const key = await ann.withKey();
@@ -144,7 +144,7 @@ describe('an org', () => {
     expect(await db.sql`select deleted_at > now() - interval '1 minute' as now from organizations where id = ${ann.orgId}`).toEqual([{ now: true }]); // kept
   });
 
-  test('is deleted once, however often it is asked at the same moment [S44]', async () => {
+  test('is deleted once under concurrent requests [S44]', async () => {
     const ann = await app.signUp({ company: 'Acme' });
     const answers = await Promise.all(Array.from({ length: 10 }, () => ann.client.delete('/orgs/current', { confirm: 'Acme' }, { showorg: ann.orgId })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
