@@ -72,8 +72,9 @@ export function domainAllowed(domains: readonly string[], url: string): boolean 
   return domains.some((domain) => host === domain.toLowerCase() || host.endsWith(`.${domain.toLowerCase()}`));
 }
 
-// oxlint-disable-next-line no-control-regex -- they are what is taken out
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g; // control characters, ends of lines, and what turns the direction of text
+/** Control characters, line ends, and what turns the direction of text. */
+// oxlint-disable-next-line no-control-regex -- they are removed
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 /** A name as one line that reads as it is spelled: without control characters and spaces around it. */
 export const plainLine = (text: string): string => text.normalize('NFC').replace(CONTROL, '').trim();
 

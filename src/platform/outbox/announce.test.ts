@@ -15,15 +15,16 @@ export async function doesNotCompile(sql: Sql, from: Fragment, value: Fragment) 
   // @ts-expect-error a value where an expression belongs
   void announce(sql, { 'post.paused': { from, payload: { channelId: value, reason: 'channel' } } });
 
-  await append(sql, [{ ...entity, topic: 'channel.disabled', payload: { providerId: 'x', name: 'Acme', reason: 'plan' } }]);
+  const named = { providerId: 'x', name: 'Acme' } as const;
+  await append(sql, [{ ...entity, topic: 'channel.disabled', payload: { ...named, reason: 'plan' } }]);
   // @ts-expect-error an unknown topic
-  await append(sql, [{ ...entity, topic: 'channel.forgotten', payload: { providerId: 'x', name: 'Acme', reason: 'plan' } }]);
+  await append(sql, [{ ...entity, topic: 'channel.forgotten', payload: { ...named, reason: 'plan' } }]);
   // @ts-expect-error a missing key
   await append(sql, [{ ...entity, topic: 'channel.disabled', payload: { providerId: 'x', reason: 'plan' } }]);
   // @ts-expect-error a key that the topic does not have
-  await append(sql, [{ ...entity, topic: 'channel.connected', payload: { providerId: 'x', name: 'Acme', reason: 'plan' } }]);
+  await append(sql, [{ ...entity, topic: 'channel.connected', payload: { ...named, reason: 'plan' } }]);
   // @ts-expect-error a reason of another topic
-  await append(sql, [{ ...entity, topic: 'channel.deleted', payload: { providerId: 'x', name: 'Acme', reason: 'plan' } }]);
+  await append(sql, [{ ...entity, topic: 'channel.deleted', payload: { ...named, reason: 'plan' } }]);
 }
 
 test('an announcement without facts is refused', () => {
