@@ -303,19 +303,19 @@ describe('token kinds', () => {
 });
 
 describe('a well-signed token', () => {
-  test('of a revoked session is refused at once and never renewed; only this case has its own answer [S28, S249]', async () => {
+  test('is refused at once and never renewed when its session is revoked; only this case has its own answer [S28, S249]', async () => {
     const eve = await app.signUp();
     const stolen = eve.client.cookies.get('auth')!;
     await db.sql`update sessions set revoked_at = now() where user_id = ${eve.userId}`;
     for (const { status, body, headers } of await asks(stolen)) expect([status, body.code, headers.getSetCookie()]).toEqual([401, 'session_revoked', []]);
   });
-  test('of an expired session is refused, whatever the token says [S28]', async () => {
+  test('is refused when its session has expired, whatever its own expiry [S28]', async () => {
     const eve = await app.signUp();
     // A note of its use may be under way: it must not find the session alive at the moment when it began.
     await db.sql`update sessions set expires_at = now() - interval '1 minute' where user_id = ${eve.userId}`;
     for (const { status, body } of await asks(eve.client.cookies.get('auth')!)) expect([status, body.code]).toEqual([401, 'session_revoked']);
   });
-  test('of a session revoked during use does not extend it', async () => {
+  test('does not extend a session revoked during use', async () => {
     const eve = await app.signUp();
     const other = await testApp({ sql: db.sql }); // without the memory of a recent note
     expect((await other.client().get('/user/self', { auth: eve.client.cookies.get('auth')! })).status).toBe(200);
@@ -325,7 +325,7 @@ describe('a well-signed token', () => {
       await db.sql`select revoked_at is not null as revoked, expires_at < now() + interval '2 hours' as short from sessions where user_id = ${eve.userId}`;
     expect(row).toEqual({ revoked: true, short: true });
   });
-  test('of a user who is disabled in every org, removed, inactive or deleted is refused [S53]', async () => {
+  test('is refused when its user is disabled in every org, removed, inactive or deleted [S53]', async () => {
     const eve = await app.signUp();
     const status = async () => (await eve.client.get('/user/self')).status;
     const { sql } = db;
@@ -344,14 +344,14 @@ describe('a well-signed token', () => {
     await sql`update users set deleted_at = now() where id = ${eve.userId}`;
     expect(await status()).toBe(401);
   });
-  test('that is invalid in a header is not rescued by a valid cookie; API keys open no console route [S14]', async () => {
+  test('is not accepted from a cookie beside an invalid header; API keys open no console route [S14]', async () => {
     const program = await bob.withKey();
     expect((await bob.client.get('/user/self', { auth: 'nonsense' })).status).toBe(401);
     expect((await bob.client.get('/user/self', { authorization: program.key })).status).toBe(401);
     expect((await bob.client.get('/user/self', { authorization: 'Basic x' })).status).toBe(401);
     expect((await program.get('/user/self')).status).toBe(401);
   });
-  test('of a super-admin opens super-admin routes, by cookie and by header [AU6, S29]', async () => {
+  test('opens super-admin routes for a super-admin, by cookie and by header [AU6, S29]', async () => {
     expect((await first.client.get('/user/self')).body).toMatchObject({ isSuperAdmin: true, admin: true });
     expect((await app.client().get('/user/self', { auth: first.client.cookies.get('auth')! })).body.isSuperAdmin).toBe(true);
   });

@@ -91,7 +91,7 @@ describe('a key', () => {
     await key.get('/public/v1/is-connected', { showorg: eve.orgId, cookie: `showorg=${eve.orgId}` });
     expect(app.answered.at(-1)).toMatchObject({ status: 200, orgId: ann.orgId, userId: ann.userId });
   });
-  test('that is missing, malformed, unknown, revoked or expired answers 401 with the texts that clients match [S12, T19]', async () => {
+  test('answers 401 with the texts that clients match when missing, malformed, unknown, revoked or expired [S12, T19]', async () => {
     const { key } = await ann.withKey();
     const ask = (authorization?: string) => app.client().get('/public/v1/is-connected', { authorization });
     expect((await ask()).body).toMatchObject({

@@ -27,7 +27,7 @@ const notesOf = async ({ userId }: SignedUp) =>
     .filter((action) => action.startsWith('session.'));
 
 describe('refresh', () => {
-  test('of one token twenty times at once from one browser makes one rotation and one pair [S39]', async () => {
+  test('makes one rotation and one pair from one token used twenty times at once in one browser [S39]', async () => {
     const bob = await app.signUp();
     const token = (await refresh(tokenOf(bob.client))).body.refreshToken;
     const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(token)));
@@ -37,7 +37,7 @@ describe('refresh', () => {
     expect([await works(accessToken), (await refresh(refreshToken)).status]).toEqual([true, 200]);
     expect(await sessionsOf(bob)).toEqual([{ id: expect.any(String), alive: true }]);
   });
-  test('of one token twenty times at once from twenty clients succeeds once and ends the session [S39, SE3, X16]', async () => {
+  test('succeeds once and ends the session when twenty clients use one token at once [S39, SE3, X16]', async () => {
     const bob = await app.signUp();
     const token = tokenOf(bob.client);
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => refresh(token, `Place/${n}`)));
@@ -47,7 +47,7 @@ describe('refresh', () => {
     expect((await sessionsOf(bob)).map(({ alive }) => alive)).toEqual([false]);
     expect(await notesOf(bob)).toEqual(['session.created', 'session.stolen']);
   });
-  test('by the owner after a thief has used the token ends the session of the thief [S39, SE3, X16]', async () => {
+  test('ends the session of a thief when the owner uses the token after the thief [S39, SE3, X16]', async () => {
     const bob = await app.signUp();
     const token = tokenOf(bob.client);
     const thief = await refresh(token, 'Thief/1');
@@ -56,7 +56,7 @@ describe('refresh', () => {
     expect([owner.status, owner.body.code]).toEqual([401, 'session_revoked']);
     expect([await works(thief.body.accessToken), (await refresh(thief.body.refreshToken, 'Thief/1')).status]).toEqual([false, 401]);
   });
-  test('with a stolen token ends that session and no other of the user [S39]', async () => {
+  test('ends only the session of the stolen token [S39]', async () => {
     const bob = await app.signUp();
     const phone = app.client();
     await phone.post('/auth/login', { provider: 'local', email: bob.email, password: bob.password });
@@ -77,7 +77,7 @@ describe('refresh', () => {
     expect(await days()).toBe(0);
     expect(await notesOf(bob)).toEqual(['session.created']); // it ended by its age, not by a theft
   });
-  test('and use extend no session beyond the 180th day after login', async () => {
+  test('extends no session beyond the 180th day after login, nor does use', async () => {
     const bob = await app.signUp();
     const days = async () =>
       (await db.sql`select round(extract(epoch from expires_at - now()) / 86400)::int as days from sessions where user_id = ${bob.userId}`)[0]!['days'];
@@ -93,7 +93,7 @@ describe('refresh', () => {
     await db.sql`update sessions set created_at = created_at - interval '5 days', expires_at = expires_at - interval '5 days' where user_id = ${bob.userId}`;
     expect([(await refresh(body.refreshToken)).status, await works(body.accessToken)]).toEqual([401, false]);
   });
-  test('concurrent with a logout leaves no live session', async () => {
+  test('leaves no live session when it races with a logout', async () => {
     for (let round = 0; round < 10; round += 1) {
       const bob = await app.signUp();
       const [answer] = await Promise.all([refresh(tokenOf(bob.client)), bob.client.post('/user/logout')]);

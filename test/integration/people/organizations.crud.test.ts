@@ -88,7 +88,7 @@ describe('orgs', () => {
     bob.client.cookies.delete('showorg');
     expect(await acting(bob)).toBe(body.id); // the org last used
   });
-  test('that are foreign, unknown, deleted or closed to the user cannot be selected, with one answer [S44, S9]', async () => {
+  test('cannot be selected when foreign, unknown, deleted or closed to the user, all with one answer [S44, S9]', async () => {
     const bob = await app.signUp();
     await join(ann, bob, 'editor');
     await db.sql`update memberships set disabled = true where user_id = ${bob.userId} and org_id = ${ann.orgId}`;
