@@ -62,7 +62,7 @@ test('a safe method changes nothing [X17]', async () => {
   expect(changed).toEqual({});
 }, 240_000);
 
-test('no route sends a browser to an address that a stranger put into the link [X18]', async () => {
+test('no route redirects a browser to an address from the link of a stranger [X18]', async () => {
   const names = ['next', 'url', 'redirect', 'redirect_uri', 'redirectUri', 'return', 'returnUrl', 'return_to', 'continue', 'state', 'code', 'to'];
   let asked = 0;
   for (const route of gets) {
@@ -81,7 +81,7 @@ test('no route sends a browser to an address that a stranger put into the link [
   expect(asked).toBeGreaterThan(300);
 }, 240_000);
 
-test('a parameter that comes twice, or as a list, is one value or a clear refusal [S7]', async () => {
+test('a repeated or listed parameter is one value or a clear refusal [S7]', async () => {
   const odd: string[] = [];
   let asked = 0;
   for (const route of gets)
@@ -96,7 +96,7 @@ test('a parameter that comes twice, or as a list, is one value or a clear refusa
   expect((await ann.client.get('/user/sessions?page=x&page=1')).status).toBeLessThan(400); // of a repeated key the last counts
 }, 240_000);
 
-test.each(['TRACE', 'TRACK', 'CONNECT', 'DEBUG', 'PROPFIND'])('TRACE and its like are not answered with what was sent: %s [S4]', async (method) => {
+test.each(['TRACE', 'TRACK', 'CONNECT', 'DEBUG', 'PROPFIND'])('TRACE and similar methods do not echo the request: %s [S4]', async (method) => {
   const { port } = new URL(app.address);
   const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port, path: '/user/self', method, headers: { cookie: 'auth=a-secret-of-the-browser' } }, (response) => {
@@ -115,7 +115,7 @@ test.each(['TRACE', 'TRACK', 'CONNECT', 'DEBUG', 'PROPFIND'])('TRACE and its lik
   expect(answer.text).not.toContain('a-secret-of-the-browser');
 });
 
-test('a GET that writes takes no cookie from a page of another origin [S7, S130]', async () => {
+test('a GET that writes accepts no cookie from a page of another origin [S7, S130]', async () => {
   const states = async () => (await app.db.sql`select count(*)::int as n from connect_states`)[0]!['n'] as number;
   const path = '/integrations/social/sandbox';
   const before = await states();
@@ -135,14 +135,14 @@ test('a GET that writes takes no cookie from a page of another origin [S7, S130]
   expect(byHeader.body.code).not.toBe('csrf_failed'); // who has the token needs no cookie
 });
 
-describe('the name that a request is sent to', () => {
+describe('the Host of a request', () => {
   const asked = (base: string, host: string) =>
     new Promise<number>((done, fail) => {
       const { hostname, port } = new URL(base);
       get({ host: hostname, port, path: '/openapi.json', headers: { host } }, (response) => done(response.resume().statusCode!)).on('error', fail);
     });
 
-  test('is one of this machine or of the settings, outside production: no page reaches it under a name of its own', async () => {
+  test('the Host is one of this machine or of the settings outside production: no page reaches the service under its own name', async () => {
     await using open = await testApp({ sql: app.db.sql, env: { FRONTEND_URL: 'https://app.example.com', BACKEND_INTERNAL_URL: 'http://backend:3000' } });
     for (const host of ['attacker.example', 'attacker.example:3000', '127.0.0.1.attacker.example', 'localhost.attacker.example'])
       expect([host, await asked(open.address, host)]).toEqual([host, 403]);
@@ -150,7 +150,7 @@ describe('the name that a request is sent to', () => {
       expect([host, await asked(open.address, host)]).toEqual([host, 200]);
   });
 
-  test('is the proxy’s matter in production', async () => {
+  test('the Host is left to the proxy in production', async () => {
     const env = { NODE_ENV: 'production', FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://app.example.com/api' };
     await using secure = await testApp({ sql: app.db.sql, env });
     expect(await asked(secure.address, 'balancer.internal')).toBe(200);

@@ -30,7 +30,7 @@ const body = (channelId: string) => ({
   posts: [{ integration: { id: channelId }, value: [{ content: '<p>Hi</p>', delay: 0, image: [] }], settings: {}, type: undefined, group: undefined }],
 });
 
-test('H3: one create is one commit of at most three statements, its channel read and its reminder included', async () => {
+test('one create is one commit of at most three statements, its channel read and its reminder included (H3)', async () => {
   const { orgId, userId, channelId } = await seedOrg(db.sql);
   await admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })]); // the actor is there
   const before = await reminders();
@@ -46,7 +46,7 @@ test('H3: one create is one commit of at most three statements, its channel read
   expect(await reminders()).toBe(before + 1);
 });
 
-test('H3: the channels of creates that meet are read together, and no organization sees those of another', async () => {
+test('concurrent creates read their channels together, and no organization sees those of another (H3)', async () => {
   const orgs = await Promise.all(Array.from({ length: 50 }, () => seedOrg(db.sql)));
   const { statements } = await counted(sent, async () => {
     const own = orgs.map(({ orgId, channelId }) => world.posts.prepareCreate(orgId, body(channelId) as never));
@@ -59,7 +59,7 @@ test('H3: the channels of creates that meet are read together, and no organizati
   expect(statements).toBeLessThanOrEqual(2);
 });
 
-test('H4: a hundred creates of one organization at once are two turns and two commits', async () => {
+test('a hundred creates of one organization at once are two turns and two commits (H4)', async () => {
   const { orgId, channelIds } = await seedOrg(db.sql, 10);
   await admit(world, orgId, [newPost(channelIds[0]!, { state: 'DRAFT' })]);
   const turns = world.host.counters.turns;
@@ -72,7 +72,7 @@ test('H4: a hundred creates of one organization at once are two turns and two co
   expect(await db.sql`select count(*)::int as n from posts where org_id = ${orgId}`).toEqual([{ n: 101 }]);
 });
 
-test('H5: a hundred creates of a hundred organizations at once share their commits', async () => {
+test('a hundred creates of a hundred organizations at once share their commits (H5)', async () => {
   const orgs = await Promise.all(Array.from({ length: 100 }, () => seedOrg(db.sql)));
   const { statements, commits } = await counted(sent, () =>
     Promise.all(orgs.map(({ orgId, channelId }) => admit(world, orgId, [newPost(channelId, { publishDate: inAnHour() })]))),
@@ -81,7 +81,7 @@ test('H5: a hundred creates of a hundred organizations at once share their commi
   expect(commits).toBeLessThanOrEqual(4);
 });
 
-test('H7, H8: another time is two statements and a look at its links in one commit, a deletion one statement', async () => {
+test('a move is two statements and a check of its links in one commit, a deletion one statement (H7, H8)', async () => {
   const { orgId, channelId } = await seedOrg(db.sql);
   const post = newPost(channelId, { publishDate: systemClock.in(7_200_000) });
   await admit(world, orgId, [post]);
@@ -95,7 +95,7 @@ test('H7, H8: another time is two statements and a look at its links in one comm
   expect(removed).toMatchObject({ statements: 1, commits: 1 });
 });
 
-test('H9: publishing one post is at most eight statements and five commits, and no reminder', async () => {
+test('publishing one post is at most eight statements and five commits, and no reminder (H9)', async () => {
   const { orgId, channelId } = await seedOrg(db.sql);
   const post = newPost(channelId, { publishDate: systemClock.in(1_500) });
   await admit(world, orgId, [post]);
@@ -113,7 +113,7 @@ test('H9: publishing one post is at most eight statements and five commits, and 
   expect((await db.sql`select count(*)::int as n from actor_reminders where id like ${`${orgId}%`}`)[0]).toEqual({ n: 0 });
 });
 
-test('H10: a thousand posts on a hundred channels at once: a tenth of a statement and of a commit each', async () => {
+test('a thousand posts on a hundred channels at once cost a tenth of a statement and of a commit each (H10)', async () => {
   const { orgId, channelIds } = await seedOrg(db.sql, 100);
   const due = systemClock.in(2_000);
   await Promise.all(Array.from({ length: 1_000 }, (_, n) => admit(world, orgId, [newPost(channelIds[n % 100]!, { publishDate: due })])));
@@ -131,7 +131,7 @@ test('H10: a thousand posts on a hundred channels at once: a tenth of a statemen
   expect(world.host.counters.calls - calls + world.host.counters.nudges - nudges).toBeLessThanOrEqual(100);
 });
 
-test('H16: a sweep that finds nothing is at most eight statements, and its scans stand on their indexes', async () => {
+test('a sweep that finds nothing is at most eight statements, and its scans use their indexes (H16)', async () => {
   const { orgId, channelIds, userId } = await seedOrg(db.sql, 50);
   await db.sql`
     insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at, created_by)

@@ -74,28 +74,28 @@ describe.each(['GET', 'OPTIONS'])('%s', (method) => {
     return (await app.client().send(method, path, undefined, { origin, ...asked, ...more })).headers;
   };
 
-  test.each(CONSOLE)('%s answers to FRONTEND_URL, MAIN_URL and ADMIN_URL with credentials, and to nobody else [S20]', async (path) => {
+  test.each(CONSOLE)('%s allows FRONTEND_URL, MAIN_URL and ADMIN_URL with credentials, and no other origin [S20]', async (path) => {
     for (const origin of OWN) expect(cors(await ask(path, origin))).toEqual(granted(origin));
     for (const origin of FOREIGN) expect([origin, cors(await ask(path, origin))]).toEqual([origin, nothing]);
   });
-  test.each(PUBLIC)('%s answers to everybody without credentials, with a cookie to the console alone [S20]', async (path) => {
+  test.each(PUBLIC)('%s allows every origin without credentials, and with a cookie only the console [S20]', async (path) => {
     for (const origin of FOREIGN) {
       expect([origin, cors(await ask(path, origin))]).toEqual([origin, open]);
       expect([origin, cors(await ask(path, origin, { cookie: `auth=${ann.client.cookies.get('auth')}` }))]).toEqual([origin, nothing]);
     }
     for (const origin of OWN) expect(cors(await ask(path, origin))).toEqual(granted(origin));
   });
-  test.each(['/api', '/api/'])('with the prefix %s the same rules hold [S1, S20]', async (prefix) => {
+  test.each(['/api', '/api/'])('the same rules hold with the prefix %s [S1, S20]', async (prefix) => {
     expect(cors(await ask(`${prefix.replace(/\/$/, '')}/public/v1/is-connected`, 'https://evil.example'))).toEqual(open);
     expect(cors(await ask(`${prefix.replace(/\/$/, '')}/user/self`, 'https://evil.example'))).toEqual(nothing);
   });
 });
 
-test('without an origin nothing is said, but that answers differ by it [S20]', async () => {
+test('a request without an origin gets only Vary [S20]', async () => {
   expect(cors((await app.client().get('/public/v1/is-connected')).headers)).toEqual(nothing);
 });
 
-test('a preflight names methods and headers, for a time, and asks for no credential; it counts against no limit [S20]', async () => {
+test('a preflight lists methods and headers, for a time, without credentials and without counting against a limit [S20]', async () => {
   for (const path of ['/user/self', '/public/v1/posts', '/nothing']) {
     const { status, headers } = await app.client().send('OPTIONS', path, undefined, { origin: OWN[0]!, 'access-control-request-method': 'DELETE' });
     expect([status, headers.get('access-control-allow-headers'), headers.get('access-control-allow-methods')]).toEqual([
@@ -107,21 +107,21 @@ test('a preflight names methods and headers, for a time, and asks for no credent
   }
 });
 
-test('a refused preflight says nothing of what would be allowed', async () => {
+test('a refused preflight does not say what would be allowed', async () => {
   const { headers } = await app
     .client()
     .send('OPTIONS', '/user/self', undefined, { origin: 'https://evil.example', 'access-control-request-method': 'DELETE' });
   expect([...headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);
 });
 
-test('the headers that a page may read, on answers and on refusals [S20]', async () => {
+test('answers and refusals name the headers that a page may read [S20]', async () => {
   for (const path of ['/user/self', '/nothing'])
     expect((await ann.client.get(path, { origin: OWN[0]! })).headers.get('access-control-expose-headers')).toBe(EXPOSED.join(', '));
   const key = await ann.withKey();
   expect((await key.get('/public/v1/is-connected', { origin: 'https://any.example' })).headers.get('access-control-expose-headers')).toBe(EXPOSED.join(', '));
 });
 
-test('a page of a foreign origin cannot act by cookie, whatever it may read [S20, CS5]', async () => {
+test('a page of a foreign origin cannot act by cookie, even where it may read [S20, CS5]', async () => {
   const { status, body } = await ann.client.post('/user/api-keys', { name: 'k' }, { origin: 'https://evil.example', 'x-csrf-token': undefined });
   expect([status, body.code]).toEqual([403, 'csrf_failed']);
 });

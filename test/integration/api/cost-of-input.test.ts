@@ -117,7 +117,7 @@ test.each([
   ['of many long keys', `{${Array.from({ length: 110 }, (_, n) => `"${String(n).padEnd(260, 'ä')}":0`).join()}}`],
   ['of keys that make long ways', `${`{"${'\u{1f426}'.repeat(120)}":`.repeat(60)}[${Array(500).fill('"\\u0000"').join()}]${'}'.repeat(60)}`],
   ['of unknown keys', `{${Array.from({ length: 200 }, (_, n) => `"${String(n).padEnd(250, '\\u0001')}":0`).join()}}`],
-])('a body %s is refused in few words', async (_, body) => {
+])('a body %s is refused with a short message', async (_, body) => {
   for (const path of ['/auth/login', '/oauth/register']) {
     const { answer, cpuMs } = await costOf(() => ann.client.post(path, body));
     expect(answer.status).toBe(400);
@@ -141,7 +141,7 @@ test.each(WIDE)('a body of very many values, %s, is refused before it is read', 
   expect(cpuMs).toBeLessThan(CPU_MS);
 });
 
-test('signs within texts are no values', async () => {
+test('brackets and commas inside strings do not count as values', async () => {
   const messages = ['[{,"\\'.repeat(15_000)];
   expect(await ann.client.post('/posts/should-shortlink', { messages })).toMatchObject({ status: 200 });
 });
@@ -174,9 +174,9 @@ function putAt(value: unknown, [name, ...way]: readonly string[], list: unknown)
   return name === undefined ? list : { ...(value as object), [name]: putAt((value as Record<string, unknown> | null)?.[name], way, list) };
 }
 
-describe('the greatest bodies', () => {
+describe('the largest bodies', () => {
   test.each(named(judged.filter(({ body }) => body !== undefined)))(
-    '%s is read at the cost of a usual request, and refused in few words',
+    '%s is read at the cost of a usual request, and refused with a short message',
     async (_, route) => {
       const schema = inputSchema(route.body as never);
       const most = (route.bodyLimit ?? 2_000_000) * (BODY_BYTES / 2_000_000);
@@ -207,9 +207,9 @@ describe('the greatest bodies', () => {
   );
 });
 
-describe('the greatest heads', () => {
+describe('the largest heads', () => {
   test.each(named(judged))(
-    '%s is read at the cost of a usual request, and refused in few words',
+    '%s is read at the cost of a usual request, and refused with a short message',
     async (_, route) => {
       const fields = Object.keys(route.query ? (inputSchema(route.query)['properties'] ?? {}) : {});
       const body = route.method === 'get' || route.input === 'stream' ? undefined : '[]'; // so that nothing is done
@@ -241,6 +241,6 @@ describe('the greatest heads', () => {
   );
 });
 
-test('the memory is free again', async () => {
+test('the memory is released afterwards', async () => {
   expect((await ask('heap')) - heapBefore).toBeLessThan(HEAP_BYTES);
 });

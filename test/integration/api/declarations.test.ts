@@ -99,12 +99,12 @@ describe('CSRF', () => {
     });
     expect(reached).toBe(0);
   });
-  test.each(named(byCookie))('%s by the header `auth` does not [CS7, S29]', async (_, route) => {
+  test.each(named(byCookie))('%s by the header `auth` needs no token [CS7, S29]', async (_, route) => {
     const { body } = await ask(route, { an_invented_field: 1 }, { auth: ann.client.cookies.get('auth') }, app.client());
     expect(body?.code).not.toBe('csrf_failed');
   });
   test.each(named(routes.filter(({ method, auth }) => method === 'get' && auth.includes('session'))).slice(0, 10))(
-    '%s does not either [CS6]',
+    '%s and its HEAD and OPTIONS need no token [CS6]',
     async (_, route) => {
       const { status } = await ask(route, undefined, { 'x-csrf-token': undefined }, ann.client);
       expect(status).not.toBe(403);
@@ -173,7 +173,7 @@ describe('bodies', () => {
   const RISING = { isSuperAdmin: true, role: 'owner', organizationId: newId(), revokedAt: null, limitOverrides: { channel: 9 }, isLifetime: true };
   const declares = ({ body }: AnyRoute, field: string): boolean => body !== undefined && Object.hasOwn(inputSchema(body)['properties'] ?? {}, field);
   test.each(named(withJson.filter((route) => route.method !== 'get' && !isOpen(route))))(
-    '%s takes no right, owner or limit that it does not declare [X24, S7]',
+    '%s accepts no right, owner or limit that it does not declare [X24, S7]',
     async (_, route) => {
       const valid = route.body ? (example(inputSchema(route.body)) as object) : {};
       const undeclared = Object.entries(RISING).filter(([name]) => !declares(route, name));
@@ -199,7 +199,7 @@ describe('bodies', () => {
       expect([name, status, namesField(route, body, name)]).toEqual([name, 400, true]);
     });
   });
-  test.each(named(withJson.filter(({ method }) => method !== 'get')))('%s refuses what is no JSON object [S8]', async (_, route) => {
+  test.each(named(withJson.filter(({ method }) => method !== 'get')))('%s refuses a body that is no JSON object [S8]', async (_, route) => {
     const texts = ['{', '[]', 'null', '"x"', '{"__proto__":{"a":1}}'];
     await forEach(texts, async (text) => expect([text, (await ask(route, text)).status]).toEqual([text, 400]));
     expect(reached).toBe(0);
@@ -209,7 +209,7 @@ describe('bodies', () => {
 });
 
 describe('limits', () => {
-  test.each(named(routes))('%s carries rate headers, unless it is about health [S16, HE7, RL2]', async (_, route) => {
+  test.each(named(routes))('%s carries rate headers, except for health [S16, HE7, RL2]', async (_, route) => {
     const { headers } = await ask(route, {});
     expect(headers.has('x-ratelimit-limit')).toBe(route.limit !== 'none');
     expect(route.limit === 'none').toBe(route.path.startsWith('/health'));

@@ -46,7 +46,7 @@ const good = () => ({ sub: ann.userId, org: ann.orgId, provider: 'skool', aud: '
 const connect = (params: unknown, { path = '/integrations/social-connect/skool', headers = {} } = {}) =>
   ann.client.post(path, { params }, { 'x-csrf-token': undefined, ...headers });
 
-test('a token that verifies and names user, org and provider of the session stands in for the header [CS8, S11, S251]', async () => {
+test('a valid token that names user, org and provider of the session replaces the header [CS8, S11, S251]', async () => {
   expect((await connect(sign(good()))).body.message).toBe('Reached');
   expect((await connect(sign(good()), { path: '/api/integrations/social-connect/skool/' })).body.message).toBe('Reached');
   expect(reached).toBe(2);
@@ -83,19 +83,19 @@ const wrong: [string, () => unknown][] = [
   ),
   ['the session token', () => ann.client.cookies.get('auth')],
 ];
-test.each(wrong)('%s: 403 [S11, X7, X17]', async (_, make) => {
+test.each(wrong)('%s is refused by 403 [S11, X7, X17]', async (_, make) => {
   const { status, body } = await connect(make());
   expect([status, body.code, reached]).toEqual([403, 'csrf_failed', 0]);
 });
 
-test('a broken body is no exemption, and no other route knows it [S11, X17]', async () => {
+test('a broken body is no exemption, and no other route accepts the token [S11, X17]', async () => {
   expect((await ann.client.post('/integrations/social-connect/skool', '{', { 'x-csrf-token': undefined })).status).toBe(403);
   for (const path of ['/user/api-keys', '/orgs', '/user/logout', '/user/change-org'])
     expect((await ann.client.post(path, { params: sign(good()) }, { 'x-csrf-token': undefined })).body.code).toBe('csrf_failed');
   expect((await ann.client.post('/user/api-keys', { name: 'x', params: sign(good()) })).body.code).toBe('unknown_field');
 });
 
-test('it is no credential: without the session it opens nothing [X8]', async () => {
+test('the token is no credential: it opens nothing without the session [X8]', async () => {
   const token = sign(good());
   for (const headers of [{}, { auth: token }, { cookie: `auth=${token}` }, { authorization: token }])
     expect((await app.client().post('/integrations/social-connect/skool', { params: token }, headers)).status).toBe(401);

@@ -197,7 +197,7 @@ describe('security headers in production', () => {
     expect(answer.headers).not.toHaveProperty('server');
   });
 
-  test('a refusal of the parser has them too, and the body of every other error [HD1, HD2, HD3, HD4, HD5, HD6, S3]', async () => {
+  test('a refusal of the parser and every other error body carry the security headers, too [HD1, HD2, HD3, HD4, HD5, HD6, S3]', async () => {
     const { answers } = await wire(['NONSENSE\r\n\r\n']);
     expect(answers).toEqual([{ status: 400, headers: expect.objectContaining({ ...SECURITY, connection: 'close' }), body: expect.any(String) }]);
     expect(JSON.parse(answers[0]!.body)).toEqual({
@@ -211,7 +211,7 @@ describe('security headers in production', () => {
   });
 });
 
-describe('what is no request', () => {
+describe('malformed HTTP', () => {
   const whole = '{"text":"a"}';
   test.each([
     ['two different lengths', post('Content-Length: 12\r\nContent-Length: 13\r\n', whole)],
@@ -233,7 +233,7 @@ describe('what is no request', () => {
     ['no host', 'GET /health/live HTTP/1.1\r\n\r\n'],
     ['an unknown method', 'BREW /health/live HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['TLS on the plain port', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
-  ])('%s is refused, and what follows on the connection is not taken for another request', async (_, bytes) => {
+  ])('%s is refused, and the rest of the connection is not taken for another request', async (_, bytes) => {
     const { answers, ended } = await wire([`${bytes}GET /health/live HTTP/1.1\r\nHost: smuggled\r\n\r\n`]);
     expect([answers, ended]).toEqual([
       [{ status: 400, headers: expect.objectContaining(SECURITY), body: expect.stringContaining('"code":"invalid_request"') }],
@@ -241,20 +241,20 @@ describe('what is no request', () => {
     ]);
   });
 
-  test('a head without end is too large', async () => {
+  test('an endless head is too large', async () => {
     const { answers, ended } = await wire([`GET /health/live HTTP/1.1\r\nHost: x\r\n${`X-${'a'.repeat(50)}: ${'b'.repeat(1_000)}\r\n`.repeat(40)}\r\n`]);
     expect([answers.map(({ status, body }) => [status, JSON.parse(body).code]), ended]).toEqual([[[413, 'too_large']], true]);
   });
-  test('an expectation that nobody knows is not met, and the request is answered', async () => {
+  test('an unknown expectation is not met, and the request is answered', async () => {
     const { answers } = await wire(['GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n']);
     expect(answers).toEqual([{ status: 200, headers: expect.objectContaining(SECURITY), body: expect.any(String) }]);
   });
-  test('a wish to change the protocol is not followed', async () => {
+  test('a request to change the protocol is ignored', async () => {
     const { answers } = await wire(['GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n']);
     expect(answers.map(({ status }) => status)).toEqual([200]);
   });
   test.each(['X-Request-Id: a\r\n b: c', 'X-Request-Id: %0d%0aSet-Cookie: a=b', 'Origin: https://x\u0085y', 'Accept: \u2028'])(
-    '%j comes back in no header',
+    '%j is echoed in no header',
     async (line) => {
       const { text } = await wire([`GET /nothing%0d%0aSet-Cookie:%20a=b HTTP/1.1\r\nHost: x\r\n${line}\r\nConnection: close\r\n\r\n`]);
       expect(text).not.toMatch(/^(set-cookie|b):/im);
@@ -262,31 +262,31 @@ describe('what is no request', () => {
   );
 });
 
-describe('peers that take their time', () => {
+describe('slow peers', () => {
   /** Byte by byte until the server has enough of it. */
   const drip = (kind: keyof typeof quick, begun: string, drop: (n: number) => string) =>
     wire([begun, ...Array.from({ length: 300 }, (_, n) => drop(n))], { at: quick[kind].address, pauseMs: 100 });
 
-  test('a head that drips in is cut off', async () => {
+  test('a slow head is cut off', async () => {
     const { answers, ended } = await drip('heads', 'GET /probe/text HTTP/1.1\r\n', (n) => `X-${n}: y\r\n`);
     expect([answers.map(({ status }) => status), ended]).toEqual([[400], true]);
   });
-  test('a connection that says nothing is ended', async () => {
+  test('a silent connection is ended', async () => {
     expect((await wire([], { at: quick.heads.address })).ended).toBe(true);
   });
-  test('a body that drips in is refused, and the connection ended', async () => {
+  test('a slow body is refused, and the connection ended', async () => {
     const { answers, ended } = await drip('bodies', post('Content-Length: 1000\r\n'), () => ' ');
     expect([answers.map(({ status, body }) => [status, JSON.parse(body).message]), ended]).toEqual([
       [[400, 'The body did not arrive within 0.3 s: send it again']],
       true,
     ]);
   });
-  test('a stream may drip in for longer than a body', async () => {
+  test('a slow stream is allowed for longer than a body', async () => {
     const head = 'POST /probe/stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nConnection: close\r\n\r\n';
     const { answers } = await wire([head, ...'0123456789'], { at: quick.bodies.address, pauseMs: 100 });
     expect(answers.map(({ status, body }) => [status, body])).toEqual([[200, '10']]);
   });
-  test('a reader that takes nothing is ended, and what it was sent from is closed', async () => {
+  test('a reader that accepts nothing is disconnected, and the source of its answer is closed', async () => {
     sources.length = 0;
     const { hostname, port } = new URL(quick.readers.address);
     const socket = connect(Number(port), hostname).pause();
@@ -295,7 +295,7 @@ describe('peers that take their time', () => {
     await eventually('the source is closed', async () => sources[0]?.destroyed === true);
     socket.destroy();
   });
-  test('a reader that takes its time is sent all that it takes', async () => {
+  test('a slow reader receives the whole answer', async () => {
     sources.length = 0;
     const { hostname, port } = new URL(quick.readers.address);
     const socket = connect(Number(port), hostname);
@@ -307,7 +307,7 @@ describe('peers that take their time', () => {
     socket.destroy();
     await eventually('the source is closed with its reader', async () => sources[0]!.destroyed);
   });
-  test('a connection beyond the most is ended at once, and there is room again when one has gone', async () => {
+  test('a connection beyond the limit is ended at once, and one that ends makes room', async () => {
     const at = quick.few.address;
     const asked = 'GET /probe/text HTTP/1.1\r\nHost: localhost\r\n';
     const held = await Promise.all(Array.from({ length: 3 }, () => hold(at, `${asked}\r\n`)));
@@ -316,11 +316,11 @@ describe('peers that take their time', () => {
     await eventually('there is room', async () => (await wire([`${asked}Connection: close\r\n\r\n`], { at })).answers[0]?.status === 200);
     for (const socket of held) socket.destroy();
   });
-  test('a body that nobody asked for does not hold the connection', async () => {
+  test('an unexpected body does not hold the connection', async () => {
     const { answers, ended } = await drip('bodies', 'POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n', () => ' ');
     expect([answers.map(({ status }) => status), ended]).toEqual([[404], true]);
   });
-  test('fifty of them at once leave the service to the others', async () => {
+  test('fifty slow connections at once leave the service to the others', async () => {
     const drips = Array.from({ length: 50 }, () => drip('bodies', post('Content-Length: 1000\r\n'), () => ' '));
     const one = { at: quick.bodies.address };
     for (let n = 0; n < 20; n += 1)
@@ -329,7 +329,7 @@ describe('peers that take their time', () => {
   });
 });
 
-describe('bodies beyond measure', () => {
+describe('extreme bodies', () => {
   const send = (body: string) => ask('POST', '/probe', { 'content-type': 'application/json' }, body);
   test.each([
     ['arrays 10,000 deep', `${'['.repeat(10_000)}${']'.repeat(10_000)}`],
@@ -341,16 +341,16 @@ describe('bodies beyond measure', () => {
     ['two hundred thousand texts that cannot be stored', JSON.stringify({ text: Array.from({ length: 200_000 }, () => '\0') })],
     ['the keys that objects inherit', '{"__proto__":{"isSuperAdmin":true},"constructor":{"prototype":{"x":1}}}'],
     ['one key very often', `{${'"text":"a",'.repeat(100_000)}"text":7}`],
-  ])('%s: 400, and an answer of no great length [S268]', async (_, body) => {
+  ])('the answer to %s is 400 and short [S268]', async (_, body) => {
     const answer = await send(body);
     expect(answer.status).toBe(400);
     expect(Number(answer.headers['content-length'])).toBeLessThan(50_000);
     expect(Object.keys(Object.prototype)).toEqual([]);
   });
-  test('of equal keys the last counts, whatever the others were [S268]', async () => {
+  test('the last of equal keys counts, whatever the others are [S268]', async () => {
     expect((await send(`{${'"text":7,'.repeat(1_000)}"text":"a"}`)).status).toBe(200);
   });
-  test('two megabytes and a byte: 413', async () => {
+  test('a body of two megabytes and a byte is 413', async () => {
     expect((await send(`{"text":"${'a'.repeat(2_000_001)}"}`)).status).toBe(413);
   });
 });

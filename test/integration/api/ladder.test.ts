@@ -122,11 +122,11 @@ describe('paths', () => {
   test.each(['/probe', '/probe/', '/api/probe', '/api/probe/', '/probe?page=1', '/api/probe/?page=1'])('%s is the same route [S1, GN1]', async (path) => {
     expect((await client.get(path)).status).toBe(200);
   });
-  test.each(['/Probe', '/PROBE', '/API/probe', '/api/api/probe', '//probe', '/probe//', '/nothing'])('%s is none [S1]', async (path) => {
+  test.each(['/Probe', '/PROBE', '/API/probe', '/api/api/probe', '//probe', '/probe//', '/nothing'])('%s is no route [S1]', async (path) => {
     const { status, body } = await client.get(path);
     expect([status, body.code, body.message]).toEqual([404, 'not_found', `There is no route GET ${path}; /openapi.json lists those there are`]);
   });
-  test('a path that is none is named without its query, and by what could name a route alone', async () => {
+  test('an unknown path is named without its query and without parts that are no route', async () => {
     const wire = (path: string) =>
       new Promise<string>((resolve, reject) => {
         const { hostname, port } = new URL(app.address);
@@ -144,13 +144,13 @@ describe('paths', () => {
     expect(await wire(`/${'x'.repeat(5_000)}`)).toBe(none('/…'));
     expect(await wire(`/orgs/2f1c9a/members${'/x'.repeat(1_000)}`)).toBe(none('/orgs/…/members/x/x/x/x'));
   });
-  test('the same holds for a path with a parameter [S1]', async () => {
+  test('a path with a parameter follows the same rules [S1]', async () => {
     const id = newId();
     for (const path of [`/probe/${id}`, `/probe/${id}/`, `/api/probe/${id}`, `/api/probe/${id}/?x=1`])
       expect((await client.get(path)).body.params).toEqual({ id });
     expect((await client.get(`/Probe/${id}`)).status).toBe(404);
   });
-  test('a known path with another method answers 405 and says which [S4]', async () => {
+  test('a known path with another method answers 405 and lists the methods [S4]', async () => {
     const { status, body, headers } = await client.put('/probe', {});
     expect([status, body.code, headers.get('allow')]).toEqual([405, 'method_not_allowed', 'GET, POST']);
     expect(body.message).toBe('PUT /probe is not possible: this path takes GET, POST');
@@ -164,13 +164,13 @@ describe('paths', () => {
     expect([status, text]).toEqual([200, '']);
     expect(Number(headers.get('content-length'))).toBeGreaterThan(0);
   });
-  test.each(['/probe/%', '/probe/by/%ff', '/probe/%00', '/probe/by/a%00b', '/%'])('%s names nothing [S9]', async (path) => {
+  test.each(['/probe/%', '/probe/by/%ff', '/probe/%00', '/probe/by/a%00b', '/%'])('%s matches no route [S9]', async (path) => {
     const { status, body } = await client.get(path);
     expect([status, body.code]).toEqual([404, 'not_found']);
     expect(seen).toEqual([]);
   });
   test.each(['not-an-id', `${newId()}%20`, newId().toUpperCase(), '..%2f..%2fetc', '%27', '1'])(
-    'the id %s cannot be one: handlers get an id that no row has [S9]',
+    'the id %s is impossible: handlers get an id that no row has [S9]',
     async (id) => {
       expect((await client.get(`/probe/${id}`)).body.params).toEqual({ id: '00000000-0000-0000-0000-000000000000' });
     },
@@ -178,7 +178,7 @@ describe('paths', () => {
 });
 
 describe('answers', () => {
-  test('success statuses by S2: 201 for a POST below /public/v1 and where something is created, else 200 [S2, T3]', async () => {
+  test('success is 201 for a POST below /public/v1 and for a creation, else 200 [S2, T3]', async () => {
     const key = await ann.withKey();
     expect((await key.post('/public/v1/probe', { text: 'a' })).status).toBe(201);
     expect((await key.put('/public/v1/probe', { text: 'a' })).status).toBe(200);
@@ -191,14 +191,14 @@ describe('answers', () => {
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(text).toContain('"body":null');
   });
-  test('bytes are sent as they come', async () => {
+  test('bytes are sent unchanged', async () => {
     expect(await client.get('/probe/bytes')).toMatchObject({ status: 200, text: 'abcd' });
   });
-  test('a handler is given the rooms that its file declares, and no others', async () => {
+  test('a handler gets the parts of the context that its file declares, and no others', async () => {
     expect((await client.get('/probe/rooms')).body).toEqual(['clock', 'health']);
   });
 
-  test('a header of a handler takes the place of ours, whatever its case; one that cannot be sent is a 500 and ends nothing', async () => {
+  test('a header of a handler replaces the default, in any case; an invalid one is a 500 and ends nothing', async () => {
     const own = await client.get('/probe/header?name=X-Request-ID&value=mine');
     expect([own.status, own.headers.get('x-request-id')]).toEqual([200, 'mine']);
     for (const value of ['a%0d%0ab:c', '%01', '%e2%82%ac']) expect((await client.get(`/probe/header?name=x-own&value=${value}`)).status).toBe(500);
@@ -216,7 +216,7 @@ describe('answers', () => {
     });
     expect(Object.keys((await client.get('/nothing')).body)).toEqual(['statusCode', 'error', 'message', 'msg', 'code']);
   });
-  test('402 names the limit and where to go [S5, ER2, ER3]', async () => {
+  test('the answer 402 names the limit and the page to upgrade [S5, ER2, ER3]', async () => {
     refusal = () => limitExceeded('channel', 3);
     const { status, body } = await client.get('/probe');
     expect([status, body.code, body.limit, body.max, body.message]).toEqual([402, 'limit_exceeded', 'channel', 3, 'Plan limit reached: channel (3)']);
@@ -228,12 +228,12 @@ describe('answers', () => {
     expect([status, body.requestId]).toEqual([500, headers.get('x-request-id')]);
     expect(text).not.toContain('secret');
   });
-  test('waiting is said in seconds, in the header and the body', async () => {
+  test('a delay is given in seconds, in the header and the body', async () => {
     refusal = () => new AppError('busy', 'Later', { retryAfterMs: 1_200 });
     const { status, body, headers } = await client.get('/probe');
     expect([status, body.retryAfter, headers.get('retry-after'), body.retryAfterMs]).toEqual([503, 2, '2', undefined]);
   });
-  test('the request id is echoed when it is one, and made when not [S21]', async () => {
+  test('a valid request id is echoed, and a missing one made [S21]', async () => {
     expect((await client.get('/probe', { 'x-request-id': 'my_Id-1' })).headers.get('x-request-id')).toBe('my_Id-1');
     for (const odd of ['a b', 'x'.repeat(256), 'a/b', '<script>']) {
       const made = (await client.get('/nothing', { 'x-request-id': odd })).headers.get('x-request-id')!;
@@ -241,7 +241,7 @@ describe('answers', () => {
       expect(made).not.toBe(odd);
     }
   });
-  test('authenticated answers and answers with tokens are not to be stored [S21]', async () => {
+  test('authenticated answers and answers with tokens are marked no-store [S21]', async () => {
     expect((await ann.client.get('/user/self')).headers.get('cache-control')).toBe('no-store');
     expect((await client.get('/probe')).headers.get('cache-control')).toBeNull();
   });
@@ -254,14 +254,14 @@ describe('bodies', () => {
     expect(body.errors.map((error: { field: string }) => error.field)).toEqual(['text', 'count', 'inner.a']);
     expect(body.message).toBe(body.errors[0].message);
   });
-  test('an unknown field is named, at any depth; open objects take any key [S7, GN6]', async () => {
+  test('an unknown field is named at any depth; open objects accept any key [S7, GN6]', async () => {
     const { status, body } = await client.post('/probe', { text: 'a', colour: 1, inner: { a: 'b', c: 1 } });
     expect([status, body.code]).toEqual([400, 'unknown_field']);
     expect(body.errors).toContainEqual({ field: 'colour', message: 'property colour should not exist', rule: 'unknown' });
     expect(body.errors).toContainEqual({ field: 'inner.c', message: 'property c should not exist', rule: 'unknown' });
     expect((await client.post('/probe', { text: 'a', open: { anything: { goes: 1 } } })).status).toBe(200);
   });
-  test('a route without a body takes none, `{}`, and a bare content type; nothing else [S7, S8, T10, GN6]', async () => {
+  test('a route without a body accepts none, `{}`, and a bare content type; nothing else [S7, S8, T10, GN6]', async () => {
     const path = `/probe/${newId()}`;
     expect((await client.delete(path)).status).toBe(200);
     expect((await client.delete(path, {})).status).toBe(200);
@@ -312,7 +312,7 @@ describe('bodies', () => {
   test('an encoded body is refused [S8]', async () => {
     expect((await client.post('/probe', '{"text":"a"}', { 'content-encoding': 'gzip' })).status).toBe(415);
   });
-  test('too large a body is refused, announced or not [S8]', async () => {
+  test('a body that is too large is refused, announced or not [S8]', async () => {
     const large = JSON.stringify({ text: 'x'.repeat(2_000_000) });
     expect((await client.post('/probe', large)).body.code).toBe('too_large');
     expect((await client.post('/probe/small', { text: 'x'.repeat(100) })).status).toBe(413);
@@ -343,7 +343,7 @@ describe('bodies', () => {
 });
 
 describe('order of checks', () => {
-  test('401, then 403 csrf, then 429, then 403, then 400, then 409 [S15]', async () => {
+  test('the order of checks is 401, then 403 csrf, then 429, then 403, then 400, then 409 [S15]', async () => {
     const bob = await app.signUp();
     await db.sql`update memberships set role_key = 'viewer' where user_id = ${bob.userId}`;
     const scale = app.context.config.http.rateLimitScale;
@@ -375,7 +375,7 @@ describe('idempotency', () => {
     expect(first.headers.get('idempotency-replayed')).toBeNull();
     expect(seen).toHaveLength(1);
   });
-  test('another body under the same key is refused; another path or org is another key [S18]', async () => {
+  test('another body under the same key is refused; another path or org has keys of its own [S18]', async () => {
     const key = randomUUID();
     await post('a', key);
     expect((await post('b', key)).body).toMatchObject({ statusCode: 422, code: 'idempotency_mismatch' });
@@ -387,7 +387,7 @@ describe('idempotency', () => {
     const program = await ann.withKey();
     expect((await program.post('/public/v1/probe', { text: 'c' }, { 'idempotency-key': key })).status).toBe(201);
   });
-  test('while the first is running the second is told to wait [S18]', async () => {
+  test('a repeated request is told to wait while the first is running [S18]', async () => {
     const key = randomUUID();
     let open = () => {};
     gate = new Promise((resolve) => (open = resolve));
@@ -399,7 +399,7 @@ describe('idempotency', () => {
     expect((await first).status).toBe(201);
     expect((await post('slow', key)).headers.get('idempotency-replayed')).toBe('true');
   });
-  test('of fifty at once exactly one has the effect [S18]', async () => {
+  test('one of fifty requests at once has the effect [S18]', async () => {
     const key = randomUUID();
     const answers = await Promise.all(Array.from({ length: 50 }, () => post('race', key)));
     expect(seen).toHaveLength(1);
@@ -424,14 +424,14 @@ describe('idempotency', () => {
     expect(second.status).toBe(kept ? first.status : 201);
     if (kept) expect(second.text).toBe(first.text);
   });
-  test('a conflict that asks to be tried again is not kept: the repeat is made [S18]', async () => {
+  test('a conflict that asks for a retry is not kept: the repeated request runs [S18]', async () => {
     const key = randomUUID();
     refusal = () => new AppError('conflict', 'Being completed', { retryAfterMs: 1_000 });
     expect((await post('x', key)).status).toBe(409);
     refusal = undefined;
     expect((await post('x', key)).status).toBe(201);
   });
-  test('a key left behind by a process that died can be used again, a day-old one is new [S18]', async () => {
+  test('a key left by a dead process can be used again, and a day-old one is new [S18]', async () => {
     const key = randomUUID();
     await post('a', key);
     await db.sql`update idempotency_keys set status = null, reply = null, claimed_until = now() - interval '1 second' where key = ${key}`;
@@ -440,11 +440,11 @@ describe('idempotency', () => {
     await db.sql`update idempotency_keys set created_at = now() - interval '25 hours' where key = ${key}`;
     expect((await post('other', key)).status).toBe(201);
   });
-  test.each(['', 'x'.repeat(256), 'a\tb'])('the key %j is no key [S18]', async (key) => {
+  test.each(['', 'x'.repeat(256), 'a\tb'])('the key %j is invalid [S18]', async (key) => {
     const { status, body } = await post('a', key);
     expect([status, body.errors[0].field]).toEqual([400, 'idempotency-key']);
   });
-  test('without the header, or on a route that creates nothing, nothing is kept [S18]', async () => {
+  test('nothing is kept without the header, or on a route that creates nothing [S18]', async () => {
     const before = (await stored()).length;
     await post('a', undefined);
     await client.post('/probe', { text: 'a' }, { 'idempotency-key': randomUUID() });
@@ -453,7 +453,7 @@ describe('idempotency', () => {
 });
 
 describe('rate limits', () => {
-  test('each answer tells what is left; beyond the limit 429 says when [S16, RL5, T17]', async () => {
+  test('each answer gives the remaining requests; beyond the limit 429 says when [S16, RL5, T17]', async () => {
     const limit = 2 * app.context.config.http.rateLimitScale;
     const { headers } = await client.get('/probe/limited');
     expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual([String(limit), String(limit - 1)]);
@@ -511,7 +511,7 @@ describe('rate limits', () => {
       for (const replica of replicas) await replica[Symbol.asyncDispose]();
     }
   });
-  test('registration 5 a minute and login 10 a minute for an address [S17]', async () => {
+  test('an address has 5 registrations and 10 logins a minute [S17]', async () => {
     const strict = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1', TRUST_PROXY_HOPS: '1' } });
     try {
       const from = (n: number) => ({ 'x-forwarded-for': `198.51.100.${n}` });
@@ -526,7 +526,7 @@ describe('rate limits', () => {
       await strict[Symbol.asyncDispose]();
     }
   });
-  test('the networks of one /48 have a bucket together, of 16 times that of a network [S17]', async () => {
+  test('the networks of one /48 share a bucket, of 16 times that of a network [S17]', async () => {
     const strict = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '0.2', TRUST_PROXY_HOPS: '1' } });
     try {
       const from = (site: number, network: number) => ({ 'x-forwarded-for': `2001:db8:${site}:${network.toString(16)}::1` });
@@ -540,7 +540,7 @@ describe('rate limits', () => {
       await strict[Symbol.asyncDispose]();
     }
   });
-  test('after 120 refused credentials of an address refusals are 429, good credentials pass [S15, S241]', async () => {
+  test('an address gets 429 after 120 refused credentials, and valid credentials pass [S15, S241]', async () => {
     const strict = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1' } });
     try {
       const eve = await strict.signUp();
@@ -561,7 +561,7 @@ describe('rate limits', () => {
     ['1', '203.0.113.3', '[RL9, X21]'],
     ['2', '203.0.113.2', '[RL9, X21]'],
     ['9', '127.0.0.1', '[RL9]'],
-  ] as [string | undefined, string, string][])('behind %s proxies the caller is %s %s', async (hops, expected) => {
+  ] as [string | undefined, string, string][])('the caller behind %s proxies is %s %s', async (hops, expected) => {
     const proxied = await testApp({ sql: db.sql, routes: probes, env: hops === undefined ? {} : { TRUST_PROXY_HOPS: hops } });
     try {
       expect((await proxied.client().get('/probe', { 'x-forwarded-for': '203.0.113.1, 203.0.113.2,203.0.113.3' })).body.ip).toBe(expected);
@@ -591,7 +591,7 @@ describe('headers', () => {
     REDIS_URL: 'redis://127.0.0.1',
   };
 
-  test('in production every answer carries the security headers, errors included [HD1, HD2, HD3, HD4, HD5, HD6]', async () => {
+  test('every answer in production carries the security headers, errors included [HD1, HD2, HD3, HD4, HD5, HD6]', async () => {
     const secure = await testApp({ sql: db.sql, routes: probes, env: production });
     try {
       for (const path of ['/probe', '/nothing', `/probe/${newId()}`]) {
@@ -610,7 +610,7 @@ describe('headers', () => {
       await secure[Symbol.asyncDispose]();
     }
   });
-  test('with NOT_SECURED there are none, and no CSRF check [CS9, CS10]', async () => {
+  test('NOT_SECURED turns off the security headers and the CSRF check [CS9, CS10]', async () => {
     const open = await testApp({ sql: db.sql, env: { ...production, NOT_SECURED: 'true' } });
     try {
       const fay = await open.signUp();
@@ -648,7 +648,7 @@ describe('headers', () => {
       expect(headers.get('access-control-allow-origin')).toBeNull();
     }
   });
-  test('public routes answer to everybody, without credentials; with a cookie the rule of the console holds [S20]', async () => {
+  test('public routes answer to every origin, without credentials; with a cookie the rule of the console holds [S20]', async () => {
     const key = await ann.withKey();
     const { headers } = await key.get('/public/v1/is-connected', { origin: 'https://anywhere.example' });
     expect([headers.get('access-control-allow-origin'), headers.get('access-control-allow-credentials')]).toEqual(['*', null]);
@@ -666,8 +666,8 @@ describe('headers', () => {
   });
 });
 
-describe('process', () => {
-  test('live asks nobody; ready asks database and cache [HE1, HE2, HE6, S24]', async () => {
+describe('health and process', () => {
+  test('live checks nothing; ready checks database and cache [HE1, HE2, HE6, S24]', async () => {
     expect((await client.get('/health/live')).body).toEqual({ status: 'ok', timestamp: expect.stringMatching(/Z$/) });
     expect((await client.get('/health/ready')).body).toEqual({
       status: 'ok',
@@ -688,7 +688,7 @@ describe('process', () => {
     for (const secret of ['password', url.port, 'ECONN']) expect(text.replace(body.timestamp, '')).not.toContain(secret);
     expect((await lame.client().get('/health/live')).status).toBe(200);
   });
-  test('a process that stood still finds the answer of the database, and does not call it away [HE4]', async () => {
+  test('a process that was suspended reads the waiting answer of the database, and does not report it unavailable [HE4]', async () => {
     let asked = false;
     const standStill = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_100); // longer than an answer may take
     const sql = openDatabase({
@@ -710,7 +710,7 @@ describe('process', () => {
       await sql.end();
     }
   });
-  test('a database that is away is told, and live goes on [HE1, HE3, HE4]', async () => {
+  test('a database that is away is reported, and live goes on [HE1, HE3, HE4]', async () => {
     await using own = await testDatabase();
     const lame = await testApp({ sql: own.sql });
     await own.sql.end();
@@ -758,7 +758,7 @@ describe('process', () => {
     const { status, headers } = await client.get(path);
     expect([status, [...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))]).toEqual([200, []]);
   });
-  test('the challenge of an app store is served alone, as text; without one 404 [GN7, S25]', async () => {
+  test('the challenge of an app store is served as plain text; without one the answer is 404 [GN7, S25]', async () => {
     expect((await client.get('/.well-known/apps-challenge')).status).toBe(404);
     const owner = await testApp({ sql: db.sql, env: { APPS_CHALLENGE: 'abc.123' } });
     try {
@@ -768,13 +768,13 @@ describe('process', () => {
       await owner[Symbol.asyncDispose]();
     }
   });
-  test('a taken port is told with the setting that chooses it', async () => {
+  test('a taken port is reported with its setting', async () => {
     const { port } = new URL(app.address);
     await expect(testApp({ sql: db.sql, env: { PORT: port } })).rejects.toThrow(
       `Port ${port} on 127.0.0.1 is taken by another process. Choose a free one with PORT`,
     );
   });
-  test('closing answers what is under way and takes nothing new', async () => {
+  test('closing answers running requests and accepts no new ones', async () => {
     const ending = await testApp({ sql: db.sql, routes: probes });
     const asker = ending.client();
     let open = () => {};
@@ -787,7 +787,7 @@ describe('process', () => {
     expect((await running).status).toBe(200);
     await closed;
   });
-  test('each answer is reported with its route as declared, its caller and its time', async () => {
+  test('each answer is reported with its declared route, its caller and its time', async () => {
     const id = newId();
     await client.get(`/probe/${id}?secret=1`);
     expect(app.answered.at(-1)).toMatchObject({ method: 'GET', route: '/probe/:id', status: 200, error: undefined });

@@ -30,7 +30,7 @@ const refused = (field: string) => ({
 });
 const expectRefused = (answer: Answer, field: string) => expect({ status: answer.status, body: answer.body }).toMatchObject(refused(field));
 
-describe('a post', () => {
+describe('posts with unavailable fields', () => {
   const asked: [string, object, object][] = [
     ['inter', { inter: 1 }, {}],
     ['inter', { inter: 365 }, {}],
@@ -42,7 +42,7 @@ describe('a post', () => {
     ['posts.0.settings.plug--like--message', {}, { 'plug--like--message': 'hi' }],
     ['posts.0.settings.plug--like--integrations', {}, { 'plug--like--integrations': [{ id: 'x' }] }],
   ];
-  test.each(asked)('with %s is refused, as a draft and by key or session too, and nothing is stored', async (field, more, settings) => {
+  test.each(asked)('a post with %s is refused, also as a draft and by key or session, and nothing is stored', async (field, more, settings) => {
     const before = await posts();
     for (const type of ['schedule', 'draft', 'now']) expectRefused(await key.post('/public/v1/posts', body({ ...more, type }, settings)), field);
     expectRefused(await ann.client.post('/posts', body(more, settings)), field);
@@ -53,7 +53,7 @@ describe('a post', () => {
     { inter: 0, order: '', republish: false, recurrence: null, timezone: null },
     { inter: null, order: null, republish: null, recurrence: {}, timezone: '' },
     { order: [], republish: 0, timezone: undefined },
-  ])('that asks for nothing of it is taken: %j', async (more) => {
+  ])('a post with empty values of the fields is accepted: %j', async (more) => {
     const off = {
       firstComment: '',
       'plug--like--active': false,
@@ -67,7 +67,7 @@ describe('a post', () => {
     expect(post).toMatchObject({ intervalInDays: null, firstComment: { state: 'none', error: null }, firstCommentPostedAt: null, approval: null });
   });
 
-  test('is not given a first comment by an edit either, nor by its settings', async () => {
+  test('an edit of the post or of its settings cannot add a first comment either', async () => {
     const id = (await key.post('/public/v1/posts', body())).body[0].postId as string;
     for (const settings of [{ firstComment: 'first!' }, { 'plug--like--active': 'true' }]) {
       const [name] = Object.keys(settings);
@@ -81,7 +81,7 @@ describe('a post', () => {
     expect((await ann.client.get(`/posts/${id}`)).body.settings).toEqual({ __type: 'sandbox' });
   });
 
-  test('that an earlier release stored with such wishes claims nothing of them', async () => {
+  test('a post stored with such fields by an earlier release does not show them', async () => {
     const id = (await key.post('/public/v1/posts', body())).body[0].postId as string;
     await product.db.sql`update posts set interval_in_days = 1, settings = settings || '{"firstComment":"first!"}' where id = ${id}`;
     expect((await ann.client.get(`/posts/${id}`)).body).toMatchObject({ intervalInDays: null, firstComment: { state: 'none' } });
@@ -89,7 +89,7 @@ describe('a post', () => {
   });
 });
 
-test('settings of an organization that nothing obeys are refused; the values that hold are taken and shown', async () => {
+test('unavailable settings of an organization are refused; the effective values are accepted and shown', async () => {
   for (const [field, value] of [
     ['approvalRequired', 'all'],
     ['approvalRequired', 'members'],
@@ -103,7 +103,7 @@ test('settings of an organization that nothing obeys are refused; the values tha
   expect((await ann.client.get('/settings')).body).toMatchObject({ approvalRequired: false, missedPolicy: 'publish' });
 });
 
-test('what programs may do over MCP cannot be set while there is no MCP, and no document describes it', async () => {
+test('MCP permissions cannot be set while there is no MCP, and no metadata describes it', async () => {
   expect((await ann.client.get('/settings/mcp')).status).toBe(404);
   expect((await ann.client.put('/settings/mcp', { allowedScopes: [] })).status).toBe(404);
   for (const surface of ['mcp', 'media-mcp', 'api/mcp'])
@@ -111,7 +111,7 @@ test('what programs may do over MCP cannot be set while there is no MCP, and no 
   for (const path of ['/mcp', '/media-mcp', '/sse/x']) expect((await key.post(path, {})).status).toBe(404);
 });
 
-test('events that never happen are not listed and cannot be asked for', async () => {
+test('events that never occur are not listed and cannot be subscribed to', async () => {
   const unheard = ['comment.new', 'comment.reply', 'analytics.snapshot_complete', 'analytics.anomaly_detected'];
   const listed = (await ann.client.get('/webhooks/event-types')).body.map(({ event }: { event: string }) => event);
   expect(listed).toContain('post.published');

@@ -84,7 +84,7 @@ async function survives(asks: (() => Promise<{ status: number }>)[]): Promise<vo
 
 describe('odd texts', () => {
   test.each(named(some.filter(({ body }) => body !== undefined)))(
-    '%s survives them in each field of its body',
+    '%s answers without a 500 for each text in each field of its body',
     async (_, route) => {
       const schema = inputSchema(route.body as never);
       const valid = example(schema) as object;
@@ -97,7 +97,7 @@ describe('odd texts', () => {
     },
     120_000,
   );
-  test.each(named(some.filter(({ query }) => query !== undefined)))('%s survives them in its query', async (_, route) => {
+  test.each(named(some.filter(({ query }) => query !== undefined)))('%s answers without a 500 for each text in its query', async (_, route) => {
     const fields = Object.keys(inputSchema(route.query as never)['properties'] ?? {});
     await survives(
       fields.flatMap((field) =>
@@ -107,13 +107,13 @@ describe('odd texts', () => {
       ),
     );
   });
-  test.each(named(some.filter(({ path }) => path.includes(':'))))('%s survives them in its path', async (_, route) => {
+  test.each(named(some.filter(({ path }) => path.includes(':'))))('%s answers without a 500 for each text in its path', async (_, route) => {
     const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
     const body = route.method === 'get' ? undefined : route.body ? example(inputSchema(route.body as never)) : {};
     const texts = ODD.filter((text) => text.length < 5_000 && text !== '').map((text) => encodeURIComponent(text.toWellFormed()));
     await survives(names.flatMap((name) => texts.map((text) => () => asker(route).send(route.method.toUpperCase(), pathOf(route, { [name]: text }), body))));
   });
-  test('names are kept in one form of Unicode, and other texts as sent [S268]', async () => {
+  test('names are stored in one form of Unicode, and other texts as sent [S268]', async () => {
     for (const text of ['e\u0301t\u00e9 ', '👩‍👩‍👧‍👦 x', '<b>x</b>', "' or 1=1 --"]) {
       const { status, body } = await ann.client.post('/orgs', { name: text });
       expect([status, body.name]).toEqual([201, text.trim().normalize('NFC')]);
@@ -135,14 +135,14 @@ describe('odd texts', () => {
     'if-none-match',
     'if-match',
     'range',
-  ])('the header %s survives them', async (name) => {
+  ])('the header %s with odd texts causes no 500', async (name) => {
     const texts = ODD.filter((text) => /^[\x20-\x7e]*$/.test(text) && text.length < 5_000);
     await survives(
       texts.flatMap((text) => ['/user/self', '/public/v1/is-connected', '/public/v1/integrations'].map((path) => () => key.get(path, { [name]: text }))),
     );
     await survives(texts.map((text) => () => ann.client.post('/user/change-org', { id: newId() }, { [name]: text })));
   });
-  test('nothing is left of them in what every object inherits', () => {
+  test('odd texts leave nothing on the prototypes', () => {
     expect(Object.keys(Object.prototype)).toEqual([]);
     expect(Object.keys(Array.prototype)).toEqual([]);
   });

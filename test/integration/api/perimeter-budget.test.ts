@@ -31,7 +31,7 @@ const sent = async (work: () => Promise<unknown>): Promise<string[]> => {
   return db.statements.filter((text) => !/^(begin|commit)|last_used/i.test(text));
 };
 
-describe.each(redis ? ['memory', 'redis'] : ['memory'])('with the cache in %s', (kind) => {
+describe.each(redis ? ['memory', 'redis'] : ['memory'])('cost of authentication with the cache in %s', (kind) => {
   const exchanges = kind === 'redis' ? 1 : 0;
   let app: TestApp;
   let ann: SignedUp;
@@ -55,24 +55,24 @@ describe.each(redis ? ['memory', 'redis'] : ['memory'])('with the cache in %s', 
     return { statements: statements.length / times, exchanges: ((kind === 'redis' ? asked() : 0) - before) / times };
   };
 
-  test('H1: a key that is known, with its limit, is no statement and one exchange at most', async () => {
+  test('a known key with its limit is no statement and one exchange at most (H1)', async () => {
     expect(await cost(() => key.get('/public/v1/is-connected'))).toEqual({ statements: 0, exchanges });
   });
-  test('H1: a key that is asked for the first time is one statement', async () => {
+  test('a new key is one statement (H1)', async () => {
     const other = await ann.withKey();
     const { statements } = await cost(() => other.get('/public/v1/is-connected'), 1);
     expect(statements).toBe(1);
   });
-  test('H2: a session that is known, with its limit, is one statement and one exchange at most', async () => {
+  test('a known session with its limit is one statement and one exchange at most (H2)', async () => {
     const { statements, exchanges: seen } = await cost(() => ann.client.get('/notifications/preferences'));
     expect(statements).toBeLessThanOrEqual(1 + 1); // the second is the handler's own
     expect(seen).toBe(exchanges);
   });
-  test('H20: readiness is one statement and one exchange', async () => {
+  test('readiness is one statement and one exchange (H20)', async () => {
     const { statements, exchanges: seen } = await cost(() => app.client().get('/health/ready'));
     expect([statements, seen]).toEqual([1, exchanges]);
   });
-  test('a refused credential is counted by one exchange, and asked of the database once', async () => {
+  test('a refused credential is counted by one exchange, and looked up in the database once', async () => {
     const bad = `pm_live_${'x'.repeat(43)}`;
     const before = kind === 'redis' ? asked() : 0;
     const statements = await sent(async () => {
@@ -80,7 +80,7 @@ describe.each(redis ? ['memory', 'redis'] : ['memory'])('with the cache in %s', 
     });
     expect([statements.length, ((kind === 'redis' ? asked() : 0) - before) / 20]).toEqual([1, exchanges]);
   });
-  test('what is refused by its form costs nothing', async () => {
+  test('a malformed credential costs nothing', async () => {
     const statements = await sent(async () => {
       for (const authorization of ['x', newId(), `pm_live_${'x'.repeat(42)}`, `pm_live_${'!'.repeat(43)}`])
         expect((await app.client().get('/public/v1/is-connected', { authorization })).status).toBe(401);

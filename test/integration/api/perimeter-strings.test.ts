@@ -68,15 +68,15 @@ async function inParts<T>(asks: readonly (() => Promise<T>)[]): Promise<T[]> {
   return answers;
 }
 
-test('there are enough texts, of many classes', () => {
+test('the list has enough texts, of many classes', () => {
   expect(NAUGHTY.length).toBeGreaterThanOrEqual(500);
   expect(NAUGHTY_CLASSES.length).toBeGreaterThanOrEqual(20);
 });
 
 let fields = 0;
-describe('every text of every body', () => {
+describe('hostile texts in every text field', () => {
   test.each(some.map((route): [string, AnyRoute] => [`${route.method.toUpperCase()} ${route.path}`, route]))(
-    '%s takes or refuses each of them, and nothing breaks',
+    '%s accepts or refuses each text without a 500',
     async (_name, route) => {
       const schema = inputSchema(route.body as never);
       const valid = example(schema);
@@ -97,10 +97,10 @@ describe('every text of every body', () => {
     },
     240_000,
   );
-  test('there were many', () => expect(fields).toBeGreaterThan(120));
+  test('the routes have many text fields', () => expect(fields).toBeGreaterThan(120));
 });
 
-describe('what is stored is what was sent, a name trimmed and composed, a content cleaned', () => {
+describe('stored texts', () => {
   const column = (table: string, name: string, id: string) => async () =>
     (await product.db.sql<{ value: string }[]>`select ${product.db.sql(name)} as value from ${product.db.sql(table)} where id = ${id}`)[0]?.value;
   const asName = (text: string) => text.normalize('NFC').trim();
@@ -174,7 +174,7 @@ describe('what is stored is what was sent, a name trimmed and composed, a conten
     },
   ];
   test.each(kept)(
-    '$what [S268]',
+    '$what is stored as sent, a name trimmed and composed, a content cleaned [S268]',
     async ({ send, read, as = (text) => text, same, most = 300 }) => {
       let taken = 0;
       const wrong: string[] = [];
@@ -195,7 +195,7 @@ describe('what is stored is what was sent, a name trimmed and composed, a conten
   );
 });
 
-test('each line of the log is one JSON object, whatever was in it', () => {
+test('each line of the log is one JSON object, whatever text it holds', () => {
   expect(log.length).toBeGreaterThan(1_000);
   const isWhole = (line: string) => {
     if (line.indexOf('\n') !== line.length - 1) return false;
@@ -207,7 +207,7 @@ test('each line of the log is one JSON object, whatever was in it', () => {
   };
   expect(log.filter((line) => !isWhole(line))).toEqual([]);
 });
-test('nothing is left in what every object inherits', () => {
+test('hostile texts leave nothing on the prototypes', () => {
   for (const { prototype } of [Object, Array, Function, String]) expect(Object.keys(prototype as object)).toEqual([]);
   expect(({} as Record<string, unknown>)['x']).toBeUndefined();
 });

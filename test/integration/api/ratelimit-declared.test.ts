@@ -70,7 +70,7 @@ const nameOf = ({ method, path }: AnyRoute) => `${method.toUpperCase()} ${path}`
 const declared = new Map(routes.map((route) => [nameOf(route), route]));
 
 describe('limits of single routes', () => {
-  test.each(TABLE)('%s: %s by %s [S17, RL5]', (name, limit, counted) => {
+  test.each(TABLE)('%s is limited: %s by %s [S17, RL5]', (name, limit, counted) => {
     const route = declared.get(name);
     expect([route?.limit, route && (route.auth.includes('none') || route.limitBy === 'ip') ? 'address' : 'org']).toEqual([limit, counted]);
   });

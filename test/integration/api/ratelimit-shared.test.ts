@@ -33,14 +33,14 @@ async function counter(bucket: string, limit: number, hits: number) {
 
 // without Redis: PEERS_REQUIRED=1 fails before any test, as in CI
 (redis ? describe : describe.skip)('one Redis', () => {
-  test('three processes that ask at once are admitted exactly the limit between them [RL7]', async () => {
+  test('three processes at once admit exactly the limit between them [RL7]', async () => {
     const bucket = randomUUID();
     const counters = await Promise.all([0, 1, 2].map(() => counter(bucket, 1_000, 700)));
     const admitted = await Promise.all(counters.map((go) => go()));
     expect(admitted.reduce((sum, one) => sum + one, 0)).toBe(1_000);
   });
 
-  test('a hit is one exchange, the hits of one moment are one together, and a bucket goes away with its window [RL2]', async () => {
+  test('a hit is one exchange, concurrent hits share one, and a bucket goes away with its window [RL2]', async () => {
     const prefix = `${randomUUID()}:`;
     await using cache = await openCache(redis!.url, systemClock, { prefix });
     await connected(cache);
@@ -92,7 +92,7 @@ async function counter(bucket: string, limit: number, hits: number) {
     expect([flood.exchanges, flood.result.filter(({ allowed }) => allowed).length]).toEqual([3, 1_000]); // no script keeps the others waiting for long
   });
 
-  test('a process that stood still finds the answer of Redis, and does not call it away [RL5]', async () => {
+  test('a process that was suspended reads the waiting answer of Redis, and does not report it unavailable [RL5]', async () => {
     const changes: string[] = [];
     await using cache = await openCache(redis!.url, systemClock, { prefix: `${randomUUID()}:`, onChange: (state) => changes.push(state) });
     await connected(cache);
@@ -134,7 +134,7 @@ const cli = (...words: string[]) => spawnSync('redis-cli', ['-p', new URL(redis!
     return [status, body.dependencies.redis.ok];
   };
 
-  test('limits hold per process, readiness says 503, it is told once, and comes back by itself [RL5, HE3, HE4]', async () => {
+  test('limits hold per process without Redis, readiness is 503, one log line says so, and all recovers by itself [RL5, HE3, HE4]', async () => {
     expect(await ready()).toEqual([200, true]);
     const { cache } = app.context;
     await cache.set('kept', 'yes', 60_000);
