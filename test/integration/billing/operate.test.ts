@@ -320,7 +320,7 @@ describe('a lifetime plan', () => {
   });
 });
 
-describe('the retention coupon', () => {
+describe('the discount coupon', () => {
   const offer = async (ann: SignedUp) => (await ann.client.get('/billing/check-discount')).body.offerCoupon;
 
   test('is for existing monthly customers without a discount and for nobody else [DE7, S74]', async () => {
